@@ -4,7 +4,7 @@
 #![no_main]
 
 use gem_coherency_fuzz::watch;
-use intel_eu::execute::{Access, Bus, Thread, check};
+use intel_eu::execute::{Access, Bus, Kernel, Thread};
 use intel_eu::{Encoding, Platform, compact, encode, encodings, expand, text, validate};
 use libfuzzer_sys::fuzz_target;
 
@@ -55,8 +55,9 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     }
     // Some registers are undefined.
     let payload: Vec<[u8; 32]> = (0..64).map(|number| [number; 32]).collect();
-    let _ = check(platform, 0xffff, kernel);
-    let _ = Thread::new(platform, 0xffff, &payload).run(kernel, 1000, &mut Surface([0; 256]));
+    let decoded = Kernel::new(platform, kernel);
+    let _ = decoded.check(0xffff);
+    let _ = Thread::new(&decoded, 0xffff, &payload).run(1000, &mut Surface([0; 256]));
     if let Ok(text) = std::str::from_utf8(kernel) {
         for instruction in text::parse_program(platform, text).unwrap_or_default() {
             let _ = Encoding::of(platform, &instruction);

@@ -8,7 +8,7 @@ use super::kernel::{Located, Targets};
 use super::{Flow, Thread};
 use crate::{Form, Instruction, Opcode};
 
-impl Thread {
+impl Thread<'_> {
     /// Carries out a branch.
     pub(super) fn branch(&mut self, located: &Located) -> Result<Flow, Why> {
         let Located { instruction: i, at, next, targets: Targets { block, channels } } = located;
@@ -56,7 +56,7 @@ impl Thread {
         let Located { instruction: i, targets, .. } = located;
         let is_jump = i.opcode == Opcode::Jmpi;
         let is_else = i.opcode == Opcode::Else;
-        let has_two = is_else && i.opcode.form(self.platform) == Form::Jumps;
+        let has_two = is_else && i.opcode.form(self.kernel.platform) == Form::Jumps;
         let covered = absolute(i, u32::MAX >> (32 - i.execution_size.clamp(1, 32)));
         let what = match i {
             _ if i.align16 => "Align16",

@@ -12,7 +12,7 @@ use crate::{Base, Destination, Instruction, Opcode, Pattern, Place, Platform, Re
 /// The number of one channel, or nothing if it depends on undefined bytes.
 type Value = Option<Number>;
 
-impl Thread {
+impl Thread<'_> {
     /// Returns the channels of an instruction that are executed, one bit each. `sel` takes its predicate for the choice.
     pub(super) fn enabled(&self, i: &Instruction) -> u32 {
         let mut enabled = 0;
@@ -58,7 +58,7 @@ impl Thread {
         }
         let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
         let can_multiply =
-            multiplies_doublewords(self.platform) && accumulator::byte(destination.place).is_none();
+            multiplies_doublewords(self.kernel.platform) && accumulator::byte(destination.place).is_none();
         if i.opcode == Opcode::Mul && has_doubleword(i.sources[1]) && !can_multiply {
             return Err(unknown("the product of doublewords"));
         }
@@ -211,7 +211,7 @@ impl Thread {
                 let is_logic = matches!(i.opcode, Opcode::Not | Opcode::And | Opcode::Or | Opcode::Xor);
                 Ok(Some(match number {
                     number if !negate => number,
-                    Number::Integer(integer) if is_logic && self.platform.graphics() >= 80 => {
+                    Number::Integer(integer) if is_logic && self.kernel.platform.graphics() >= 80 => {
                         Number::Integer(!integer)
                     }
                     Number::Integer(integer) => Number::Integer(-integer),

@@ -2,14 +2,28 @@
 
 use super::error::Why;
 use super::value::{Number, from_bits};
-use crate::{Form, Instruction, Opcode, Platform, Source, decode};
+use crate::{Form, Instruction, Opcode, Platform, Source, encodings};
 
-/// A kernel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Kernel<'a> {
-    pub platform: Platform,
-    pub bytes: &'a [u8],
+/// A kernel, decoded once for all of its threads.
+///
+/// ```
+/// use intel_eu::Platform;
+/// use intel_eu::execute::{Kernel, Why};
+///
+/// // mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud, and no end of the thread
+/// let kernel = Kernel::new(Platform::Jsl, &0x00000000_008d0000_20400208_00600001_u128.to_le_bytes());
+/// let stop = kernel.check(0xff).unwrap_err();
+/// assert_eq!((stop.at, stop.why), (16, Why::End));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(super) platform: Platform,
+    /// The instructions by their first byte, in units of the smallest ones.
+    instructions: Vec<Option<Result<Located, Why>>>,
 }
+
+/// Bytes of the smallest instruction, at a multiple of which each one begins.
+const UNIT: usize = size_of::<u64>();
 
 /// An instruction in a kernel.
 #[derive(Clone, Debug)]
@@ -32,10 +46,43 @@ pub(super) struct Targets {
     pub channels: u32,
 }
 
-impl Kernel<'_> {
+/// An instruction, its first byte, and the first byte behind it; or the reason why there is none.
+type Decoded = Result<(Instruction, u32, u32), Why>;
+
+impl Kernel {
+    /// Decodes a kernel. What cannot be decoded is an error of [`Self::check`], and of a thread that gets there.
+    #[must_use]
+    pub fn new(platform: Platform, code: &[u8]) -> Self {
+        let mut decoded: Vec<Option<Decoded>> = vec![None; code.len().div_ceil(UNIT)];
+        for (at, encoding) in encodings(code) {
+            let one = encoding.and_then(|encoding| {
+                let next = at + encoding.to_bytes().len();
+                Ok((encoding.decode(platform)?, at as u32, next as u32))
+            });
+            decoded[at / UNIT] = Some(one.map_err(Why::Decode));
+        }
+        let found = Found { platform, decoded: &decoded };
+        let instructions = decoded.iter().map(|one| one.as_ref().map(|one| found.locate(one))).collect();
+        Self { platform, instructions }
+    }
+
     /// Returns the instruction at a byte.
-    pub fn fetch(&self, at: u32) -> Result<Located, Why> {
-        let (instruction, next) = self.decode(at)?;
+    pub(super) fn fetch(&self, at: u32) -> Result<&Located, Why> {
+        let found = self.instructions.get(at as usize / UNIT).and_then(Option::as_ref);
+        found.ok_or(Why::End)?.as_ref().map_err(|why| *why)
+    }
+}
+
+/// The decoded instructions of a kernel, by their first byte.
+struct Found<'a> {
+    platform: Platform,
+    decoded: &'a [Option<Decoded>],
+}
+
+impl Found<'_> {
+    /// Adds its targets to an instruction.
+    fn locate(&self, one: &Decoded) -> Result<Located, Why> {
+        let (instruction, at, next) = one.clone()?;
         let (Some(block), channels) = self.distances(&instruction)? else {
             return Ok(Located { instruction, at, next, targets: Targets { block: next, channels: next } });
         };
@@ -43,18 +90,17 @@ impl Kernel<'_> {
         let mut channels = channels.map_or(Ok(block), |distance| self.target(&instruction, at, distance))?;
         if instruction.opcode == Opcode::Break {
             // The distance is that to `while`, whose predicate does not concern the channels that leave the loop.
-            channels = match self.decode(channels) {
-                Ok((end, behind)) if end.opcode == Opcode::While => behind,
-                Ok(_) | Err(_) => channels,
+            channels = match self.at(channels.into()) {
+                Some(Ok((end, _, behind))) if end.opcode == Opcode::While => *behind,
+                Some(_) | None => channels,
             };
         }
         Ok(Located { instruction, at, next, targets: Targets { block, channels } })
     }
 
-    fn decode(&self, at: u32) -> Result<(Instruction, u32), Why> {
-        let (bytes, _) = self.bytes.get(at as usize..).and_then(<[u8]>::split_first_chunk).ok_or(Why::End)?;
-        let instruction = decode(self.platform, u128::from_le_bytes(*bytes)).map_err(Why::Decode)?;
-        Ok((instruction, at.checked_add(size_of::<u128>() as u32).ok_or(Why::End)?))
+    fn at(&self, at: i64) -> Option<&Decoded> {
+        let at = usize::try_from(at).ok().filter(|at| at % UNIT == 0)?;
+        self.decoded.get(at / UNIT)?.as_ref()
     }
 
     /// Returns the distances of a branch, as the instruction has them.
@@ -87,12 +133,9 @@ impl Kernel<'_> {
             return Err(Why::Unknown { opcode: i.opcode, what: "a distance in that direction" });
         }
         let target = i64::from(at) + bytes;
-        let size = size_of::<u128>();
-        let is_instruction = usize::try_from(target)
-            .is_ok_and(|target| target % size == 0 && target.saturating_add(size) <= self.bytes.len());
-        match u32::try_from(target) {
-            Ok(target) if is_instruction => Ok(target),
-            Ok(_) | Err(_) => Err(Why::Target { opcode: i.opcode, distance }),
+        match (u32::try_from(target), self.at(target)) {
+            (Ok(target), Some(_)) => Ok(target),
+            (..) => Err(Why::Target { opcode: i.opcode, distance }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Executes kernels, one thread at a time, on surfaces that the caller has.
 //!
 //! What is not known is an error that names the instruction: calls, `goto`, Align16, most uses of the accumulator, approximated functions
-//! and many messages; [`check`] finds it before a kernel is run. Bytes of registers that nothing has written are undefined, and so is each
+//! and many messages; [`Kernel::check`] finds it before a kernel is run. Bytes of registers that nothing has written are undefined, and so is each
 //! result that depends on them; an undefined address, comparison or stored byte is an error, too. Floats are rounded to the nearest even
 //! one, and denormal ones are kept, whatever the control register says.
 //!
@@ -27,11 +27,11 @@ mod port;
 mod registers;
 mod value;
 
-pub use check::check;
 pub use error::{Stop, Why};
+pub use kernel::Kernel;
 
-use crate::{Form, Opcode, Platform};
-use kernel::{Kernel, Located};
+use crate::{Form, Opcode};
+use kernel::Located;
 use masks::Masks;
 use registers::{REGISTER_BYTES, Registers};
 
@@ -56,35 +56,35 @@ pub trait Bus {
 
 /// A thread of a kernel.
 #[derive(Clone, Debug)]
-pub struct Thread {
-    platform: Platform,
+pub struct Thread<'a> {
+    kernel: &'a Kernel,
     /// The channels that were dispatched, one bit each.
     dispatched: u32,
     masks: Masks,
     registers: Registers,
 }
 
-impl Thread {
-    /// Returns a thread whose channels are the bits of `dispatched`, and whose first registers are `payload`: group numbers, constants.
+impl<'a> Thread<'a> {
+    /// Returns a thread of a kernel, whose channels are the bits of `dispatched`, and whose first registers are `payload`: group numbers, constants.
     #[must_use]
-    pub fn new(platform: Platform, dispatched: u32, payload: &[[u8; REGISTER_BYTES]]) -> Self {
+    pub fn new(kernel: &'a Kernel, dispatched: u32, payload: &[[u8; REGISTER_BYTES]]) -> Self {
         let (masks, registers) = (Masks::new(dispatched), Registers::new(payload));
-        Self { platform, dispatched, masks, registers }
+        Self { kernel, dispatched, masks, registers }
     }
 
-    /// Runs a kernel from its first instruction to the end of the thread, for at most so many steps, of an instruction each; returns their
+    /// Runs the kernel from its first instruction to the end of the thread, for at most so many steps, of an instruction each; returns their
     /// number.
     ///
     /// # Errors
     /// The instruction that is not known here, or whose effect is undefined; [`Why::Endless`]. Accesses before it have been made.
-    pub fn run(&mut self, kernel: &[u8], steps: u64, bus: &mut dyn Bus) -> Result<u64, Stop> {
-        let kernel = Kernel { platform: self.platform, bytes: kernel };
+    pub fn run(&mut self, steps: u64, bus: &mut dyn Bus) -> Result<u64, Stop> {
+        let kernel = self.kernel;
         let mut at = 0;
         self.masks = Masks::new(self.dispatched);
         for step in 1..=steps {
             let stop = |why| Stop { at, why };
             let located = kernel.fetch(at).map_err(stop)?;
-            match self.step(&located, bus).map_err(stop)? {
+            match self.step(located, bus).map_err(stop)? {
                 Flow::To(next) => at = next,
                 Flow::Ended => return Ok(step),
             }
@@ -95,7 +95,7 @@ impl Thread {
     fn step(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {
         let Located { instruction: i, at, next, .. } = located;
         self.masks.arrive(*at);
-        match (i.opcode, i.opcode.form(self.platform)) {
+        match (i.opcode, i.opcode.form(self.kernel.platform)) {
             (Opcode::Nop | Opcode::Sync, _) => {}
             (Opcode::Jmpi, _) | (_, Form::Jump | Form::Jumps) => return self.branch(located),
             (_, Form::Send | Form::SplitSend) => return self.send(located, bus),

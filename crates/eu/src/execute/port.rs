@@ -7,7 +7,7 @@ use super::registers::{Bits, REGISTER_BYTES};
 use super::{Access, Bus, Flow, Thread};
 use crate::{Descriptor, Instruction, Place, Source};
 
-impl Thread {
+impl Thread<'_> {
     /// Carries out a message.
     pub(super) fn send(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {
         let i = &located.instruction;
@@ -18,7 +18,7 @@ impl Thread {
         else {
             return Err(unknown("a descriptor in a register"));
         };
-        let Some(known) = known(self.platform, &message) else {
+        let Some(known) = known(self.kernel.platform, &message) else {
             return Err(Why::Message { function: message.function, descriptor });
         };
         let payload = Payload::of(i, extended).ok_or(unknown("a message without a payload"))?;

@@ -1,9 +1,9 @@
 //! Branches: loops and conditions that are compared with the same ones in Rust.
 
-use intel_eu::execute::{Stop, Thread, Why, check};
+use intel_eu::execute::{Stop, Why};
 use intel_eu::{Opcode, Platform};
 
-use super::surfaces::{assemble, stored, storing, surfaces};
+use super::surfaces::{assemble, check, run, stored, storing, surfaces};
 
 /// A platform of each generation whose branches have a text in common.
 const PLATFORMS: [Platform; 6] =
@@ -175,12 +175,12 @@ fn a_jump_takes_all_channels_by_one_predicate() {
 fn an_endless_kernel_is_stopped() {
     let kernel =
         storing(Platform::Skl, "again: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x1:ud\nwhile (16|M0) again");
-    let run = |steps| Thread::new(Platform::Skl, 0xffff, &[[0; 32]]).run(&kernel, steps, &mut surfaces(64));
-    assert_eq!(run(99), Err(Stop { at: 48, why: Why::Endless { steps: 99 } }));
-    assert_eq!(run(0), Err(Stop { at: 0, why: Why::Endless { steps: 0 } }));
+    let steps = |steps| run(Platform::Skl, 0xffff, &[[0; 32]], &kernel, steps, &mut surfaces(64));
+    assert_eq!(steps(99), Err(Stop { at: 48, why: Why::Endless { steps: 99 } }));
+    assert_eq!(steps(0), Err(Stop { at: 0, why: Why::Endless { steps: 0 } }));
     let straight = storing(Platform::Skl, "nop");
-    let run = |steps| Thread::new(Platform::Skl, 0xffff, &[[0; 32]]).run(&straight, steps, &mut surfaces(64));
-    assert_eq!((run(6), run(5).unwrap_err().why), (Ok(6), Why::Endless { steps: 5 }));
+    let steps = |steps| run(Platform::Skl, 0xffff, &[[0; 32]], &straight, steps, &mut surfaces(64));
+    assert_eq!((steps(6), steps(5).unwrap_err().why), (Ok(6), Why::Endless { steps: 5 }));
 }
 
 #[test]

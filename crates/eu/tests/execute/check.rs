@@ -1,10 +1,10 @@
 //! Kernels that are checked before they are run.
 
-use intel_eu::execute::{Stop, Thread, Why, check};
+use intel_eu::execute::{Stop, Why};
 use intel_eu::{Error, Opcode, Platform};
 
 use super::kernels::{COPY, COPY_75, COPY_120, GUARDED};
-use super::surfaces::{bytes, payload, surfaces};
+use super::surfaces::{bytes, check, payload, run, surfaces};
 
 #[test]
 fn a_known_kernel_has_its_length() {
@@ -28,11 +28,9 @@ fn the_first_instruction_that_is_not_known_is_found() {
     let checked = |kernel: &[[u32; 4]]| check(Platform::Jsl, 0xffff, &bytes(kernel));
     assert_eq!(checked(&COPY[..5]), Err(Stop { at: 80, why: Why::End }));
     assert_eq!(checked(&[]), Err(Stop { at: 0, why: Why::End }));
-    let compacted = [COPY[0][0] | 1 << 29, 0, 0, 0];
-    assert_eq!(
-        checked(&[COPY[0], compacted, COPY[5]]),
-        Err(Stop { at: 16, why: Why::Decode(Error::Compacted) })
-    );
+    let unknown = [0x7f, 0, 0, 0];
+    let error = Error::Opcode { code: 0x7f, platform: Platform::Jsl };
+    assert_eq!(checked(&[COPY[0], unknown, COPY[5]]), Err(Stop { at: 16, why: Why::Decode(error) }));
     let sampler = [0x0280_0031, 0x2060_0248, 0x0600_0040, 0x0248_0400];
     let why = Why::Message { function: 2, descriptor: 0x0248_0400 };
     assert_eq!(checked(&[COPY[0], COPY[1], sampler, COPY[5]]), Err(Stop { at: 32, why }));
@@ -51,7 +49,7 @@ fn a_false_predicate_hides_nothing() {
         let kernel = bytes(&[COPY[0], sad2, COPY[4], COPY[5]]);
         let stop = Err(Stop { at: 16, why: Why::Unknown { opcode: Opcode::Sad2, what: "the effect" } });
         assert_eq!(check(Platform::Skl, 0xff, &kernel), stop);
-        let run = Thread::new(Platform::Skl, 0xff, &payload(0, 0)).run(&kernel, 1000, &mut surfaces(0));
+        let run = run(Platform::Skl, 0xff, &payload(0, 0), &kernel, 1000, &mut surfaces(0));
         assert_eq!(run.is_ok(), inverse == 0, "a thread whose channels skip it ends");
     }
 }

@@ -1,10 +1,10 @@
 //! Kernels whose bytes are known, and what stops others.
 
-use intel_eu::execute::{Access, Stop, Thread, Why};
-use intel_eu::{Opcode, Place, Platform, Region, Source, Type, decode, encode};
+use intel_eu::execute::{Access, Stop, Why};
+use intel_eu::{Opcode, Place, Platform, Region, Source, Type, compact, decode, encode};
 
 use super::kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
-use super::surfaces::{bytes, payload, surfaces};
+use super::surfaces::{bytes, check, payload, run, surfaces};
 
 #[test]
 fn each_group_copies_its_128_bytes() {
@@ -17,7 +17,7 @@ fn each_group_copies_its_128_bytes() {
     ] {
         let mut bus = surfaces(512);
         for group in [2, 0] {
-            Thread::new(platform, 0xffff, &payload(group, 0)).run(&bytes(&kernel), 1000, &mut bus).unwrap();
+            run(platform, 0xffff, &payload(group, 0), &bytes(&kernel), 1000, &mut bus).unwrap();
         }
         let [from, to] = &bus.bytes[..] else { panic!() };
         assert_eq!(to[..128], from[..128], "{platform}");
@@ -35,7 +35,7 @@ fn a_guarded_channel_copies_nothing() {
     for platform in [Platform::Bdw, Platform::Icl] {
         let mut bus = surfaces(256);
         // The second group has the dwords 16 to 31, of which those below 20 are copied.
-        Thread::new(platform, 0xffff, &payload(1, 20)).run(&bytes(&kernel), 1000, &mut bus).unwrap();
+        run(platform, 0xffff, &payload(1, 20), &bytes(&kernel), 1000, &mut bus).unwrap();
         let [from, to] = &bus.bytes[..] else { panic!() };
         assert_eq!(to[64..80], from[64..80]);
         assert!(to[..64].iter().chain(&to[80..]).all(|byte| *byte == 0));
@@ -46,7 +46,7 @@ fn a_guarded_channel_copies_nothing() {
 #[test]
 fn bytes_behind_a_surface_are_zeroes_and_dropped() {
     let mut bus = surfaces(200);
-    Thread::new(Platform::Jsl, 0xffff, &payload(1, 0)).run(&bytes(&COPY), 1000, &mut bus).unwrap();
+    run(Platform::Jsl, 0xffff, &payload(1, 0), &bytes(&COPY), 1000, &mut bus).unwrap();
     assert_eq!(bus.bytes[0][128..200], bus.bytes[1][128..200]);
     assert_eq!(bus.bytes[1].len(), 200);
 }
@@ -55,11 +55,11 @@ fn bytes_behind_a_surface_are_zeroes_and_dropped() {
 fn a_kernel_that_depends_on_undefined_registers_stops() {
     // Without the group's number, the address is undefined; without the read, the stored bytes are.
     let mut bus = surfaces(512);
-    let stop = Thread::new(Platform::Jsl, 0xffff, &[]).run(&bytes(&COPY), 1000, &mut bus);
+    let stop = run(Platform::Jsl, 0xffff, &[], &bytes(&COPY), 1000, &mut bus);
     assert_eq!(stop, Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "the address" } }));
     let mut kernel = COPY.to_vec();
     kernel.remove(2);
-    let stop = Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(&kernel), 1000, &mut bus);
+    let stop = run(Platform::Jsl, 0xffff, &payload(0, 0), &bytes(&kernel), 1000, &mut bus);
     assert_eq!(
         stop,
         Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "a stored byte" } })
@@ -70,9 +70,8 @@ fn a_kernel_that_depends_on_undefined_registers_stops() {
 #[test]
 fn what_is_not_known_names_the_instruction() {
     let mut bus = surfaces(512);
-    let mut run = |kernel: &[[u32; 4]]| {
-        Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(kernel), 1000, &mut bus)
-    };
+    let mut run =
+        |kernel: &[[u32; 4]]| run(Platform::Jsl, 0xffff, &payload(0, 0), &bytes(kernel), 1000, &mut bus);
     assert_eq!(run(&COPY[..5]), Err(Stop { at: 80, why: Why::End }));
     let call = [0x0080_002c, 0x2040_0020, 0x0e00_0000, 0x0000_0020];
     let effect = Why::Unknown { opcode: Opcode::Call, what: "the effect" };
@@ -85,8 +84,25 @@ fn what_is_not_known_names_the_instruction() {
         stop.to_string(),
         "instruction at 0x10: the message 0x2480400 to the shared function 2 is not known"
     );
-    let compacted = [COPY[0][0] | 1 << 29, 0, 0, 0];
-    assert_eq!(run(&[compacted]), Err(Stop { at: 0, why: Why::Decode(intel_eu::Error::Compacted) }));
+    let half = super::surfaces::run(Platform::Jsl, 0xffff, &[], &bytes(&COPY)[..24], 9, &mut surfaces(0));
+    let why = Why::Decode(intel_eu::Error::Truncated { bytes: 8 });
+    assert_eq!(half, Err(Stop { at: 16, why }));
+}
+
+#[test]
+fn a_compacted_kernel_does_the_same() {
+    for (platform, kernel) in [(Platform::Hsw, COPY_75), (Platform::Bdw, COPY), (Platform::Icl, COPY)] {
+        let short = |word| match compact(platform, word) {
+            Ok(short) => short.to_le_bytes().to_vec(),
+            Err(_) => word.to_le_bytes().to_vec(),
+        };
+        let code: Vec<u8> = kernel.iter().flat_map(|dwords| short(word(*dwords))).collect();
+        assert!(code.len() <= 6 * 16 - 2 * 8, "{platform}: {} bytes", code.len());
+        let mut bus = surfaces(512);
+        run(platform, 0xffff, &payload(1, 0), &code, 1000, &mut bus).unwrap();
+        assert_eq!(bus.bytes[1][128..256], bus.bytes[0][128..256], "{platform}");
+        assert_eq!(check(platform, 0xffff, &code), Ok(code.len()));
+    }
 }
 
 /// Runs one instruction behind `mov r2 r0` on the payload in r0, and stores r3 by the rest of the copying kernel.
@@ -105,7 +121,7 @@ fn result(edit: impl FnOnce(&mut intel_eu::Instruction), payload: [[u8; 32]; 2])
     kernel.extend([store, COPY[4], COPY[5]]);
     let mut bus = surfaces(16);
     bus.bytes[1] = vec![0xee; 16];
-    Thread::new(platform, 0xff, &payload).run(&bytes(&kernel), 1000, &mut bus)?;
+    run(platform, 0xff, &payload, &bytes(&kernel), 1000, &mut bus)?;
     Ok(bus.bytes.remove(1))
 }
 

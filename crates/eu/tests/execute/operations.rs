@@ -1,9 +1,9 @@
 //! Operations in kernels.
 
-use intel_eu::execute::{Stop, Why, check};
+use intel_eu::execute::{Stop, Why};
 use intel_eu::{Opcode, Platform};
 
-use super::surfaces::{stored, storing};
+use super::surfaces::{check, stored, storing};
 
 const NUMBERS: [u32; 16] =
     [0, 1, 2, 6, 7, 8, 99, 100, 0x8000_0000, 0x7fff_ffff, 0xffff_ffff, 0xffff_fff9, 14, 15, 3, 49];

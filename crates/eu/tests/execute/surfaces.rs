@@ -1,6 +1,6 @@
 //! Surfaces of bytes, kernels and payloads.
 
-use intel_eu::execute::{Access, Bus, Stop, Thread};
+use intel_eu::execute::{Access, Bus, Kernel, Stop, Thread};
 use intel_eu::{Platform, encode, text};
 
 /// Surfaces of bytes, and the accesses to them.
@@ -47,6 +47,23 @@ pub fn payload(group: u32, number: u32) -> [[u8; 32]; 2] {
     registers[0][4..8].copy_from_slice(&group.to_le_bytes());
     registers[1][..4].copy_from_slice(&number.to_le_bytes());
     registers
+}
+
+/// Checks a kernel.
+pub fn check(platform: Platform, dispatched: u32, kernel: &[u8]) -> Result<usize, Stop> {
+    Kernel::new(platform, kernel).check(dispatched)
+}
+
+/// Runs a thread of a kernel for at most so many steps.
+pub fn run(
+    platform: Platform,
+    dispatched: u32,
+    payload: &[[u8; 32]],
+    kernel: &[u8],
+    steps: u64,
+    bus: &mut Surfaces,
+) -> Result<u64, Stop> {
+    Thread::new(&Kernel::new(platform, kernel), dispatched, payload).run(steps, bus)
 }
 
 /// Returns the bytes of a kernel in assembly.
@@ -98,7 +115,7 @@ pub fn stored_from(
     for (at, number) in numbers.iter().enumerate() {
         payload[2 + at / 8][at % 8 * 4..][..4].copy_from_slice(&number.to_le_bytes());
     }
-    Thread::new(platform, dispatched, &payload).run(&storing(platform, body), 10_000, bus)?;
+    run(platform, dispatched, &payload, &storing(platform, body), 10_000, bus)?;
     Ok(dwords(&bus.bytes[1]))
 }
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use intel_eu::execute::{Access, Bus, Stop, Thread, Why, check};
-use intel_eu::{Platform, Rule, decode, validate};
+use intel_eu::execute::{Access, Bus, Kernel, Stop, Thread, Why};
+use intel_eu::{Encoding as Bits, Platform, Rule, validate};
 
 use super::super::memory::View;
 use super::compute::Dispatch;
@@ -21,8 +21,6 @@ const MOST: u64 = 1 << 20;
 const MOST_BYTES: usize = 64 << 10;
 /// Bytes of instructions that are read at a time.
 const FETCH_BYTES: usize = 64;
-/// Bytes of an instruction.
-const INSTRUCTION_BYTES: usize = 16;
 
 /// The reason why a kernel hangs the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +40,6 @@ pub(super) enum Outcome {
     Skipped(String),
 }
 
-/// A kernel that can be executed.
-struct Kernel {
-    platform: Platform,
-    code: Vec<u8>,
-}
-
 /// Runs the kernel of a dispatch. `spent` is the number of instructions that the batch's kernels have executed.
 ///
 /// # Errors
@@ -64,7 +56,7 @@ pub(super) fn run(
         Ok(kernel) => kernel,
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
-    let instructions = (kernel.code.len() / INSTRUCTION_BYTES) as u64;
+    let (kernel, instructions) = kernel;
     let cost = dispatch.all_threads().saturating_mul(instructions);
     if spent.saturating_add(cost) > MOST {
         return Ok(Outcome::Skipped(format!("{cost} instructions are too many")));
@@ -77,8 +69,8 @@ pub(super) fn run(
             for x in x.clone() {
                 for thread in 0..dispatch.threads {
                     let payload = dispatch.payload([x, y, z], thread);
-                    let mut thread = Thread::new(kernel.platform, dispatch.enabled(thread), &payload);
-                    match thread.run(&kernel.code, MOST.saturating_sub(*spent), &mut surfaces) {
+                    let mut thread = Thread::new(&kernel, dispatch.enabled(thread), &payload);
+                    match thread.run(MOST.saturating_sub(*spent), &mut surfaces) {
                         Ok(steps) => *spent += steps,
                         Err(Stop { why: Why::Endless { .. }, .. }) => return Err(Refusal::Endless),
                         Err(stop) => {
@@ -93,7 +85,7 @@ pub(super) fn run(
     Ok(Outcome::Done)
 }
 
-/// Reads a kernel up to the end of its thread; says why it cannot be executed.
+/// Reads a kernel up to the end of its thread, and counts its instructions; says why it cannot be executed.
 ///
 /// # Errors
 /// The rule that one of its instructions breaks.
@@ -101,7 +93,7 @@ fn load(
     encoding: Encoding,
     dispatch: &Dispatch,
     reader: &mut Reader<'_>,
-) -> Result<Result<Kernel, String>, Refusal> {
+) -> Result<Result<(Kernel, u64), String>, Refusal> {
     let skipped = |why: &str| Ok(Err(why.to_owned()));
     let Some(platform) = Platform::from_name(encoding.platform()) else {
         return skipped("the platform's instructions are not known");
@@ -110,26 +102,30 @@ fn load(
         return skipped("the threads get data that are not known");
     }
     let Some(start) = dispatch.kernel else { return skipped("the kernel has no address") };
-    let mut code = Vec::new();
+    let (mut code, mut at, mut instructions) = (Vec::new(), 0, 0);
     while code.len() < MOST_BYTES {
         let Some(line) = reader.fetch(start.behind(code.len() as u64), FETCH_BYTES) else {
             return skipped("the kernel leaves the bound memory");
         };
-        for bytes in line.as_chunks::<INSTRUCTION_BYTES>().0 {
-            code.extend(bytes);
-            let instruction = match decode(platform, u128::from_le_bytes(*bytes)) {
+        code.extend(line);
+        // An instruction may go on in the next line.
+        while let Ok(encoded) = Bits::at(&code, at) {
+            let instruction = match encoded.decode(platform) {
                 Ok(instruction) => instruction,
-                Err(error) => return Ok(Err(error.to_string())),
+                Err(error) => return Ok(Err(format!("instruction at {at:#x}: {error}"))),
             };
             if let Some(violation) = validate(platform, &instruction).first() {
-                tracing::warn!(at = code.len() - INSTRUCTION_BYTES, %violation, "invalid kernel");
+                tracing::warn!(at, %violation, "invalid kernel");
                 return Err(Refusal::Rule(violation.rule));
             }
+            at += encoded.to_bytes().len();
+            instructions += 1;
             if !instruction.message.is_some_and(|message| message.end_of_thread) {
                 continue;
             }
-            match check(platform, dispatch.enabled(0), &code) {
-                Ok(_) => return Ok(Ok(Kernel { platform, code })),
+            let kernel = Kernel::new(platform, code.get(..at).unwrap_or_default());
+            match kernel.check(dispatch.enabled(0)) {
+                Ok(_) => return Ok(Ok((kernel, instructions))),
                 // A branch leads behind this end.
                 Err(Stop { why: Why::End | Why::Target { .. }, .. }) => {}
                 Err(stop) => return Ok(Err(stop.to_string())),
