@@ -3,7 +3,8 @@ to the encoding, and to compact the instructions that we compact, and no others.
 
     eu_judge.py PLATFORM LEAST COMPACTED FILE     PLATFORM is iga64's name
 
-FILE has a line "ENCODING TEXT" for each instruction, and for its compacted form, if it has one, another line behind it. Prints how many
+FILE has a line "ENCODING TEXT" for each instruction, and for its compacted form, if it has one, another line behind it. If the text is
+empty, only the texts of iga64 for both forms are compared. Prints how many
 instructions were compared each way, how many iga64 refuses, and why, and the opcodes of which none was compared. Fails if one differs, or
 if fewer than LEAST were compared, or fewer than COMPACTED were compacted.
 """
@@ -27,6 +28,8 @@ PADDING = ["nop"] * 12
 # Bits of `call` and `calla` that the assembler leaves to chance: the region of a source that they do not have.
 CALL = re.compile(r"\bcalla? ")
 CHANCE = 0x1FF << 80
+# The option of a compacted instruction.
+COMPACTED = re.compile(r" \{Compacted\}|\bCompacted,|,Compacted\b")
 # A channel offset that is no multiple of 8.
 HALF = re.compile(r"\|M(?:4|12|20|28)\)")
 
@@ -141,13 +144,13 @@ def hexadecimal(encoding):
 
 
 def compare(platform, option, rows, folder):
-    """Compares rows in both directions: returns how many each way, the differences, and the texts that iga64 knows."""
+    """Compares rows in both directions: returns how many each way, the differences, and the texts of iga64."""
     differences = []
     texts, refused = disassemble(platform, [encoding for encoding, _ in rows], folder)
     for (encoding, ours), text in zip(rows, texts):
-        if text is not None and normal(text) != normal(ours):
+        if text is not None and ours and normal(text) != normal(ours):
             differences.append(f"{hexadecimal(encoding)}: ours {normal(ours)}\n  iga64 {normal(text)}")
-    known = [row for row, text in zip(rows, texts) if text is not None]
+    known = [row for row, text in zip(rows, texts) if text is not None and row[1]]
     assembled, refusals = assemble(platform, option, [ours for _, ours in known], folder)
     for (encoding, ours), theirs in zip(known, assembled):
         if theirs is not None and differ(ours, encoding, theirs):
@@ -157,7 +160,7 @@ def compare(platform, option, rows, folder):
     for verb, counts in ("disassemble", refused), ("assemble", refusals):
         for message, number in counts.most_common():
             print(f"  iga64 refuses to {verb} {number}: {message}")
-    return min(len(known), count), differences, [ours for _, ours in known]
+    return min(len(known), count), differences, texts
 
 
 def one_source(text):
@@ -169,8 +172,9 @@ def compaction(platform, rows, short, folder):
     """Compares which rows are compacted; `short` has what ours become. Returns how many are, and the differences."""
     differences = []
     counts = collections.Counter()
-    assembled, _ = assemble(platform, "-Xautocompact", [text for _, text in rows], folder)
-    for at, ((encoding, text), theirs) in enumerate(zip(rows, assembled)):
+    known = [(at, *row) for at, row in enumerate(rows) if row[1]]
+    assembled, _ = assemble(platform, "-Xautocompact", [text for _, _, text in known], folder)
+    for (at, encoding, text), theirs in zip(known, assembled):
         ours = short.get(at)
         if theirs is None:
             counts["refused"] += 1
@@ -205,12 +209,15 @@ def main():
             else:
                 short[len(rows) - 1] = (encoding, text)
     with tempfile.TemporaryDirectory() as folder:
-        compared, differences, known = compare(platform, "-Xforce-no-compact", rows, folder)
-        compared_short, more, _ = compare(platform, "-Xno-autocompact", list(short.values()), folder)
+        compared, differences, texts = compare(platform, "-Xforce-no-compact", rows, folder)
+        compared_short, more, short_texts = compare(platform, "-Xno-autocompact", list(short.values()), folder)
         differences += more
+        for at, text in zip(short, short_texts):
+            if None not in (text, texts[at]) and COMPACTED.sub("", normal(text)) != normal(texts[at]):
+                differences.append(f"{normal(texts[at])}\n  iga64, compacted: {normal(text)}")
         compacted, more = compaction(platform, rows, {at: row[0] for at, row in short.items()}, folder)
         differences += more
-    mnemonics = {word.split(".")[0] for text in known for word in text.split()}
+    mnemonics = {word.split(".")[0] for text in texts if text for word in text.split()}
     missing = opcodes(platform) - mnemonics
     if missing:
         print(f"  not compared: {', '.join(sorted(missing))}")

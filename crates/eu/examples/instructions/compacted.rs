@@ -55,12 +55,13 @@ fn in_words(platform: Platform, mut i: Instruction) -> Option<Instruction> {
     if let Some(Descriptor::Immediate(bits)) = i.message.as_mut().map(|message| &mut message.descriptor) {
         *bits &= (1 << 29) - 1;
     }
-    // It prints Align16 as Align1, without the channels.
+    // The text has no channels.
     let is_align1 = |source: &Source| match source {
         Source::Register { region: Region::Groups { swizzle, .. }, .. } => *swizzle == STRAIGHT,
         Source::Register { .. } | Source::Immediate { .. } => true,
     };
-    if i.align16 && !(form == Form::Three && i.sources.iter().flatten().all(is_align1)) {
+    let is_three = form == Form::Three;
+    if i.align16 && (graphics >= 110 || is_three && !i.sources.iter().flatten().all(is_align1)) {
         return None;
     }
     let is_plain =
@@ -82,7 +83,7 @@ fn in_words(platform: Platform, mut i: Instruction) -> Option<Instruction> {
                 return None;
             }
             // It extends those of 16 bits.
-            Source::Immediate { kind, .. } if form == Form::Three && kind.bytes() != 2 => return None,
+            Source::Immediate { kind, .. } if is_three && kind.bytes() != 2 => return None,
             Source::Immediate { .. } => {}
         }
     }

@@ -2,7 +2,7 @@
 //! as many for the sake of their compacted form, unless they have none.
 //!
 //! A line has the encoding, as 32 hexadecimal digits, and the text. If the instruction can be compacted, a line with the 16 digits of
-//! that comes behind. It fails if a text is parsed as another instruction, or a compacted instruction is expanded as another one.
+//! that comes behind. An instruction of Align16 with one or two sources has no text. It fails if a text is parsed as another instruction, or a compacted instruction is expanded as another one.
 
 mod compacted;
 mod maker;
@@ -86,7 +86,9 @@ fn row(platform: Platform, encoding: Arguments<'_>, instruction: &Instruction) -
     if parsed != Ok(*instruction) {
         return Err(format!("{text}: {instruction:?} is parsed as {parsed:?}"));
     }
-    println!("{encoding} {text}");
+    // The assembler prints Align16 as Align1, without the channels.
+    let is_printed = !instruction.align16 || instruction.opcode.form(platform) == Form::Three;
+    println!("{encoding} {}", if is_printed { &text } else { "" });
     Ok(())
 }
 

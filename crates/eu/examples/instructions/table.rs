@@ -37,7 +37,7 @@ pub const CONDITIONS: [Condition; 8] = [
 
 // Opcodes that the assembler has no words for: of its tables, not of the hardware.
 
-pub const NO_CONDITION: [Opcode; 11] = [
+pub const NO_CONDITION: [Opcode; 12] = [
     Opcode::Math,
     Opcode::Movi,
     Opcode::Smov,
@@ -49,6 +49,7 @@ pub const NO_CONDITION: [Opcode; 11] = [
     Opcode::Fbh,
     Opcode::Fbl,
     Opcode::Mach,
+    Opcode::Wait,
 ];
 
 pub const NO_SATURATE: [Opcode; 20] = [
