@@ -10,7 +10,7 @@ use super::pointers::{Out, borrow, string};
 use super::types::{self, gemco_platform};
 
 /// Converts a text for C: cut off where it does not fit, with a 0 at the end.
-fn name<const N: usize>(text: &str) -> [c_char; N] {
+pub fn chars<const N: usize>(text: &str) -> [c_char; N] {
     let mut out = [0; N];
     let (room, _end) = out.split_at_mut(N - 1);
     for (to, byte) in room.iter_mut().zip(text.bytes()) {
@@ -23,8 +23,8 @@ fn name<const N: usize>(text: &str) -> [c_char; N] {
 pub fn described(machine: &Machine, pci_id: u16) -> gemco_platform {
     let platform = machine.platform;
     gemco_platform {
-        name: name(platform.name),
-        title: name(platform.title),
+        name: chars(platform.name),
+        title: chars(platform.title),
         caps: machine.caps.bits(),
         pci_id,
         graphics_major: platform.graphics.major,

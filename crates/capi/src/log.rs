@@ -229,12 +229,12 @@ impl Visit for Line {
 /// level: a gemco_log_level; less severe events are not formatted.
 /// callback: called at the end of each call that has lines, on that call's thread, once for each line; possibly by
 /// several threads at once. The library holds none of its locks then. The callback must return (no longjmp, no
-/// exception). It may call the functions that only query: those about platforms, rules, decisions, cache lines of its
-/// own memory and the last error, gemco_explain, gemco_job_reports, gemco_device_platform, _fd, _mocs, _open_counts,
-/// _reuse_stats and _ref, gemco_bo_handle, _size, _level, _map_mode, _lines, _busy and _ref. Every other function
-/// returns -EDEADLK there and does nothing; one without a result does nothing either. Calls by a callback are not
-/// logged. Once this function has returned, the previous callback is not running and is not called again. At most 1 MiB
-/// of lines is kept of one call; further lines are only counted.
+/// exception). It may call the functions that only query: those about platforms, rules, decisions, cache lines of
+/// its own memory and the last error, gemco_eu_validate, gemco_explain, gemco_job_reports, gemco_device_platform,
+/// _fd, _mocs, _open_counts, _reuse_stats and _ref, gemco_bo_handle, _size, _level, _map_mode, _lines, _busy and
+/// _ref. Every other function returns -EDEADLK there and does nothing; one without a result does nothing either.
+/// Calls by a callback are not logged. Once this function has returned, the previous callback is not running and is
+/// not called again. At most 1 MiB of lines is kept of one call; further lines are only counted.
 ///
 /// Returns 0; -EINVAL for a bad number; -EDEADLK from within a callback; -EBUSY if a Rust program has a subscriber of its own.
 /// Any thread.

@@ -40,6 +40,9 @@ enum { NONE = -9999 };
 /* An object of the caller's, whose handle exists on no device: it is adopted, and used by nothing. */
 static const gemco_object own_object = {.size = 4096, .handle = 4000, .flags = GEMCO_ADOPT_NEW};
 
+/* An instruction of graphics 9. */
+static const uint32_t nop[] = {0x7e, 0, 0, 0};
+
 /* I915_GEM_MMAP_OFFSET, of a write-back mapping. */
 struct mmap_offset {
     uint32_t handle, pad;
@@ -112,6 +115,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_rule_reason, QUERIES, text(gemco_rule_reason(0)))                                                       \
     CALL(gemco_rule_source, QUERIES, text(gemco_rule_source(0)))                                                       \
     CALL(gemco_explain, QUERIES, gemco_explain(&(gemco_report){0, {0, 0}, 0, 0, 0}, w->memory, sizeof w->memory))      \
+    CALL(gemco_eu_validate, QUERIES, gemco_eu_validate(&(gemco_platform){.name = "glk"}, nop, sizeof nop, NULL, 0))      \
     CALL(gemco_device_open, 0, gemco_device_open("sim:glk", 0, &w->new_device))                                        \
     CALL(gemco_device_open_first, UNSURE, gemco_device_open_first(0, &w->new_device))                                  \
     CALL(gemco_device_open_again, OBJECT, gemco_device_open_again(w->device, 0, &w->new_device))                       \

@@ -40,6 +40,9 @@ static void rules_alone(void) {
     flush_all((const void *[]){map, map + AT}, (size_t[]){LEN, LEN}, 2);
     CHECK(before_submit(&jsl, map, AT, LEN) == 0);
     CHECK(before_submit(&glk, map, AT, LEN) == GEMCO_NOT_NEEDED);
+    static const uint32_t nop[] = {0x7e, 0, 0, 0};
+    OK(check_kernel(&jsl, nop, sizeof nop));
+    CHECK(check_kernel(&jsl, nop, 8) == -EINVAL);
 }
 
 static gemco_bo *new_bo(gemco_device *device) {
