@@ -6,4 +6,5 @@ mod exceptions;
 mod half;
 mod messages;
 mod rules;
+mod scopes;
 mod sweep;

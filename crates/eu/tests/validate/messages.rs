@@ -69,11 +69,20 @@ fn the_urb_of_a_platform_knows_its_messages() {
     for (platform, last, bits) in
         [(Platform::Ivb, 5, 3), (Platform::Hsw, 6, 3), (Platform::Bdw, 8, 4), (Platform::Icl, 8, 4)]
     {
-        for message in 0..16 {
+        for message in 0..64 {
             let urb = send(Opcode::Send, 6, 1 << 20 | message);
             let expected = if message % (1 << bits) <= last { vec![] } else { vec![Rule::UrbMessage] };
             assert_eq!(rules(platform, &urb), expected, "{platform} {message}");
         }
+    }
+}
+
+#[test]
+fn reads_of_the_urb_return_registers_at_any_offset() {
+    for offset in [0_u32, 1, 2, 3] {
+        let read = |returned: u32| send(Opcode::Send, 6, returned << 20 | offset << 4 | 8);
+        assert_eq!(rules(Platform::Skl, &read(0)), [Rule::UrbRead], "{offset}");
+        assert_eq!(rules(Platform::Skl, &read(1)), [], "{offset}");
     }
 }
 
