@@ -172,14 +172,14 @@ def read_list(text):
     return {int(number): f"{place}: {change}" for number, place, change in rows}
 
 
-def read_survivors(text):
+def read_survivors(text, name=SURVIVORS):
     """The known survivors: mutant, or place and ": *" for every mutant of a function -> reason. A line is one, a tab, a reason."""
     known = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
             mutant, _, reason = line.partition("\t")
             if not reason.strip() or mutant in known:
-                sys.exit(f"{SURVIVORS}: no reason, or twice: {mutant}")
+                sys.exit(f"{name}: no reason, or twice: {mutant}")
             known[mutant] = reason
     return known
 
@@ -319,7 +319,8 @@ def main(list_file, command, *options):
     )
 
 
-if sys.argv[1:] == ["--self-test"]:
-    self_test()
-else:
-    main(*sys.argv[1:])
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    else:
+        main(*sys.argv[1:])

@@ -4,11 +4,15 @@
 //! and line numbers stay what they were.
 
 mod edits;
+mod numbers;
 mod site;
+mod table;
 
 use edits::Edits;
+pub use numbers::{SELECTOR_OF_NUMBERS, integer_constants};
 use site::Finder;
 use syn::visit::Visit;
+pub use table::{SELECTOR_OF_SCOPES, USE_AT_RUN_TIME, plant_table, replaced};
 
 /// One mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,13 +106,14 @@ fn other(first: u32, left: bool, right: bool, opposite: bool, usual: bool) -> bo
 }
 "#;
 
-/// Plants every mutant of the file `name`, whose text is `text`; they are numbered from `first` on.
+/// Plants every mutant of the file `name`, whose text is `text`; they are numbered from `first` on. With names of
+/// constants, numbers have mutants, too.
 ///
 /// # Errors
 /// Text that is no Rust.
-pub fn plant(name: &str, text: &str, first: u32) -> syn::Result<Planted> {
+pub fn plant(name: &str, text: &str, first: u32, constants: Option<&[String]>) -> syn::Result<Planted> {
     let file = syn::parse_file(text)?;
-    let mut finder = Finder::new(name, text, first);
+    let mut finder = Finder::new(name, text, first, constants);
     finder.visit_file(&file);
     let Finder { edits, mutants, .. } = finder;
     Ok(Planted { text: Edits::apply(edits, text), mutants })
@@ -126,7 +131,7 @@ mod tests {
     /// The changes in a function of this body.
     fn changes(body: &str) -> Vec<String> {
         let text = format!("fn f(a: bool, b: bool) -> bool {{ {body} }}");
-        let planted = plant("x.rs", &text, 1).unwrap();
+        let planted = plant("x.rs", &text, 1, None).unwrap();
         syn::parse_file(&planted.text).expect("what was planted is Rust");
         planted.mutants.into_iter().map(|mutant| mutant.change).collect()
     }
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn mutants_nest_and_a_file_without_any_stays_as_it_is() {
-        let planted = plant("x.rs", "fn f() -> bool { if a && !b { c } else { d } }", 7).unwrap();
+        let planted = plant("x.rs", "fn f() -> bool { if a && !b { c } else { d } }", 7, None).unwrap();
         let inside = "crate::mutant::and(9, a , crate::mutant::opposite(12, !b))";
         assert!(
             planted.text.contains(&format!("if crate::mutant::condition(7, {inside})")),
@@ -171,14 +176,41 @@ mod tests {
         );
         assert_eq!(planted.mutants.len(), 6);
         let text = "const A: bool = 1 == 2;\n#[cfg(test)]\nmod tests { fn f() -> bool { 1 == 2 } }\n";
-        assert_eq!(plant("x.rs", text, 1).unwrap().text, text);
+        assert_eq!(plant("x.rs", text, 1, None).unwrap().text, text);
     }
 
     #[test]
     fn a_function_inside_another_one_is_a_place_of_its_own() {
-        let planted = plant("x.rs", "fn f(a: bool) -> bool { fn g(b: bool) -> bool { !b } !a }", 1).unwrap();
+        let planted =
+            plant("x.rs", "fn f(a: bool) -> bool { fn g(b: bool) -> bool { !b } !a }", 1, None).unwrap();
         let places: Vec<_> = planted.mutants.iter().map(|mutant| mutant.place.as_str()).collect();
         assert_eq!(places, ["x.rs g", "x.rs f"]);
+    }
+
+    #[test]
+    fn numbers_have_mutants_where_constants_are_named() {
+        let text =
+            "const N: u32 = 4;\nfn f(a: u32) -> bool { match a { 3 => a % N >= 2, _ => b[1] < 1 << a } }";
+        let constants = integer_constants(text).unwrap();
+        assert_eq!(constants, ["N"]);
+        let planted = plant("x.rs", text, 1, Some(&constants)).unwrap();
+        syn::parse_file(&planted.text).expect("what was planted is Rust");
+        let changes: Vec<_> = planted.mutants.iter().map(|mutant| mutant.change.as_str()).collect();
+        let expected = [
+            "arm `3` gives `b[1] < 1 << a`",
+            "`a % N >= 2`: `<`",
+            "`a % N >= 2`: `>`",
+            "`a % N`: `/`",
+            "`N` + 1",
+            "`2` + 1",
+            "arm `_` gives `a % N >= 2`",
+            "`b[1] < 1 << a`: `>=`",
+            "`b[1] < 1 << a`: `<=`",
+        ];
+        assert_eq!(changes, expected);
+        let inside = "crate::mutant::at_least(2, crate::mutant::rest(4, a , crate::mutant::number(5, N)) , ";
+        assert!(planted.text.contains(inside), "{}", planted.text);
+        assert_eq!(plant("x.rs", text, 1, None).unwrap().mutants.len(), 4);
     }
 
     #[test]

@@ -36,18 +36,20 @@ pub(super) struct Finder<'a> {
     text: &'a str,
     next: u32,
     function: String,
+    /// The constants whose uses have mutants, as literals and operators of numbers have; `None` if numbers have none.
+    constants: Option<&'a [String]>,
     pub(super) edits: Edits,
     pub(super) mutants: Vec<Mutant>,
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(file: &'a str, text: &'a str, first: u32) -> Self {
+    pub(super) fn new(file: &'a str, text: &'a str, first: u32, constants: Option<&'a [String]>) -> Self {
         let function = String::new();
-        Self { file, text, next: first, function, edits: Edits::default(), mutants: Vec::new() }
+        Self { file, text, next: first, function, constants, edits: Edits::default(), mutants: Vec::new() }
     }
 
     /// The code in one line, without comments.
-    fn source(&self, range: Range<usize>) -> String {
+    pub(super) fn source(&self, range: Range<usize>) -> String {
         let lines = self.text[range].lines().map(|line| line.split("//").next().unwrap_or_default());
         lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
     }
@@ -60,7 +62,7 @@ impl<'a> Finder<'a> {
     }
 
     /// One more mutant; returns its number.
-    fn add(&mut self, change: String) -> u32 {
+    pub(super) fn add(&mut self, change: String) -> u32 {
         let mutant = Mutant { place: format!("{} {}", self.file, self.function), change };
         let same = self.mutants.iter().filter(|other| other.place == mutant.place);
         let again = same.filter(|other| other.change.split(" (").next() == Some(&mutant.change)).count();
@@ -153,6 +155,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
     fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
     fn visit_expr_while(&mut self, _: &'ast syn::ExprWhile) {}
+    fn visit_pat(&mut self, _: &'ast Pat) {}
 
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
         if let Stmt::Expr(expr, Some(_)) = statement
@@ -164,7 +167,14 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_expr(&mut self, expr: &'ast Expr) {
+        if let Some(constants) = self.constants {
+            self.number(expr, constants);
+        }
         match expr {
+            // The type of an index, or of a number that is shifted, is not known from a call.
+            Expr::Index(one) if self.constants.is_some() => return self.visit_expr(&one.expr),
+            Expr::Binary(binary) if self.constants.is_some() && matches!(binary.op, BinOp::Shl(_)) => return,
+            Expr::Binary(binary) if self.constants.is_some() && self.operator(expr, binary) => {}
             Expr::If(one) => self.condition(&one.cond),
             Expr::Match(one) => {
                 for (place, arm) in one.arms.iter().enumerate() {
@@ -218,7 +228,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 }
 
-fn span(expr: &Expr) -> Range<usize> {
+pub(super) fn span(expr: &Expr) -> Range<usize> {
     expr.span().byte_range()
 }
 
