@@ -1474,13 +1474,13 @@ void gemco_scanout_end(struct gemco_scanout *scanout);
  * Validates the code of a GPU kernel before it is uploaded: finds the rules of the hardware that its instructions break.
  *
  * platform: as gemco_device_platform or gemco_platform_by_id returns it; only its name is used.
- * code, size: the instructions, 16 bytes each. Compacted ones (8 bytes) cannot be decoded.
+ * code, size: the instructions, of 16 bytes, or 8 if they are compacted.
  * violations: room for `room` of them, in the order of the code; may be NULL if that is 0. Their texts are valid while
  * the library is loaded.
  *
  * Returns the number of violations; the first `room` of them were written. -ENOEXEC for an instruction that cannot be
  * decoded, even after one that breaks a rule; -ENODEV for a platform whose instructions are not known: those before
- * graphics version 7; -EINVAL for a size that is not a multiple of 16. Any thread.
+ * graphics version 7; -EINVAL for a size that is not a multiple of 8. Any thread.
  */
 int gemco_eu_validate(const struct gemco_platform *platform,
                       const void *code,

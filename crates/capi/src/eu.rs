@@ -8,19 +8,19 @@ use gem_coherency::Errno;
 use gem_coherency_capi_pure::gemco_platform;
 use gem_coherency_capi_pure::platform::chars;
 use gem_coherency_capi_pure::pointers::{Out, borrow, check, elements};
-use intel_eu::{Instruction, Platform, Rule, Violation};
+use intel_eu::{Instruction, Platform, Rule, Violation, encodings};
 
 use super::error::{Failure, query};
 
-/// Bytes of an instruction.
-const BYTES: usize = 16;
+/// Bytes of a compacted instruction; another one has twice as many.
+const BYTES: usize = 8;
 
 /// Code that cannot be validated.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The instructions of the platform of this name are not known.
     Platform(String),
-    /// The code's size is no multiple of an instruction's.
+    /// The code's size is no multiple of the smallest instruction's.
     Size(usize),
     /// The instruction at an offset cannot be decoded.
     Instruction { offset: usize, error: intel_eu::Error },
@@ -44,7 +44,10 @@ impl fmt::Display for Refusal {
                 write!(f, "platform->name is {name:?}, a platform whose instructions are not known")
             }
             Self::Size(size) => {
-                write!(f, "size is {size}, which is not a multiple of an instruction's {BYTES} bytes")
+                write!(
+                    f,
+                    "size is {size}, which is not a multiple of {BYTES}, the bytes of a compacted instruction"
+                )
             }
             Self::Instruction { offset, error } => write!(f, "the instruction at byte {offset}: {error}"),
         }
@@ -107,10 +110,8 @@ fn instructions(
     platform: Platform,
     code: &[u8],
 ) -> impl Iterator<Item = Result<(usize, Instruction), Refusal>> {
-    code.chunks_exact(BYTES).enumerate().map(move |(number, bytes)| {
-        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
-        let offset = number * BYTES;
-        let instruction = intel_eu::decode(platform, word);
+    encodings(code).map(move |(offset, encoding)| {
+        let instruction = encoding.and_then(|encoding| encoding.decode(platform));
         Ok((offset, instruction.map_err(|error| Refusal::Instruction { offset, error })?))
     })
 }
@@ -118,13 +119,13 @@ fn instructions(
 /// Validates the code of a GPU kernel before it is uploaded: finds the rules of the hardware that its instructions break.
 ///
 /// platform: as gemco_device_platform or gemco_platform_by_id returns it; only its name is used.
-/// code, size: the instructions, 16 bytes each. Compacted ones (8 bytes) cannot be decoded.
+/// code, size: the instructions, of 16 bytes, or 8 if they are compacted.
 /// violations: room for `room` of them, in the order of the code; may be NULL if that is 0. Their texts are valid while
 /// the library is loaded.
 ///
 /// Returns the number of violations; the first `room` of them were written. -ENOEXEC for an instruction that cannot be
 /// decoded, even after one that breaks a rule; -ENODEV for a platform whose instructions are not known: those before
-/// graphics version 7; -EINVAL for a size that is not a multiple of 16. Any thread.
+/// graphics version 7; -EINVAL for a size that is not a multiple of 8. Any thread.
 ///
 /// # Safety
 /// As the module says.

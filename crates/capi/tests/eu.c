@@ -2,11 +2,11 @@
 
 #include "check.h"
 
-/* mov (4) r20.0<2>:f r10.0<4;4,1>:df, a mov whose destination is packed, one with a compacted encoding, and an unknown
- * opcode, on graphics 8 and 9. */
+/* mov (4) r20.0<2>:f r10.0<4;4,1>:df, a mov whose destination is packed, a compacted mov (8) r2.0<1>:ud r0.0<8;8,1>:ud, and an
+ * unknown opcode, on graphics 8 and 9. */
 #define SPREAD 0x00400001, 0x428032e8, 0x00690140, 0x00000000
 #define PACKED 0x00400001, 0x23c032e8, 0x00690140, 0x00000000
-#define COMPACTED 0x20400001, 0x428032e8, 0x00690140, 0x00000000
+#define COMPACTED 0x20004b01, 0x00000207
 #define UNKNOWN 0x0040007d, 0x428032e8, 0x00690140, 0x00000000
 
 static gemco_platform named(const char *name) {
@@ -40,6 +40,10 @@ static void violations_case(void) {
     CHECK(found[0].offset == 16 && found[1].offset == 0x5555555555555555);
     CHECK(gemco_eu_validate(&skl, code, sizeof code, NULL, 0) == 2);
 
+    /* A compacted instruction has half the bytes. */
+    static const uint32_t compacted[] = {COMPACTED, PACKED, COMPACTED};
+    CHECK(gemco_eu_validate(&skl, compacted, sizeof compacted, found, 3) == 1 && found[0].offset == 8);
+
     /* Code may have any address. */
     static char odd[sizeof code + 1];
     memcpy(odd + 1, code, sizeof code);
@@ -71,7 +75,7 @@ static void platforms_case(void) {
 
 /* Bad input is refused by name, and nothing is written. */
 static void arguments_case(void) {
-    static const uint32_t code[] = {PACKED, UNKNOWN}, compacted[] = {PACKED, SPREAD, COMPACTED};
+    static const uint32_t code[] = {PACKED, UNKNOWN}, half[] = {PACKED, SPREAD};
     gemco_platform skl = named("skl"), snb = named("snb"), none = {.name = "potato lake 9000"}, empty = {.caps = 0};
     gemco_eu_violation found;
     memset(&found, 0x55, sizeof found);
@@ -82,17 +86,17 @@ static void arguments_case(void) {
     FAILS(gemco_eu_validate(&skl, code, 16, (gemco_eu_violation *)((char *)&found + 1), 1), EINVAL,
           "violations is not aligned");
     FAILS(gemco_eu_validate(&skl, code, 17, &found, 1), EINVAL, "size is 17");
-    FAILS(gemco_eu_validate(&skl, code, 8, &found, 1), EINVAL, "size is 8");
+    FAILS(gemco_eu_validate(&skl, code, 12, &found, 1), EINVAL, "size is 12");
     FAILS(gemco_eu_validate(&snb, code, 16, &found, 1), ENODEV, "platform->name is \"snb\"");
     FAILS(gemco_eu_validate(&none, code, 16, &found, 1), ENODEV, "\"potato lake 9000\"");
     FAILS(gemco_eu_validate(&empty, code, 16, &found, 1), ENODEV, "platform->name is \"\"");
     FAILS(gemco_eu_validate(&skl, code, sizeof code, &found, 1), ENOEXEC, "at byte 16: skl has no opcode 125");
-    FAILS(gemco_eu_validate(&skl, compacted, sizeof compacted, &found, 1), ENOEXEC, "at byte 32: a compacted");
+    FAILS(gemco_eu_validate(&skl, half, 24, &found, 1), ENOEXEC, "at byte 16");
     CHECK(found.offset == 0x5555555555555555);
 
     /* The same code without what is refused. */
     CHECK(gemco_eu_validate(&skl, code, 16, &found, 1) == 1 && found.offset == 0);
-    CHECK(gemco_eu_validate(&skl, compacted, 32, &found, 1) == 1);
+    CHECK(gemco_eu_validate(&skl, half, 32, &found, 1) == 1);
 }
 
 int main(void) {
