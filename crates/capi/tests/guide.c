@@ -42,7 +42,7 @@ static void rules_alone(void) {
     CHECK(before_submit(&glk, map, AT, LEN) == GEMCO_NOT_NEEDED);
     static const uint32_t nop[] = {0x7e, 0, 0, 0};
     OK(check_kernel(&jsl, nop, sizeof nop));
-    CHECK(check_kernel(&jsl, nop, 8) == -EINVAL);
+    CHECK(check_kernel(&jsl, nop, 12) == -EINVAL);
 }
 
 static gemco_bo *new_bo(gemco_device *device) {
