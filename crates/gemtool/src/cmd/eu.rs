@@ -63,26 +63,48 @@ impl EuReport {
     }
 }
 
+/// The instructions of a file, which are known and at least one.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Their bytes.
+    pub bytes: Vec<u8>,
+    /// The instructions.
+    pub instructions: Vec<Line>,
+}
+
+impl Program {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file cannot be read or has no instructions, or one of them is not known.
+    pub fn read(path: &Path, platform: Platform) -> Result<Self, Failure> {
+        let bytes = kernel(path, platform)?;
+        if bytes.is_empty() {
+            return Err(failure(path, "it has no instruction"));
+        }
+        let instructions = encodings(&bytes).map(|(at, encoding)| {
+            encoding.and_then(|encoding| line(platform, at, encoding)).map_err(|error| wrong(path, at, error))
+        });
+        let instructions = instructions.collect::<Result<_, _>>()?;
+        Ok(Self { bytes, instructions })
+    }
+
+    /// Reports about the instructions.
+    pub fn report(self, platform: Platform, action: EuAction) -> EuReport {
+        EuReport { platform: platform.name(), instructions: self.instructions, action }
+    }
+}
+
 /// Reads the instructions of the file, and reports about them.
 ///
 /// # Errors
-/// The file cannot be read or has no instructions, one of them is not known, or the output cannot be written.
+/// As [`Program::read`]; the output cannot be written.
 pub fn run(args: &args::Eu) -> Result<EuReport, Failure> {
-    let platform = args.platform;
-    let kernel = kernel(&args.file, platform)?;
-    if kernel.is_empty() {
-        return Err(failure(&args.file, "it has no instruction"));
-    }
-    let instructions = encodings(&kernel).map(|(at, encoding)| {
-        encoding
-            .and_then(|encoding| line(platform, at, encoding))
-            .map_err(|error| wrong(&args.file, at, error))
-    });
-    let instructions = instructions.collect::<Result<_, _>>()?;
+    let program = Program::read(&args.file, args.platform)?;
     if let Some(output) = &args.output {
-        fs::write(output, kernel).map_err(|error| failure(output, error))?;
+        fs::write(output, &program.bytes).map_err(|error| failure(output, error))?;
     }
-    Ok(EuReport { platform: platform.name(), instructions, action: args.action })
+    Ok(program.report(args.platform, args.action))
 }
 
 fn line(platform: Platform, at: usize, encoding: Encoding) -> Result<Line, intel_eu::Error> {
@@ -109,7 +131,8 @@ fn wrong(path: &Path, at: usize, error: intel_eu::Error) -> Failure {
     failure(path, format_args!("instruction at {at:#x}: {error}"))
 }
 
-fn failure(path: &Path, error: impl std::fmt::Display) -> Failure {
+/// Returns the failure of an error in a file.
+pub fn failure(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::Environment(format!("{}: {error}", path.display()))
 }
 
