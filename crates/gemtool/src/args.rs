@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod eu;
 mod judges;
+mod lines;
 mod manual;
 mod object;
 mod run;
@@ -25,6 +26,7 @@ pub use bench::Bench;
 pub use check::{Check, Dropped};
 pub use eu::{Eu, EuAction};
 pub use gemtool::script::Pattern;
+pub use lines::{Lines, Surface};
 pub use manual::{Completions, Man};
 pub use object::{History, Object};
 pub use run::Run;
@@ -68,7 +70,8 @@ Examples:
   gemtool scanout --device sim:hsw,display=on
   gemtool sim jsl -- vulkaninfo --summary
   gemtool trace -- gemtool alloc --caching=none
-  gemtool verify --quick --device sim:glk";
+  gemtool verify --quick --device sim:glk
+  gemtool lines examples/kernels/copy.asm --device sim:glk";
 
 /// Display order behind the flags of a command.
 const LAST: usize = 900;
@@ -136,6 +139,9 @@ pub enum Command {
     /// Validate, print or assemble instructions of the GPU's execution units; needs no device
     #[command(after_help = eu::EU_EXAMPLES)]
     Eu(Eu),
+    /// List the cache lines that a GPU kernel reads and writes, by instruction, and those that are stale
+    #[command(after_help = lines::LINES_EXAMPLES)]
+    Lines(Lines),
     /// Benchmark flushes, submissions and uploads against alternatives
     #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]

@@ -92,6 +92,11 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             page.report(&report, form)?;
             return Ok(if report.is_violated() { Outcome::Violated } else { Outcome::Held });
         }
+        Command::Lines(lines) => {
+            let report = cmd::lines::run(lines)?;
+            page.report(&report, form)?;
+            return Ok(if report.held() { Outcome::Held } else { Outcome::Violated });
+        }
         Command::Scanout(scanout) => {
             let report = cmd::scanout::run(scanout)?;
             page.report(&report, form)?;

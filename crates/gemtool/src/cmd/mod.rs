@@ -10,6 +10,8 @@ pub mod eu;
 pub mod explain;
 mod hold;
 pub mod info;
+pub mod line_set;
+pub mod lines;
 pub mod machine;
 pub mod man;
 pub mod platforms;

@@ -8,6 +8,7 @@ mod eu;
 pub mod explain;
 pub mod history;
 mod info;
+mod lines;
 mod manual;
 pub mod platforms;
 mod run;

@@ -8,7 +8,7 @@ use crate::{Ran, command, gemtool};
 const COPY: &str = "examples/kernels/copy.asm";
 
 /// Runs gemtool with `input` on standard input.
-fn with_input(line: &str, input: &[u8]) -> Ran {
+pub fn with_input(line: &str, input: &[u8]) -> Ran {
     let mut child = command(line)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -11,6 +11,7 @@ mod explain;
 mod guide;
 mod help;
 mod info;
+mod lines;
 mod manual;
 mod platforms;
 mod proof;

@@ -12,6 +12,7 @@ fn lines() -> Vec<String> {
             "alloc" | "info" => "--device sim:glk",
             "platforms" | "rules" | "man" => "",
             "eu" => "disasm examples/kernels/copy.asm --platform jsl",
+            "lines" => "examples/kernels/copy.asm --device sim:glk",
             "explain" => "--platform jsl --who kernel --event acquire",
             "check" => "--platform i830 --kernel 6.12 --caller protocol",
             "run" => "examples/scripts/forgotten-flush.gemco --device sim:glk",

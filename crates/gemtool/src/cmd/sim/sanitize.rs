@@ -7,7 +7,7 @@ use gem_coherency::platform::{self, Machine};
 use gem_coherency::policy::driver::{Path, needs_flush, needs_invalidate};
 use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency::policy::{Decision, Rule, Verdict};
-use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Route;
 use gem_coherency_serve::{Finding, FindingKind, FlushSite, Frame, RecentFlush, Server, Settings};
@@ -23,6 +23,7 @@ use super::run::on_server;
 use super::suppressions::{self, Suppression};
 use crate::args;
 use crate::cmd::check::has_folder;
+use crate::cmd::line_set::ranges;
 use crate::failure::Failure;
 
 /// The mistakes of a program.
@@ -366,13 +367,4 @@ fn others(machine: Machine, finding: &Finding) -> Vec<&'static str> {
     };
     let others = platform::all().iter().filter(|platform| platform.name != machine.platform.name);
     others.filter(wants).map(|platform| platform.name).collect()
-}
-
-/// Returns line numbers as text: `0-15, 37`.
-fn ranges(lines: &[LineRange]) -> String {
-    let one = |lines: &LineRange| match lines.end() - lines.first() {
-        1 => lines.first().to_string(),
-        _ => format!("{}-{}", lines.first(), lines.end() - 1),
-    };
-    lines.iter().map(one).collect::<Vec<_>>().join(", ")
 }
