@@ -44,7 +44,7 @@ impl Walker {
     /// Begins a batch that runs `kernel`, the instructions of the device's execution units.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::OutOfMemory`] for a kernel that is too large.
+    /// [`gem_coherency::Error::NoMemory`].
     pub fn new(device: &Device, kernel: &[u8]) -> Result<Self> {
         let mut copy = Vec::new();
         grow(&mut copy, "a kernel", kernel.len())?;

@@ -82,7 +82,7 @@ struct Found<'a> {
 impl Found<'_> {
     /// Adds its targets to an instruction.
     fn locate(&self, one: &Decoded) -> Result<Located, Why> {
-        let (instruction, at, next) = one.clone()?;
+        let (instruction, at, next) = (*one)?;
         let (Some(block), channels) = self.distances(&instruction)? else {
             return Ok(Located { instruction, at, next, targets: Targets { block: next, channels: next } });
         };
