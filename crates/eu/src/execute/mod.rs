@@ -72,6 +72,11 @@ impl<'a> Thread<'a> {
         Self { kernel, dispatched, masks, registers }
     }
 
+    /// Makes bytes of a general register undefined.
+    pub fn undefine(&mut self, register: u8, bytes: std::ops::Range<usize>) {
+        self.registers.undefine(register, bytes);
+    }
+
     /// Runs the kernel from its first instruction to the end of the thread, for at most so many steps, of an instruction each; returns their
     /// number.
     ///

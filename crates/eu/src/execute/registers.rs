@@ -85,6 +85,13 @@ impl Registers {
         }
     }
 
+    /// Makes bytes of a general register undefined.
+    pub fn undefine(&mut self, register: u8, bytes: std::ops::Range<usize>) {
+        let first = usize::from(register) * REGISTER_BYTES;
+        let defined = self.general.defined.get_mut(first..first + REGISTER_BYTES).unwrap_or_default();
+        defined.get_mut(bytes).unwrap_or_default().fill(false);
+    }
+
     /// Returns `count` bytes, at most 8, that lie `skip` bytes behind a place.
     pub fn get(&self, place: Place, skip: usize, count: usize) -> Result<Bits, NoRegister> {
         if let Some(at) = accumulator::byte(place) {

@@ -1,6 +1,6 @@
 //! Kernels whose bytes are known, and what stops others.
 
-use intel_eu::execute::{Access, Stop, Why};
+use intel_eu::execute::{Access, Kernel, Stop, Thread, Why};
 use intel_eu::{Opcode, Place, Platform, Region, Source, Type, compact, decode, encode};
 
 use super::kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
@@ -57,6 +57,14 @@ fn a_kernel_that_depends_on_undefined_registers_stops() {
     let mut bus = surfaces(512);
     let stop = run(Platform::Jsl, 0xffff, &[], &bytes(&COPY), 1000, &mut bus);
     assert_eq!(stop, Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "the address" } }));
+    let whole = Kernel::new(Platform::Jsl, &bytes(&COPY));
+    let mut thread = Thread::new(&whole, 0xffff, &payload(0, 0));
+    // Dword 0 goes nowhere; dword 1 is the group's number.
+    thread.undefine(0, 0..4);
+    assert!(thread.clone().run(1000, &mut bus).is_ok());
+    thread.undefine(0, 4..5);
+    assert_eq!(thread.run(1000, &mut bus), stop);
+    bus.accesses.clear();
     let mut kernel = COPY.to_vec();
     kernel.remove(2);
     let stop = run(Platform::Jsl, 0xffff, &payload(0, 0), &bytes(&kernel), 1000, &mut bus);

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use intel_eu::execute::{Kernel, Thread};
+
 use super::encoding::{Encoding, bits};
 use super::reader::Reader;
 use super::tables::{Base, base};
@@ -25,7 +27,9 @@ const DESCRIPTOR_DWORDS: usize = 8;
 const DESCRIPTOR_IN_WALKER: Range<usize> = 18..26;
 const DATA_IN_WALKER: Range<usize> = 31..39;
 /// Bytes of a register.
-pub(super) const REGISTER_BYTES: usize = 32;
+const REGISTER_BYTES: usize = 32;
+/// The dwords of a thread's first register that have the numbers of its group: x, y, z. Others are not known here.
+const GROUP: [usize; 3] = [1, 6, 7];
 
 /// The state of dispatches.
 #[derive(Clone, Debug, Default)]
@@ -59,8 +63,8 @@ pub(super) struct Dispatch {
     pub(super) own: usize,
     /// The bytes of these registers.
     pub(super) constants: Vec<u8>,
-    /// The threads get data that are not known here.
-    pub(super) is_strange: bool,
+    /// Data for the threads that are not known here.
+    pub(super) unknown: Option<&'static str>,
 }
 
 impl Compute {
@@ -129,8 +133,11 @@ impl Compute {
         if inline {
             let data = words.get(DATA_IN_WALKER)?;
             let has_data = bits(size, 25, 25) != 0;
-            // Local numbers of the channels; indirect data.
-            let is_strange = bits(size, 29, 26) != 0 || bits(word(2), 16, 0) != 0;
+            let unknown = match (bits(size, 29, 26), bits(word(2), 16, 0)) {
+                (0, 0) => None,
+                (0, _) => Some("indirect data"),
+                _ => Some("the local numbers of channels"),
+            };
             let threads = bits(field(5), 9, 0);
             return Some(Dispatch {
                 kernel,
@@ -143,26 +150,36 @@ impl Compute {
                 shared: usize::from(has_data),
                 own: 0,
                 constants: data.iter().flat_map(|word| word.to_le_bytes()).collect(),
-                is_strange,
+                unknown,
             });
         }
         let [depth, height, row] = [(21, 16), (13, 8), (5, 0)].map(|(high, low)| bits(size, high, low) + 1);
         let masks = if encoding.is_wide() { [13, 14] } else { [9, 10] };
         let [right, bottom] = masks.map(|at| word(at) & all);
+        let threads = row * height * depth;
         let per_thread = rest + 1;
+        let shared = bits(field(per_thread + 2), 7, 0) as usize;
+        let own = bits(field(per_thread), 31, 16) as usize;
+        let needed = (shared + own * threads as usize) * REGISTER_BYTES;
+        let unknown = if bottom != all {
+            Some("channels that the last row lacks")
+        } else if encoding.is_wide() && bits(field(per_thread), 15, 0) != 0 {
+            Some("constants behind the first ones")
+        } else {
+            (needed > self.constants.len()).then_some("constants that were not loaded")
+        };
         Some(Dispatch {
             kernel,
             table,
             channels,
             groups,
-            threads: row * height * depth,
+            threads,
             last: right,
             row,
-            shared: bits(field(per_thread + 2), 7, 0) as usize,
-            own: bits(field(per_thread), 31, 16) as usize,
+            shared,
+            own,
             constants: self.constants.clone(),
-            // Channels that the last row lacks; data that do not start at the first constant.
-            is_strange: bottom != all || encoding.is_wide() && bits(field(per_thread), 15, 0) != 0,
+            unknown,
         })
     }
 
@@ -187,10 +204,18 @@ impl Dispatch {
         if thread % self.row.max(1) + 1 == self.row { self.last } else { u32::MAX >> (32 - self.channels) }
     }
 
-    /// Returns the first registers of a group's thread. Source: Mesa's `cs_fill_push_const_info`, for the order of constants.
-    pub(super) fn payload(&self, [x, y, z]: [u32; 3], thread: u32) -> Vec<[u8; REGISTER_BYTES]> {
+    /// Returns a thread of a group. Source: Mesa's `cs_fill_push_const_info`, for the order of constants.
+    pub(super) fn thread<'a>(&self, kernel: &'a Kernel, group: [u32; 3], number: u32) -> Thread<'a> {
+        let mut thread = Thread::new(kernel, self.enabled(number), &self.payload(group, number));
+        for dword in (0..REGISTER_BYTES / 4).filter(|dword| !GROUP.contains(dword)) {
+            thread.undefine(0, 4 * dword..4 * dword + 4);
+        }
+        thread
+    }
+
+    fn payload(&self, group: [u32; 3], thread: u32) -> Vec<[u8; REGISTER_BYTES]> {
         let mut first = [0; REGISTER_BYTES];
-        for (dword, number) in [(1, x), (6, y), (7, z)] {
+        for (dword, number) in GROUP.into_iter().zip(group) {
             if let Some(bytes) = first.get_mut(4 * dword..4 * dword + 4) {
                 bytes.copy_from_slice(&number.to_le_bytes());
             }

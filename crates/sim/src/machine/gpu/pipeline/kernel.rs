@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use intel_eu::execute::{Access, Bus, Kernel, Stop, Thread, Why};
+use intel_eu::execute::{Access, Bus, Kernel, Stop, Why};
 use intel_eu::{Encoding as Bits, Platform, Rule, validate};
 
 use super::super::memory::View;
@@ -52,11 +52,10 @@ pub(super) fn run(
     reader: &mut Reader<'_>,
     spent: &mut u64,
 ) -> Result<Outcome, Refusal> {
-    let kernel = match load(encoding, dispatch, reader)? {
-        Ok(kernel) => kernel,
+    let (kernel, instructions) = match load(encoding, dispatch, reader)? {
+        Ok(loaded) => loaded,
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
-    let (kernel, instructions) = kernel;
     let cost = dispatch.all_threads().saturating_mul(instructions);
     if spent.saturating_add(cost) > MOST {
         return Ok(Outcome::Skipped(format!("{cost} instructions are too many")));
@@ -67,10 +66,11 @@ pub(super) fn run(
     for z in z {
         for y in y.clone() {
             for x in x.clone() {
-                for thread in 0..dispatch.threads {
-                    let payload = dispatch.payload([x, y, z], thread);
-                    let mut thread = Thread::new(&kernel, dispatch.enabled(thread), &payload);
-                    match thread.run(MOST.saturating_sub(*spent), &mut surfaces) {
+                for number in 0..dispatch.threads {
+                    match dispatch
+                        .thread(&kernel, [x, y, z], number)
+                        .run(MOST.saturating_sub(*spent), &mut surfaces)
+                    {
                         Ok(steps) => *spent += steps,
                         Err(Stop { why: Why::Endless { .. }, .. }) => return Err(Refusal::Endless),
                         Err(stop) => {
@@ -98,14 +98,14 @@ fn load(
     let Some(platform) = Platform::from_name(encoding.platform()) else {
         return skipped("the platform's instructions are not known");
     };
-    if dispatch.is_strange {
-        return skipped("the threads get data that are not known");
+    if let Some(unknown) = dispatch.unknown {
+        return Ok(Err(format!("the threads get {unknown}")));
     }
     let Some(start) = dispatch.kernel else { return skipped("the kernel has no address") };
     let (mut code, mut at, mut instructions) = (Vec::new(), 0, 0);
     while code.len() < MOST_BYTES {
         let Some(line) = reader.fetch(start.behind(code.len() as u64), FETCH_BYTES) else {
-            return skipped("the kernel leaves the bound memory");
+            return skipped("the kernel leaves the bound memory, or the batch has read too much");
         };
         code.extend(line);
         // An instruction may go on in the next line.

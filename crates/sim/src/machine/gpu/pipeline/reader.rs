@@ -82,13 +82,14 @@ impl<'a> Reader<'a> {
         self.read(from, 4 * dwords).map(to_dwords)
     }
 
-    /// Reads state that a dispatch needs, each time anew; `None` if it is not bound.
+    /// Reads state that a dispatch needs, each time anew; `None` if it is not bound, or beyond the limit.
     pub(super) fn dwords(&mut self, from: Base, dwords: usize) -> Option<Vec<u32>> {
         self.fetch(from, 4 * dwords).map(to_dwords)
     }
 
     /// As [`Self::dwords`], and returns bytes.
     pub(super) fn fetch(&mut self, from: Base, len: usize) -> Option<Vec<u8>> {
+        self.pay(ACCESS + len as u64 / BYTES).then_some(())?;
         self.judged.seen.insert((Purpose::State, from.mocs as u8, from.address, len as u64));
         self.read(from, len)
     }
