@@ -4,7 +4,7 @@
  *   ./mini_driver sim:jsl,display=on
  *   ./mini_driver /dev/dri/card0
  *
- * Without an argument it takes the first i915 device. It draws a rectangle with the GPU's copy engine; a driver that renders has its
+ * Without an argument it takes the first i915 device. It draws a rectangle with the GPU's fills; a driver that renders has its
  * own batches, and its own execbuf between gemco_submit_begin and gemco_submit_end. examples/mini_driver.rs is the same in Rust, and
  * prints the same. */
 
@@ -62,12 +62,10 @@ static uint32_t *new_row(const struct surface *surface) {
     return row;
 }
 
-/* Draws with the copy engine, and has it fetch the vertices as a vertex shader would. */
-static int draw(gemco_device *device, gemco_bo *vertices, gemco_bo *fetched, const struct surface *to) {
+/* Draws with the GPU, and has it fetch the vertices as a vertex shader would. */
+static void draw(gemco_device *device, gemco_bo *vertices, gemco_bo *fetched, const struct surface *to) {
     gemco_batch *batch;
-    int result = gemco_batch_create(device, &batch);
-    if (result < 0)
-        return result;
+    must(gemco_batch_create(device, &batch));
     const gemco_region all = {.bo = to->bo, .pitch = to->pitch, .mocs = -1};
     const gemco_region rectangle = {.bo = to->bo, .offset = at(to, LEFT, TOP), .pitch = to->pitch, .mocs = -1};
     const gemco_region from = {.bo = vertices, .pitch = 4096, .mocs = -1}, copy = {.bo = fetched, .pitch = 4096, .mocs = -1};
@@ -85,21 +83,6 @@ static int draw(gemco_device *device, gemco_bo *vertices, gemco_bo *fetched, con
         say(what[i], &reports[i]);
     must(gemco_job_wait(job, -1));
     gemco_job_destroy(job);
-    return 0;
-}
-
-/* Draws with the CPU, where there is no copy engine. */
-static void draw_by_cpu(gemco_bo *vertices, gemco_bo *fetched, const struct surface *to) {
-    unsigned char bytes[64];
-    must(gemco_bo_read(vertices, 0, bytes, sizeof bytes, NULL));
-    must(gemco_bo_write(fetched, 0, bytes, sizeof bytes, NULL));
-    uint32_t *row = new_row(to);
-    for (uint32_t y = 0; y < to->height; y++) {
-        for (uint32_t x = 0; x < to->width; x++)
-            row[x] = expected(x, y);
-        must(gemco_bo_write(to->bo, at(to, 0, y), row, 4 * (size_t)to->width, NULL));
-    }
-    free(row);
 }
 
 /* Draws a row with the CPU. */
@@ -155,14 +138,7 @@ int main(int argc, char **argv) {
     must(gemco_bo_upload(vertices, 0, corners, sizeof corners, GEMCO_UPLOAD_AUTO, &report));
     say("upload", &report);
 
-    int drawn = draw(device, vertices, fetched, &colour);
-    if (drawn == -ENODEV) {
-        printf("drawn by the CPU\n");
-        fprintf(stderr, "%s\n", gemco_last_error());
-        draw_by_cpu(vertices, fetched, &colour);
-    } else {
-        must(drawn);
-    }
+    draw(device, vertices, fetched, &colour);
     draw_row(&colour);
 
     /* The way back: reading waits for the GPU, and drops what is stale. */

@@ -5,7 +5,7 @@
 //! cargo run --example mini_driver -- /dev/dri/card0
 //! ```
 //!
-//! Without an argument it takes the first i915 device. It draws a rectangle with the GPU's copy engine; a driver that
+//! Without an argument it takes the first i915 device. It draws a rectangle with the GPU's fills; a driver that
 //! renders has its own batches, and its own execbuf within `Device::submit_with`.
 //! `examples/mini_driver.c` is the same in C, and prints the same.
 
@@ -60,7 +60,7 @@ fn say(what: &str, report: &FlushReport) {
     println!("{what}: {step}: {verdict}, {lines} lines ({bytes} bytes), by {rule}: {}", rule.reason());
 }
 
-/// Draws with the copy engine, and has it fetch the vertices as a vertex shader would.
+/// Draws with the GPU, and has it fetch the vertices as a vertex shader would.
 fn draw(device: &Device, vertices: &Bo, fetched: &Bo, to: &Surface) -> Result<()> {
     let [left, top, width, height] = CORNERS;
     let region = |x, y| Region::new(&to.bo, to.at(x, y)).pitch(to.pitch);
@@ -74,22 +74,6 @@ fn draw(device: &Device, vertices: &Bo, fetched: &Bo, to: &Surface) -> Result<()
         say(what, report);
     }
     job.wait(None)
-}
-
-/// Draws with the CPU, where there is no copy engine.
-fn draw_by_cpu(vertices: &Bo, fetched: &Bo, to: &Surface) -> Result<()> {
-    let mut bytes = [0; 64];
-    vertices.read(0, 64)?.read_at(0, &mut bytes)?;
-    let mut write = fetched.write(0, 64)?;
-    write.write_at(0, &bytes)?;
-    write.finish();
-    for y in 0..to.height {
-        let row: Vec<u8> = (0..to.width).flat_map(|x| Surface::expected(x, y).to_le_bytes()).collect();
-        let mut write = to.bo.write(to.at(0, y), row.len() as u64)?;
-        write.write_at(to.at(0, y), &row)?;
-        write.finish();
-    }
-    Ok(())
 }
 
 /// Draws a row with the CPU: four bytes of each line of it are written, or all.
@@ -147,14 +131,7 @@ fn frame(device: &Device) -> Result<u32> {
     let corners: Vec<u8> = CORNERS.iter().flat_map(|corner| corner.to_le_bytes()).collect();
     say("upload", &vertices.upload(0, &corners, Upload::Auto)?);
 
-    match draw(device, &vertices, &fetched, &colour) {
-        Err(error @ Error::Library(NotAvailable { .. })) => {
-            println!("drawn by the CPU");
-            eprintln!("{error}");
-            draw_by_cpu(&vertices, &fetched, &colour)?;
-        }
-        drawn => drawn?,
-    }
+    draw(device, &vertices, &fetched, &colour)?;
     draw_row(&colour)?;
 
     // The way back: reading waits for the GPU, and drops what is stale.

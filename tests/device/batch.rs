@@ -68,7 +68,7 @@ fn pair(rig: &Rig, caching: CachingMode) -> (Bo, Bo) {
 
 #[test]
 fn gpu_copy_passes_cpu_bytes_to_cpu() {
-    for platform in platform::all().iter().filter(|platform| platform.graphics.major >= 6) {
+    for platform in platform::all() {
         let rig = rig(&format!("sim:{}", platform.name));
         let bo = || rig.device.alloc(AllocRequest::new(8192)).unwrap();
         let (from, to) = (bo(), bo());
@@ -188,9 +188,20 @@ fn invalid_commands_are_refused_and_leave_nothing_open() {
     assert!(matches!(refused(batch.submit()), Error::Library(LibraryError::Closed { .. })));
     drop((bo, foreign));
     nothing_left(&rig);
-    let none = refused(Batch::new(&gem_coherency_sim::open("sim:ilk").unwrap()));
-    assert_eq!(none.errno(), Errno::ENODEV);
-    assert!(none.to_string().contains("copy engine"), "{none}");
+}
+
+#[test]
+fn where_a_batch_cannot_store_it_says_why_and_copies() {
+    let rig = rig("sim:ilk");
+    let (from, to) = pair(&rig, None);
+    write(&from, 0, &NEW);
+    let mut batch = Batch::new(&rig.device).unwrap();
+    let error = refused(batch.store(&to, 0, 7).map(drop));
+    assert_eq!(error.errno(), Errno::ENODEV);
+    assert!(error.to_string().contains("ilk: graphics 4 and 5 store in secure batches only"), "{error}");
+    batch.copy_range(Region::new(&to, 0), Region::new(&from, 0), 64).unwrap();
+    batch.submit().unwrap().wait(Option::None).unwrap();
+    assert_eq!(read(&to, 0), NEW);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Devices that differ from the platform table, and devices that are not in the table.
 
-use gem_coherency::Unknown;
 use std::sync::Arc;
 
-use gem_coherency::Error;
 use gem_coherency::access::Upload;
 use gem_coherency::bo::Released;
 use gem_coherency::device::{AllocRequest, Device, ReuseStats};
@@ -11,6 +9,8 @@ use gem_coherency::drm::{Drm, Param};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
+use gem_coherency::{Errno, Error, Unknown};
+use gem_coherency_exercise::Batch;
 use gem_coherency_sim::Soft;
 
 use super::{NEW, gpu, read, refused, write};
@@ -38,6 +38,12 @@ fn an_unknown_id_is_refused_without_the_conservative_platform() {
         assert!(matches!(error, Error::Unknown(Unknown::DeviceId { .. })), "{error:?}");
         let device = Device::with_conservative_platform(unknown()).unwrap();
         assert_eq!(device.machine().platform.name, "conservative");
+        let error = refused(Batch::new(&device).map(drop));
+        assert_eq!(
+            (error.errno(), error.to_string().contains("unknown device")),
+            (Errno::ENODEV, true),
+            "{error}"
+        );
     }
     let known: Arc<dyn Drm> = Arc::new(Soft::open("sim:tgl").unwrap());
     assert_eq!(Device::with_conservative_platform(known).unwrap().machine().platform.name, "tgl");

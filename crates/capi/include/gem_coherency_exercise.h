@@ -85,11 +85,11 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Begins a batch for the copy engine; commands are executed in the order in which they are added.
+ * Begins a batch of stores, fills and copies; they are executed in the order in which they are added.
  *
  * batch: gemco_batch_submit or gemco_batch_destroy takes it.
  *
- * Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
+ * Returns 0; -ENODEV on an unknown device. Any thread.
  */
 int gemco_batch_create(const gemco_device *device, struct gemco_batch **batch);
 
@@ -98,8 +98,8 @@ int gemco_batch_create(const gemco_device *device, struct gemco_batch **batch);
  *
  * offset: a multiple of 4.
  *
- * Returns 0; -EINVAL for a range outside the BO, or a BO of another device; -ENOENT for a closed BO; -ENOMEM. Any
- * thread.
+ * Returns 0; -ENODEV where a batch cannot store: on 915G and 915GM, and on graphics versions 2, 4 and 5; otherwise as
+ * gemco_batch_fill. Any thread.
  */
 int gemco_batch_store(const struct gemco_batch *batch, const gemco_bo *bo, uint64_t offset, uint32_t value);
 
@@ -108,8 +108,8 @@ int gemco_batch_store(const struct gemco_batch *batch, const gemco_bo *bo, uint6
  *
  * width: bytes of a row, a multiple of 4. height: rows.
  *
- * Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it; otherwise as
- * gemco_batch_store. Any thread.
+ * Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it; for a range outside the BO,
+ * or a BO of another device; -ENOENT for a closed BO; -ENOMEM. Any thread.
  */
 int gemco_batch_fill(const struct gemco_batch *batch,
                      const struct gemco_region *to,
@@ -129,7 +129,7 @@ int gemco_batch_copy(const struct gemco_batch *batch,
                      unsigned int height);
 
 /**
- * Adds a wait for the earlier commands, so that later ones see what they wrote (MI_FLUSH_DW).
+ * Adds a wait for the earlier commands, so that later ones see what they wrote.
  *
  * Returns 0. Any thread.
  */

@@ -1,4 +1,4 @@
-//! Batches for the copy engine.
+//! Batches of stores, fills and copies.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -94,11 +94,11 @@ unsafe fn region<'a>(region: *const gemco_region, name: &'static str) -> Result<
     }
 }
 
-/// Begins a batch for the copy engine; commands are executed in the order in which they are added.
+/// Begins a batch of stores, fills and copies; they are executed in the order in which they are added.
 ///
 /// batch: gemco_batch_submit or gemco_batch_destroy takes it.
 ///
-/// Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
+/// Returns 0; -ENODEV on an unknown device. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -122,8 +122,8 @@ pub unsafe extern "C" fn gemco_batch_create(
 ///
 /// offset: a multiple of 4.
 ///
-/// Returns 0; -EINVAL for a range outside the BO, or a BO of another device; -ENOENT for a closed BO; -ENOMEM. Any
-/// thread.
+/// Returns 0; -ENODEV where a batch cannot store: on 915G and 915GM, and on graphics versions 2, 4 and 5; otherwise as
+/// gemco_batch_fill. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -145,8 +145,8 @@ pub unsafe extern "C" fn gemco_batch_store(
 ///
 /// width: bytes of a row, a multiple of 4. height: rows.
 ///
-/// Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it; otherwise as
-/// gemco_batch_store. Any thread.
+/// Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it; for a range outside the BO,
+/// or a BO of another device; -ENOENT for a closed BO; -ENOMEM. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn gemco_batch_copy(
     })
 }
 
-/// Adds a wait for the earlier commands, so that later ones see what they wrote (MI_FLUSH_DW).
+/// Adds a wait for the earlier commands, so that later ones see what they wrote.
 ///
 /// Returns 0. Any thread.
 ///

@@ -1,4 +1,4 @@
-//! Batches for the copy engine that use BOs: built, prepared, submitted and waited for.
+//! Batches of stores, fills and copies of BOs: built, prepared, submitted and waited for.
 
 use crate::Result;
 use crate::commands::{Builder, Dialect, Extent, Field, Memory, Surface};
@@ -46,7 +46,7 @@ impl<'a> Region<'a> {
     }
 }
 
-/// A batch for the copy engine under construction; its commands execute in order.
+/// A batch of stores, fills and copies under construction; its commands execute in order.
 ///
 /// ```
 /// use gem_coherency::device::{AllocRequest, Device};
@@ -73,10 +73,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Begins a batch for the copy engine of `device`.
+    /// Begins a batch for `device`.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::NotAvailable`] before graphics version 6, and on an unknown device.
+    /// [`gem_coherency::Error::NotAvailable`] on an unknown device.
     pub fn new(device: &Device) -> Result<Self> {
         let builder = Builder::new(device.machine())?;
         Ok(Self { builder, objects: Objects::new(device) })
@@ -96,7 +96,7 @@ impl Batch {
     ///
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`]; [`crate::Error::NotEncodable`] for an offset that is not a multiple of 4;
-    /// [`gem_coherency::Error::OtherDevice`]; [`gem_coherency::Error::Closed`].
+    /// [`gem_coherency::Error::OtherDevice`]; [`gem_coherency::Error::Closed`]; as [`Dialect::check_store`].
     pub fn store(&mut self, bo: &Bo, offset: u64, value: u32) -> Result<&mut Self> {
         ByteRange::within(offset, 4, bo.size())?;
         let buffer = self.objects.number(bo)?;

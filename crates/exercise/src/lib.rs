@@ -4,10 +4,10 @@
 //! A driver has its own command buffers and mode setting; this crate has the smallest ones that make real
 //! accesses.
 //!
-//! - [`Batch`]: stores, fills and copies of the copy engine that use BOs;
+//! - [`Batch`]: stores, fills and copies that use BOs;
 //! - [`Walker`]: kernels of the render engine that use BOs;
 //! - [`Screen`]: a connector and a CRTC, and the BOs that they show;
-//! - [`commands`]: the encoding of both engines' commands per generation, without objects and addresses.
+//! - [`commands`]: the encoding of the commands per generation, without objects and addresses.
 
 #![deny(unsafe_code)]
 

@@ -4,7 +4,7 @@ use super::dialect::*;
 use super::{Batch, Extent, Memory, Patch, Surface, put};
 use crate::{Error, Result};
 use gem_coherency::error::grow;
-use gem_coherency::platform::{EngineClass, Machine};
+use gem_coherency::platform::Machine;
 
 /// Bytes per pixel.
 const PIXEL: u32 = 4;
@@ -67,7 +67,7 @@ fn bad<T>(what: &'static str, value: u64, why: &'static str) -> Result<T> {
 }
 
 impl Builder {
-    /// Creates an empty batch for the copy engine of `machine`.
+    /// Creates an empty batch for `machine`.
     ///
     /// # Errors
     /// As [`Dialect::of`].
@@ -83,16 +83,14 @@ impl Builder {
     /// Stores a dword (MI_STORE_DATA_IMM); caching follows the page table.
     ///
     /// # Errors
-    /// [`Error::NotEncodable`] for an offset that is not a multiple of 4.
+    /// [`Error::NotEncodable`] for an offset that is not a multiple of 4; as [`Dialect::check_store`].
     pub fn store(&mut self, buffer: u32, offset: u64, value: u32) -> Result<()> {
+        let first = self.dialect.store()?;
         if !offset.is_multiple_of(4) {
             return bad("offset", offset, "it must be a multiple of 4");
         }
         self.reserve()?;
-        self.words.push(MI_STORE_DATA_IMM);
-        if !self.dialect.wide {
-            self.words.push(0);
-        }
+        self.words.extend(first);
         self.address(buffer, offset);
         self.words.push(value);
         Ok(())
@@ -151,11 +149,9 @@ impl Builder {
         Ok(())
     }
 
-    /// Waits for previous writes and makes them visible (MI_FLUSH_DW).
+    /// Waits for previous writes and makes them visible (MI_FLUSH_DW, before Sandy Bridge MI_FLUSH).
     pub fn flush(&mut self) {
-        let words: &[u32] =
-            if self.dialect.wide { &[MI_FLUSH_DW | 2, 0, 0, 0] } else { &[MI_FLUSH_DW | 1, 0, 0] };
-        self.words.extend(words);
+        self.words.extend(self.dialect.flush);
     }
 
     /// Ends the batch.
@@ -164,7 +160,8 @@ impl Builder {
         if !self.words.len().is_multiple_of(2) {
             self.words.push(0);
         }
-        Batch { words: self.words, patches: self.patches, wide: self.dialect.wide, engine: EngineClass::Copy }
+        let Self { dialect, words, patches } = self;
+        Batch { words, patches, wide: dialect.wide, engine: dialect.engine() }
     }
 
     /// Appends XY_SRC_COPY_BLT or XY_FAST_COPY_BLT.

@@ -1,19 +1,25 @@
-//! The commands of each generation's copy engine, and their encoding.
+//! The commands of each generation that store, fill and copy, and their encoding.
 
 use gem_coherency::Errno;
 
 use crate::Result;
 use gem_coherency::error::Error;
-use gem_coherency::platform::{Caps, GraphicsVersion, Machine};
+use gem_coherency::platform::{
+    CONSERVATIVE, Caps, EngineClass, GraphicsVersion, I915G, I915GM, Machine, Platform,
+};
 
 /// MI_BATCH_BUFFER_END; MI_NOOP is 0.
 pub(super) const MI_BATCH_BUFFER_END: u32 = 0x0a << 23;
-/// MI_STORE_DATA_IMM of one dword: four dwords from graphics 6 on.
-pub(super) const MI_STORE_DATA_IMM: u32 = 0x20 << 23 | 2;
+/// MI_STORE_DATA_IMM of one dword; its length depends on the form of the address.
+const MI_STORE_DATA_IMM: u32 = 0x20 << 23;
+/// MI_STORE_DATA_IMM before graphics 6: the address is virtual.
+const STORE_VIRTUAL: u32 = 1 << 22;
+/// MI_FLUSH, which MI_FLUSH_DW replaces from graphics 6 on.
+const MI_FLUSH: u32 = 0x04 << 23;
 /// MI_FLUSH_DW without a store; its length depends on the address width.
-pub(super) const MI_FLUSH_DW: u32 = 0x26 << 23;
+const MI_FLUSH_DW: u32 = 0x26 << 23;
 
-/// Commands of the copy engine: the client in bits 31:29, the opcode in 28:22.
+/// Commands of the blitter: the client in bits 31:29, the opcode in 28:22.
 const CLIENT_2D: u32 = 2 << 29;
 pub(super) const XY_COLOR_BLT: u32 = CLIENT_2D | 0x50 << 22;
 pub(super) const XY_SRC_COPY_BLT: u32 = CLIENT_2D | 0x53 << 22;
@@ -68,11 +74,15 @@ pub enum Field {
     Copy,
 }
 
-/// The commands of a generation's copy engine.
+/// The commands of a platform that store, fill and copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
+    platform: &'static Platform,
     /// Addresses have 64 bits.
     pub(super) wide: bool,
+    /// The dwords of a store before its address, or the reason why a batch cannot store.
+    store: Result<&'static [u32], &'static str>,
+    pub(super) flush: &'static [u32],
     pub(super) fill: Fill,
     pub(super) copy: Copy,
     /// The MOCS entry for accesses that name none, where the command must name one; it follows the page
@@ -98,24 +108,23 @@ impl Dialect {
     /// Returns the commands of `machine`.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::NotAvailable`] before graphics version 6, which has no copy engine, and for an unknown
-    /// device.
+    /// [`gem_coherency::Error::NotAvailable`] for an unknown device.
     pub fn of(machine: &Machine) -> Result<Self> {
-        let version = machine.platform.graphics;
-        if version < GEN6 {
-            let why = "there is no copy engine before Sandy Bridge";
-            let platform = machine.platform.name;
-            return Err(Error::NotAvailable {
-                what: "a batch for the copy engine".to_owned(),
-                platform,
-                why,
-                errno: Errno::ENODEV,
-            }
-            .into());
+        let platform = machine.platform;
+        if platform == &CONSERVATIVE {
+            return Err(missing("a batch", platform, "the commands of an unknown device are not known"));
         }
+        let version = platform.graphics;
         let discrete = machine.caps.contains(Caps::DISCRETE);
         Ok(Self {
+            platform,
             wide: version >= GEN8,
+            store: store(platform),
+            flush: match version {
+                version if version >= GEN8 => &[MI_FLUSH_DW | 2, 0, 0, 0],
+                version if version >= GEN6 => &[MI_FLUSH_DW | 1, 0, 0],
+                _ => &[MI_FLUSH],
+            },
             fill: if version >= XE_HP { Fill::FastColor } else { Fill::Color },
             copy: match version {
                 version if version >= XE_HP => Copy::Block,
@@ -131,6 +140,28 @@ impl Dialect {
         })
     }
 
+    /// Returns the engine that executes the commands: the copy engine, or before Sandy Bridge, which has none, the render
+    /// engine.
+    pub fn engine(&self) -> EngineClass {
+        if self.platform.graphics < GEN6 { EngineClass::Render } else { EngineClass::Copy }
+    }
+
+    /// Checks that a batch can store ([`super::Builder::store`]).
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::NotAvailable`] on 915G and 915GM, and on graphics 2, 4 and 5.
+    pub fn check_store(&self) -> Result<()> {
+        self.store().map(drop)
+    }
+
+    /// Returns the dwords of a store before its address.
+    ///
+    /// # Errors
+    /// As [`Self::check_store`].
+    pub(super) fn store(&self) -> Result<&'static [u32]> {
+        self.store.map_err(|why| missing("a store of a batch", self.platform, why))
+    }
+
     /// Returns whether `field` can name a MOCS entry.
     pub fn names_mocs(&self, field: Field) -> bool {
         match field {
@@ -138,4 +169,23 @@ impl Dialect {
             Field::Copy => matches!(self.copy, Copy::FastOrBlock | Copy::Block),
         }
     }
+}
+
+/// Returns the dwords of a store before its address, or the reason why a batch of userspace cannot store.
+///
+/// The reasons are those of i915's `intel_engine_can_store_dword`, and of IGT's `gem_exec_store`, whose batches are secure
+/// ones on graphics 4 and 5.
+fn store(platform: &Platform) -> Result<&'static [u32], &'static str> {
+    match platform.graphics.major {
+        ..=2 => Err("graphics 2 stores to physical addresses"),
+        3 if [&I915G, &I915GM].contains(&platform) => Err("it may store to physical addresses only"),
+        3 => Ok(&[MI_STORE_DATA_IMM | STORE_VIRTUAL | 1]),
+        4..=5 => Err("graphics 4 and 5 store in secure batches only"),
+        6..=7 => Ok(&[MI_STORE_DATA_IMM | 2, 0]),
+        8.. => Ok(&[MI_STORE_DATA_IMM | 2]),
+    }
+}
+
+fn missing(what: &str, platform: &Platform, why: &'static str) -> crate::Error {
+    Error::NotAvailable { what: what.to_owned(), platform: platform.name, why, errno: Errno::ENODEV }.into()
 }

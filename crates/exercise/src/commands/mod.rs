@@ -1,4 +1,4 @@
-//! Batches as the commands of each generation: stores, fills and copies of the copy engine, and kernels on the render engine.
+//! Batches as the commands of each generation: stores, fills and copies, and kernels on the render engine.
 //!
 //! A [`Builder`] and a [`walker()`] use neither objects nor addresses: buffers are numbers, and the finished [`Batch`] lists
 //! where each buffer's address belongs. The addresses can be the caller's ([`Batch::at`]) or the kernel's
@@ -19,9 +19,10 @@
 //! # Ok::<(), gem_coherency_exercise::Error>(())
 //! ```
 //!
-//! The copy engine's commands are those of graphics versions 6 to 12.7x, for rows of 32-bit pixels without tiling or compression. Source:
-//! Intel's Programmer's Reference Manuals, "Copy Engine" and "Memory Interface Commands", of Sandy Bridge,
-//! Broadwell, Skylake, Tiger Lake and Alchemist.
+//! Fills and copies are those of graphics versions 2 to 12.7x, for rows of 32-bit pixels without tiling or compression. From
+//! Sandy Bridge on the copy engine executes them, before it the render engine ([`Dialect::engine`]). Source: Intel's Programmer's
+//! Reference Manuals, "Copy Engine" and "Memory Interface Commands", of Sandy Bridge, Broadwell, Skylake, Tiger Lake and
+//! Alchemist; for earlier ones "Blitter" of 965G and G45, and i915's `gen2_engine_cs.c` and `intel_gpu_commands.h`.
 
 mod builder;
 mod dialect;

@@ -35,14 +35,21 @@ fn hex(words: &[u32]) -> Vec<String> {
     words.iter().map(|word| format!("{word:08x}")).collect()
 }
 
+/// Platforms without a copy engine.
+const GEN2: &[&str] = &["i830", "i845g", "i85x", "i865g"];
+const I915: &[&str] = &["i915g", "i915gm"];
+const GEN3: &[&str] = &["i945g", "i945gm", "g33", "pnv"];
+const GEN4_TO_5: &[&str] = &["i965g", "i965gm", "g45", "gm45", "ilk"];
+const BEFORE_COPY_ENGINE: [&[&str]; 4] = [GEN2, I915, GEN3, GEN4_TO_5];
 const NARROW: &[&str] = &["snb", "ivb", "vlv", "hsw"];
 const GEN8: &[&str] = &["bdw", "chv"];
 const GEN9_TO_11: &[&str] = &["skl", "glk", "icl", "jsl", "dg1"];
 const GEN12: &[&str] = &["tgl", "rkl", "adls", "adlp"];
 
 #[test]
-fn a_store_has_four_dwords_whatever_the_width_of_addresses() {
+fn a_store_has_four_dwords_whatever_the_width_of_addresses_but_three_on_graphics_3() {
     let store = |builder: &mut Builder| builder.store(1, 0x40, 0x1234_5678);
+    case(GEN3, store, &[0x1040_0001, 0x0002_0040, 0x1234_5678]);
     case(NARROW, store, &[0x1000_0002, 0, 0x0002_0040, 0x1234_5678]);
     for wide in [GEN8, GEN9_TO_11, GEN12, &["dg2", "mtl"]] {
         case(wide, store, &[0x1000_0002, 0x0002_0040, 7, 0x1234_5678]);
@@ -50,10 +57,28 @@ fn a_store_has_four_dwords_whatever_the_width_of_addresses() {
 }
 
 #[test]
+fn a_store_is_refused_where_hardware_would_not_store_to_the_address() {
+    for platforms in [GEN2, I915, GEN4_TO_5] {
+        for platform in platforms {
+            let mut builder = builder(platform);
+            let error = builder.store(1, 0x40, 7).unwrap_err();
+            assert!(error.to_string().contains(&format!("not available on {platform}")), "{error}");
+            assert_eq!(builder.dialect().check_store(), Err(error));
+            assert_eq!(builder.finish().words(), [0x0500_0000, 0], "{platform}");
+        }
+    }
+    for platform in platform::all().iter().filter(|platform| platform.graphics.major >= 6) {
+        assert_eq!(builder(platform.name).dialect().check_store(), Ok(()), "{platform}");
+    }
+}
+
+#[test]
 fn a_fill_starts_at_an_aligned_base_and_leaves_the_rest_to_the_corner() {
     // An offset of 0x84 is two lines plus one pixel.
     let fill = |builder: &mut Builder| builder.fill(rows(0, 0x84), EXTENT, 0xa5);
-    case(NARROW, fill, &[0x5430_0004, 0x03f0_0100, 1, 0x0002_0021, 0x0001_0080, 0xa5]);
+    for narrow in BEFORE_COPY_ENGINE.into_iter().chain([NARROW]) {
+        case(narrow, fill, &[0x5430_0004, 0x03f0_0100, 1, 0x0002_0021, 0x0001_0080, 0xa5]);
+    }
     for wide in [GEN8, GEN9_TO_11, GEN12] {
         case(wide, fill, &[0x5430_0005, 0x03f0_0100, 1, 0x0002_0021, 0x0001_0080, 7, 0xa5]);
     }
@@ -70,7 +95,9 @@ fn a_fill_starts_at_an_aligned_base_and_leaves_the_rest_to_the_corner() {
 #[test]
 fn a_copy_is_the_command_of_its_generation() {
     let copy = |builder: &mut Builder| builder.copy(rows(1, 0x40), rows(0, 0x88), EXTENT);
-    case(NARROW, copy, &[0x54f0_0006, 0x03cc_0100, 0, 0x0002_0020, 0x0002_0040, 2, 0x100, 0x0001_0080]);
+    for narrow in BEFORE_COPY_ENGINE.into_iter().chain([NARROW]) {
+        case(narrow, copy, &[0x54f0_0006, 0x03cc_0100, 0, 0x0002_0020, 0x0002_0040, 2, 0x100, 0x0001_0080]);
+    }
     case(GEN8, copy, &[0x54f0_0008, 0x03cc_0100, 0, 0x0002_0020, 0x0002_0040, 7, 2, 0x100, 0x0001_0080, 7]);
     for fast in [GEN9_TO_11, GEN12] {
         case(
@@ -122,6 +149,9 @@ fn the_flush_and_the_end_are_padded_to_whole_pairs_of_dwords() {
         builder.flush();
         Ok(())
     };
+    for early in BEFORE_COPY_ENGINE {
+        case(early, flush, &[0x0200_0000]);
+    }
     case(NARROW, flush, &[0x1300_0001, 0, 0]);
     case(GEN8, flush, &[0x1300_0002, 0, 0, 0]);
     for platform in NARROW.iter().chain(GEN12) {
@@ -169,16 +199,15 @@ fn what_a_command_cannot_say_is_refused_by_name() {
 }
 
 #[test]
-fn without_a_copy_engine_there_is_no_batch() {
+fn every_platform_has_an_engine_for_the_batch_and_an_unknown_one_has_none() {
     for platform in platform::all() {
         let machine = platform.machine(KernelVersion::new(6, 12), false);
-        let built = Builder::new(&machine);
-        assert_eq!(built.is_ok(), platform.graphics.major >= 6, "{platform}");
-        if let Err(error) = built {
-            assert!(matches!(error, Error::Library(gem_coherency::Error::NotAvailable { .. })), "{error}");
-        }
+        let engine = Builder::new(&machine).unwrap().finish().engine();
+        let copies = machine.engines("gt0").any(|there| there.class == EngineClass::Copy);
+        assert_eq!(engine, if copies { EngineClass::Copy } else { EngineClass::Render }, "{platform}");
         assert!(!machine.caps.contains(Caps::DISCRETE) || platform.graphics.major >= 12);
     }
     let unknown = platform::CONSERVATIVE.machine(KernelVersion::new(6, 12), false);
-    assert!(Builder::new(&unknown).is_err());
+    let error = Builder::new(&unknown).unwrap_err();
+    assert!(matches!(error, Error::Library(gem_coherency::Error::NotAvailable { .. })), "{error}");
 }

@@ -20,7 +20,7 @@ whole object. Each measurement runs
   - without flushes: where the rules require one, the old value may show
     (on a software device it must); where they require none, it must not.
 
-Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copy engine), \
+Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copies), \
 gpu-store (MI_STORE_DATA_IMM; writes only), gpu-kernel (a compute kernel, from Haswell on).
 
 Exit status: 1 if a reader saw wrong bytes although the required flushes were performed or none was \
@@ -100,9 +100,9 @@ pub enum Via {
     CpuFixed,
     /// PREAD and PWRITE.
     Transfer,
-    /// The copy engine.
+    /// Copies: of the copy engine, before Sandy Bridge of the render engine.
     GpuBlit,
-    /// MI_STORE_DATA_IMM, on the copy engine.
+    /// MI_STORE_DATA_IMM, on the same engine.
     GpuStore,
     /// A kernel on the render engine, whose surfaces name any MOCS entry.
     GpuKernel,

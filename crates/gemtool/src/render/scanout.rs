@@ -148,9 +148,6 @@ fn kernel(row: &Row) -> String {
 
 /// Returns the note of a row.
 fn note(row: &Row) -> Option<String> {
-    if let Some(why) = &row.left_out {
-        return Some(format!("Left out: {why}"));
-    }
     if let Some(mismatch) = &row.kernel.mismatch {
         return Some(format!("MISMATCH: {mismatch}"));
     }

@@ -95,11 +95,11 @@ fn a_kernel_without_its_rule_is_not_as_predicted() {
 }
 
 #[test]
-fn gpu_frames_are_left_out_without_batch_support() {
-    let report = report("--device sim:i965gm,display=on", 0);
-    let row = steps(&report, "gpu-draw")[0];
-    assert!(row["left_out"].as_str().unwrap().contains("not available"), "{row}");
-    assert_eq!(steps(&report, "flip").len(), 1);
+fn the_gpu_draws_before_sandy_bridge_too() {
+    for platform in ["i830", "i945gm", "i965gm", "ilk"] {
+        let report = report(&format!("--device sim:{platform},display=on"), 0);
+        assert_eq!((steps(&report, "gpu-draw").len(), steps(&report, "flip").len()), (1, 2), "{platform}");
+    }
 }
 
 #[test]

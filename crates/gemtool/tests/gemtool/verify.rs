@@ -162,6 +162,30 @@ fn a_write_that_bypasses_the_llc_is_noticed() {
 }
 
 #[test]
+fn before_sandy_bridge_the_gpu_copies_and_stores_where_hardware_does() {
+    for (platform, why) in [
+        ("i830", Some("physical addresses")),
+        ("i915gm", Some("physical addresses")),
+        ("i945gm", None),
+        ("i965gm", Some("secure batches")),
+        ("ilk", Some("secure batches")),
+    ] {
+        let report = report(&format!("--quick --device sim:{platform} --write gpu-blit,gpu-store"), 0);
+        let written = |via: &str| rows(&report, |row| row["write"] == via).len();
+        assert!(written("gpu-blit") > 0, "{platform}");
+        assert_eq!(written("gpu-store") > 0, why.is_none(), "{platform}");
+        let shown = rows(&report, |row| row["write"] == "gpu-blit" && row["nobody"]["shown"].is_object());
+        assert!(!shown.is_empty(), "{platform}: without flushes a reader sees old bytes");
+        let skipped = report["skipped"].as_array().unwrap();
+        let found = skipped.iter().find(|skip| skip["what"] == "gpu-store (write)");
+        assert_eq!(found.is_some(), why.is_some(), "{platform}");
+        if let (Some(found), Some(why)) = (found, why) {
+            assert!(found["why"].as_str().unwrap().contains(why), "{found}");
+        }
+    }
+}
+
+#[test]
 fn copies_name_an_entry_of_each_mocs_class_where_they_can() {
     let classes = |platform: &str| -> BTreeSet<String> {
         let report = report(

@@ -13,7 +13,7 @@ use gem_coherency::drm::display::Shown;
 use gem_coherency::drm::node;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, Handle};
-use gem_coherency_exercise::{CURSOR_PIXELS, Error, Result as Done, Screen};
+use gem_coherency_exercise::{CURSOR_PIXELS, Result as Done, Screen};
 use gem_coherency_sim::Soft;
 
 use super::device::DeviceLine;
@@ -175,17 +175,8 @@ impl Show<'_> {
     fn gpu_frame(&mut self, buffers: &mut [Picture; 2], place: usize, number: u32) -> Result<(), Failure> {
         let picture = &mut buffers[place];
         let step = self.begin("gpu-draw", NAMES[place], picture.bo())?;
-        match picture.draw_by_gpu(&self.device, number) {
-            Ok(()) => self.end(step, &[Event::Exec(Access::Write)], None, None, None)?,
-            Err(error @ Error::Library(gem_coherency::Error::NotAvailable { .. })) => {
-                self.end(step, &[], None, None, None)?;
-                if let Some(row) = self.rows.last_mut() {
-                    row.left_out = Some(error.to_string());
-                }
-                return Ok(());
-            }
-            Err(error) => return Err(Failure::step("drawing by the GPU")(error)),
-        }
+        picture.draw_by_gpu(&self.device, number).map_err(Failure::step("drawing by the GPU"))?;
+        self.end(step, &[Event::Exec(Access::Write)], None, None, None)?;
         self.show(buffers, place)
     }
 
@@ -310,7 +301,6 @@ impl Show<'_> {
             flushed: report.as_ref().map(StepLine::from),
             kernel,
             crc,
-            left_out: None,
         });
         Ok(())
     }

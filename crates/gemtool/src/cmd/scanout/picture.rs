@@ -95,8 +95,7 @@ impl Picture {
     /// Draws the whole picture in one colour with the GPU, and waits for it.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] on platforms for which the library cannot build batches, and the errors of
-    /// submitting.
+    /// The errors of writing and submitting the batch.
     pub fn draw_by_gpu(&mut self, device: &Device, number: u32) -> Result<(), Error> {
         let colour = colour(number, 7);
         let mut batch = Batch::new(device)?;

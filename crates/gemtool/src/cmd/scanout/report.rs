@@ -121,8 +121,6 @@ pub struct Row {
     pub kernel: KernelStep,
     /// The display's CRC; null if the device cannot report it, or shows nothing.
     pub crc: Option<CrcLine>,
-    /// The reason why the step was left out.
-    pub left_out: Option<String>,
 }
 
 impl Row {

@@ -332,7 +332,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Writes the values that the copy engine copies into the object to the same offsets of the staging buffer.
+/// Writes the values that the GPU copies into the object to the same offsets of the staging buffer.
 fn stage(tracked: &Buffers, stores: &[Store]) -> Result<()> {
     let mut guard = tracked.staging.write(0, tracked.staging.size())?;
     for store in stores {

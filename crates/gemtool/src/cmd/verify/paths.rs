@@ -98,7 +98,11 @@ impl Via {
             }
             Self::Transfer => machine.refusal(Call::PreadPwrite).map(|refusal| refusal.why.to_owned()),
             Self::GpuStore if access == Access::Read => Some("it only writes".to_owned()),
-            Self::GpuStore | Self::GpuBlit => Batch::new(device).err().map(|error| error.to_string()),
+            Self::GpuStore => {
+                let stores = Batch::new(device).and_then(|batch| batch.dialect().check_store());
+                stores.err().map(|error| error.to_string())
+            }
+            Self::GpuBlit => Batch::new(device).err().map(|error| error.to_string()),
             Self::GpuKernel => kernels::copy(machine).err().map(|error| error.to_string()),
         }
     }

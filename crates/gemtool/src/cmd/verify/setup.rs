@@ -82,7 +82,7 @@ impl Setup {
         }
     }
 
-    /// Returns a batch of the copy engine that `write` writes.
+    /// Returns a batch of stores, fills and copies that `write` writes.
     ///
     /// # Errors
     /// The errors of writing it.

@@ -288,8 +288,10 @@ mod tests {
         assert_eq!(decoded("icl", &block), Err(Unknown));
         assert_eq!(decoded("tgl", &block).unwrap().target.mocs, MocsClass::Uncached);
         assert_eq!(decoded("dg2", &block), Err(Unknown), "ten dwords more there");
-        let render = Streamer { engine: EngineClass::Render, ..on("snb") };
-        assert_eq!(decode(&render, colour[0], &colour[1..]), Err(Unknown));
+        let render = |platform| Streamer { engine: EngineClass::Render, ..on(platform) };
+        assert_eq!(decode(&render("snb"), colour[0], &colour[1..]), Err(Unknown));
+        assert!(decode(&render("i830"), colour[0], &colour[1..]).is_ok());
+        assert!(decode(&render("ilk"), colour[0], &colour[1..]).is_ok());
     }
 
     #[test]

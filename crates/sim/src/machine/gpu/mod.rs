@@ -14,8 +14,8 @@
 //! watch over time.
 //!
 //! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
-//! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW and, on copy engines, the blitter's fills and copies of
-//! linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
+//! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW; on copy engines, before graphics 6 on the render engine, the
+//! blitter's fills and copies of linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
 //! also execute the writes of PIPE_CONTROL ([`post_sync`]), and copy, compare and move dwords
 //! ([`memory_commands`], [`registers`]), and run the kernels of compute walkers ([`pipeline`]); they skip any other command by its
 //! length ([`lengths`]). What the 3D pipeline reads is read on a device that is watched or traced.
