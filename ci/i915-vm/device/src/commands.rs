@@ -329,6 +329,9 @@ impl Gpu {
         let count = if first & STORE_QWORD != 0 { 2 } else { 1 };
         match self.platform.version {
             ..=3 => self.store(context, space, (words[1] & !3).into(), &words[2..3]),
+            // Bit 8 of the jump to the batch, which later means the per-process space, marks a batch of a program: it may
+            // not store.
+            4..=5 if command.space == Space::PerProcess => self.trace(format_args!("store of a program")),
             4..=7 => self.store(context, space, (words[2] & !3).into(), &words[3..3 + count]),
             _ => {
                 let length = first & 0x3ff;

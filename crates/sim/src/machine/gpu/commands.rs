@@ -232,6 +232,10 @@ impl Streamer {
         if data.is_empty() || !data.len().is_multiple_of(unit) || (!self.is_wide() && data.len() != unit) {
             return Err(HangCause::Unknown);
         }
+        // Graphics 4 and 5 store in secure batches only: those of IGT's `gem_exec_store` are secure ones there.
+        if matches!(self.graphics(), 4..=5) && self.privilege == Privilege::User {
+            return Ok(Command::Nothing);
+        }
         Ok(Command::Store { address: address & !(4 * unit as u64 - 1), data: data.to_vec() })
     }
 
@@ -259,10 +263,14 @@ mod tests {
     use gem_coherency::platform::by_name;
     use gem_coherency::vocabulary::KernelVersion;
 
+    fn streamer(platform: &str) -> Streamer {
+        let machine = by_name(platform).unwrap().machine(KernelVersion::new(6, 12), false);
+        Streamer { machine, engine: EngineClass::Copy, privilege: Privilege::User }
+    }
+
     #[track_caller]
     fn case(platform: &str, words: &[u32], expected: Result<Command, HangCause>) {
-        let machine = by_name(platform).unwrap().machine(KernelVersion::new(6, 12), false);
-        let streamer = Streamer { machine, engine: EngineClass::Copy, privilege: Privilege::User };
+        let streamer = streamer(platform);
         let len = streamer.dwords(words[0]);
         assert_eq!(len, Ok(words.len()), "{platform} {words:x?}");
         assert_eq!(streamer.decode(words), expected, "{platform} {words:x?}");
@@ -280,8 +288,14 @@ mod tests {
         case("icl", &[0x1300_4003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
         // Before graphics 6, bit 22 marks a virtual address; graphics 3 has no reserved dword.
         case("i915g", &[0x1040_0001, 0x2006, 7], store(0x2004, &[7]));
-        case("i965gm", &[0x1040_0002, 0, 0x2007, 7], store(0x2004, &[7]));
-        case("ilk", &[0x1060_0003, 0, 0x200f, 7, 8], store(0x2008, &[7, 8]));
+        for (platform, words, stored) in [
+            ("i965gm", &[0x1040_0002, 0, 0x2007, 7][..], store(0x2004, &[7])),
+            ("ilk", &[0x1060_0003, 0, 0x200f, 7, 8], store(0x2008, &[7, 8])),
+        ] {
+            case(platform, words, Ok(Command::Nothing));
+            let secure = Streamer { privilege: Privilege::Secure, ..streamer(platform) };
+            assert_eq!(secure.decode(words), stored, "{platform}");
+        }
         let jump = |target, level| Ok(Command::Start { target, level });
         case("hsw", &[0x1880_0100, 0x3000], jump(0x3000, Level::Chained));
         case("skl", &[0x18c0_0101, 0x3000, 2], jump(0x2_0000_3000, Level::Second));
