@@ -186,6 +186,7 @@ fn store(platform: &Platform) -> Result<&'static [u32], &'static str> {
     }
 }
 
-fn missing(what: &str, platform: &Platform, why: &'static str) -> crate::Error {
+/// Returns the error for what a platform lacks.
+pub(super) fn missing(what: &str, platform: &Platform, why: &'static str) -> crate::Error {
     Error::NotAvailable { what: what.to_owned(), platform: platform.name, why, errno: Errno::ENODEV }.into()
 }

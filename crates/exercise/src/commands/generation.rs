@@ -1,11 +1,9 @@
 //! The generations of the render engine's commands.
 
 use Generation::*;
-use gem_coherency::Errno;
-use gem_coherency::error::Error as LibraryError;
 use gem_coherency::platform::{Caps, GraphicsVersion, HSW, Machine};
 
-use super::dialect::{DG2_UNCACHED, GEN12_CACHED, MTL_UNCACHED};
+use super::dialect::{DG2_UNCACHED, GEN12_CACHED, MTL_UNCACHED, missing};
 use crate::Result;
 
 /// The encoding of a generation.
@@ -35,11 +33,8 @@ impl Generation {
             (12, ..50) => Ok(Twelfth),
             (12, _) => Ok(XeHp),
             _ => {
-                let why = "there is no walker for it before Haswell, and none is known after Meteor Lake";
-                let what = "a batch that runs a kernel".to_owned();
-                let missing =
-                    LibraryError::NotAvailable { what, platform: platform.name, why, errno: Errno::ENODEV };
-                Err(missing.into())
+                let why = "the walkers that are known are those of Haswell to Meteor Lake";
+                Err(missing("a batch that runs a kernel", platform, why))
             }
         }
     }
@@ -55,9 +50,8 @@ impl Generation {
             Haswell => 0,
             Eighth => 0x18,
             Ninth | Eleventh => 1 << 1,
-            Twelfth if machine.caps.contains(Caps::DISCRETE) => u32::from(DG2_UNCACHED) << 1,
+            Twelfth | XeHp if machine.caps.contains(Caps::DISCRETE) => u32::from(DG2_UNCACHED) << 1,
             Twelfth => u32::from(GEN12_CACHED) << 1,
-            XeHp if machine.caps.contains(Caps::DISCRETE) => u32::from(DG2_UNCACHED) << 1,
             XeHp => u32::from(MTL_UNCACHED) << 1,
         };
         match (entry, self) {

@@ -98,3 +98,36 @@ fn code(machine: &Machine) -> Result<(&'static Code, [u32; 4])> {
 fn bytes(code: &Code) -> Vec<u8> {
     code.as_flattened().iter().flat_map(|dword| dword.to_le_bytes()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency::platform;
+    use gem_coherency::vocabulary::KernelVersion;
+    use intel_eu::execute::Kernel;
+    use intel_eu::{Platform, encodings, text, validate};
+
+    #[test]
+    fn the_kernels_are_valid_on_every_platform() {
+        let mut tested = 0;
+        for platform in platform::all() {
+            let machine = platform.machine(KernelVersion::new(6, 12), false);
+            let Ok(kernels) = [copy(&machine), scatter(&machine)].into_iter().collect::<Result<Vec<_>>>()
+            else {
+                continue;
+            };
+            let name = Platform::from_name(platform.name).unwrap();
+            for kernel in kernels {
+                let decoded = encodings(&kernel).map(|(_, one)| one.unwrap().decode(name).unwrap());
+                for instruction in decoded {
+                    let text = text::print(name, &instruction);
+                    assert_eq!(validate(name, &instruction), [], "{name}: {text}");
+                    assert_eq!(text::parse(name, &text), Ok(instruction), "{name}: {text}");
+                }
+                assert_eq!(Kernel::new(name, &kernel).check(0xffff), Ok(kernel.len()), "{name}");
+                tested += 1;
+            }
+        }
+        assert_eq!(tested, 2 * 20);
+    }
+}
