@@ -213,7 +213,8 @@ impl Dispatch {
         thread
     }
 
-    fn payload(&self, group: [u32; 3], thread: u32) -> Vec<[u8; REGISTER_BYTES]> {
+    /// Returns the first registers of a group's thread.
+    pub(super) fn payload(&self, group: [u32; 3], thread: u32) -> Vec<[u8; REGISTER_BYTES]> {
         let mut first = [0; REGISTER_BYTES];
         for (dword, number) in GROUP.into_iter().zip(group) {
             if let Some(bytes) = first.get_mut(4 * dword..4 * dword + 4) {

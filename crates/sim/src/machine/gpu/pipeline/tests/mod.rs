@@ -2,6 +2,7 @@
 
 mod tables;
 mod vertices;
+mod walkers;
 
 use std::sync::Arc;
 
