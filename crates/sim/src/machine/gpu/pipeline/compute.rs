@@ -130,12 +130,19 @@ impl Compute {
             _ => return None,
         };
         let all = u32::MAX >> (32 - channels);
+        let indirect = encoding.is_wide() && bits(word(2), 16, 0) != 0;
+        // Floats without infinities and with other rules for 0 (IEEE-754 otherwise), in the dword before the samplers'.
+        let alternate = bits(field(rest - 2), 16, 16) != 0;
+        let unknown = match (indirect, alternate) {
+            (true, _) => Some("indirect data"),
+            (false, true) => Some("the alternate mode of floats"),
+            (false, false) => None,
+        };
         if inline {
             let data = words.get(DATA_IN_WALKER)?;
             let has_data = bits(size, 25, 25) != 0;
-            let unknown = match (bits(size, 29, 26), bits(word(2), 16, 0)) {
-                (0, 0) => None,
-                (0, _) => Some("indirect data"),
+            let unknown = match bits(size, 29, 26) {
+                0 => unknown,
                 _ => Some("the local numbers of channels"),
             };
             let threads = bits(field(5), 9, 0);
@@ -165,8 +172,10 @@ impl Compute {
             Some("channels that the last row lacks")
         } else if encoding.is_wide() && bits(field(per_thread), 15, 0) != 0 {
             Some("constants behind the first ones")
+        } else if needed > self.constants.len() {
+            Some("constants that were not loaded")
         } else {
-            (needed > self.constants.len()).then_some("constants that were not loaded")
+            unknown
         };
         Some(Dispatch {
             kernel,
