@@ -81,3 +81,19 @@ fn a_descriptor_in_another_register_is_refused() {
         assert_eq!(error.to_string(), "send: its descriptor is in a register other than a0.0", "{place}");
     }
 }
+
+#[test]
+fn a_descriptor_may_be_signed() {
+    // send (16) null:uw r4:d: a media block write, as IGT's programs for Haswell and Broadwell have it.
+    for (platform, dwords, bit) in [
+        (Platform::Hsw, [0x0580_0031, 0x2400_1ca8, 0x0000_0080, 0x060a_8000], 44),
+        (Platform::Bdw, [0x0c80_0031, 0x2400_0a40, 0x0e00_0080, 0x060a_8000], 91),
+    ] {
+        let (signed, unsigned) = (word(dwords), word(dwords) ^ 1 << bit);
+        let [one, other] = [signed, unsigned].map(|word| decode(platform, word).unwrap());
+        assert_eq!((one.message, one.sources), (other.message, other.sources), "{platform}");
+        assert_eq!((encode(platform, &one), encode(platform, &other)), (Ok(signed), Ok(unsigned)));
+        let error = decode(platform, signed ^ 1 << (bit + 1)).unwrap_err();
+        assert_eq!(error.to_string(), "send: its descriptor is of another type than UD or D", "{platform}");
+    }
+}

@@ -24,7 +24,7 @@ impl Codec {
             Descriptor::Register(_) => 0,
         };
         self.number(Field::Source1File, &mut file)?;
-        self.fixed(Field::Source1Type, 0, i.opcode, "its descriptor has a type of its own")?;
+        self.descriptor_type(i)?;
         let what = "its descriptor is in a register other than a0.0";
         if file == IMMEDIATE {
             self.descriptor(&mut message.descriptor)?;
@@ -97,6 +97,17 @@ impl Codec {
         self.byte(Field::Condition, 1, &mut message.function)?;
         self.bit(Field::EndOfThread, &mut message.end_of_thread)?;
         Ok(message)
+    }
+
+    /// Checks the type of the descriptor, which is UD, or D in programs of older assemblers. The hardware takes both alike, so the type is
+    /// one of the ignored bits.
+    fn descriptor_type(&self, i: &Instruction) -> Result<(), Error> {
+        let code = Field::Source1Type.get(self.platform, self.word);
+        let known = [Type::Ud, Type::D].map(|kind| kind.register_code(self.platform).map(u64::from));
+        if self.direction == Direction::Encode || known.contains(&Some(code)) {
+            return Ok(());
+        }
+        Err(misplaced(i, "its descriptor is of another type than UD or D"))
     }
 
     fn descriptor(&mut self, descriptor: &mut Descriptor) -> Result<(), Error> {
