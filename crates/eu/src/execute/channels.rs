@@ -57,8 +57,8 @@ impl Thread<'_> {
             return Err(unknown("Align16"));
         }
         let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
-        let can_multiply =
-            multiplies_doublewords(self.kernel.platform) && accumulator::byte(destination.place).is_none();
+        let can_multiply = (multiplies_doublewords(self.kernel.platform) || is_lower_half(i.sources[1]))
+            && accumulator::byte(destination.place).is_none();
         if i.opcode == Opcode::Mul && has_doubleword(i.sources[1]) && !can_multiply {
             return Err(unknown("the product of doublewords"));
         }
@@ -305,6 +305,11 @@ struct Outcome {
 /// Mesa's `has_integer_dword_mul`.
 fn multiplies_doublewords(platform: Platform) -> bool {
     matches!(platform, Platform::Bdw | Platform::Skl | Platform::Kbl | Platform::Cfl)
+}
+
+/// Returns whether a source is a number that its lower half is, too, with or without a sign.
+fn is_lower_half(source: Option<Source>) -> bool {
+    matches!(source, Some(Source::Immediate { kind: Type::D | Type::Ud, bits: 0..0x8000 }))
 }
 
 /// Returns whether a source is a doubleword.

@@ -74,11 +74,15 @@ fn doublewords_are_multiplied_where_the_hardware_can() {
     for platform in [Platform::Ivb, Platform::Hsw, Platform::Chv, Platform::Glk, Platform::Jsl, Platform::Tgl]
     {
         assert_eq!(product(platform, "0x10003:ud"), Err(Stop { at: 32, why }), "{platform}");
-        assert_eq!(
-            product(platform, "0x7:uw"),
-            Ok(NUMBERS.map(|number| number.wrapping_mul(7))),
-            "{platform}"
-        );
+        assert_eq!(product(platform, "0x8000:ud"), Err(Stop { at: 32, why }), "{platform}");
+        // Its lower half is the same number, with and without a sign.
+        for (second, factor) in [("0x7:uw", 7), ("0x7:ud", 7), ("0x7FFF:d", 0x7fff)] {
+            assert_eq!(
+                product(platform, second),
+                Ok(NUMBERS.map(|number| number.wrapping_mul(factor))),
+                "{platform} {second}"
+            );
+        }
     }
 }
 
