@@ -4,14 +4,18 @@
 #![no_main]
 
 use gem_coherency_fuzz::watch;
-use intel_eu::execute::{Access, Bus, Kernel, Thread};
+use intel_eu::execute::{Access, Bus, Kernel, Rows, Thread};
 use intel_eu::{Encoding, Platform, compact, encode, encodings, expand, text, validate};
 use libfuzzer_sys::fuzz_target;
 
-/// A surface that every entry of the binding table is.
+/// A surface that every entry of the binding table is, every second one with rows.
 struct Surface([u8; 256]);
 
 impl Bus for Surface {
+    fn rows(&mut self, surface: u8) -> Option<Rows> {
+        (surface & 1 != 0).then_some(Rows { pitch: 64, bytes: 60, count: 4 })
+    }
+
     fn read(&mut self, access: Access, bytes: &mut [u8]) {
         for (byte, at) in bytes.iter_mut().zip(u64::from(access.offset)..) {
             *byte = self.0.get(at as usize).copied().unwrap_or(0);

@@ -155,7 +155,11 @@ fn random_instructions_stop_where_the_check_says() {
                 let is_dynamic = matches!(
                     why,
                     None | Some(
-                        Why::End | Why::Undefined { .. } | Why::Register { .. } | Why::Endless { .. }
+                        Why::End
+                            | Why::Undefined { .. }
+                            | Why::Register { .. }
+                            | Why::Endless { .. }
+                            | Why::Media { .. }
                     )
                 );
                 assert!(is_dynamic, "{platform} {word:#034x}: {why:?}");

@@ -73,6 +73,24 @@ pub enum Why {
         /// The first byte in the surface.
         offset: u32,
     },
+    /// A message for buffers accesses a surface of rows.
+    Rows {
+        /// The binding table's entry.
+        surface: u8,
+    },
+    /// The effect of a media block is not known.
+    Media {
+        /// The binding table's entry.
+        surface: u8,
+        /// The first byte in its row.
+        x: u32,
+        /// The first row.
+        y: u32,
+        /// The third dword of the header: width and height.
+        size: u32,
+        /// The reason.
+        what: &'static str,
+    },
     /// An address, a length, stored bytes, or a comparison depend on bytes of registers that nothing has written.
     Undefined {
         /// The operation.
@@ -109,6 +127,15 @@ impl fmt::Display for Stop {
             }
             Why::Unaligned { opcode, offset } => {
                 write!(f, "{opcode}: the effect at {offset:#x}, which is not a multiple of 4, is not known")
+            }
+            Why::Rows { surface } => {
+                write!(f, "a message for buffers to surface {surface}, which has rows, is not known")
+            }
+            Why::Media { surface, x, y, size, what } => {
+                write!(
+                    f,
+                    "the media block of size {size:#x} at byte {x} of row {y} of surface {surface}: {what}"
+                )
             }
             Why::Undefined { opcode, what } => {
                 write!(f, "{opcode}: {what} depends on a register that nothing has written")

@@ -16,6 +16,8 @@ pub(super) enum Known {
     },
     /// Bytes behind one address, which the header has.
     Block(Block),
+    /// Rows of a block of a surface, which the header tells (media block).
+    Media(Media),
     /// Elements of each channel, behind an address of its own.
     Scattered(Scattered),
 }
@@ -33,6 +35,17 @@ pub(super) struct Block {
     pub skip: usize,
     /// The unit of the header's offset, in bytes.
     pub unit: u32,
+}
+
+/// Rows of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Media {
+    /// They are written.
+    pub writes: bool,
+    /// The binding table's entry.
+    pub surface: u8,
+    /// Registers of the data that are sent, or that come back.
+    pub registers: usize,
 }
 
 /// Elements of each channel, one behind the other.
@@ -80,6 +93,8 @@ impl Known {
                 let data = bytes.div_ceil(REGISTER_BYTES);
                 if writes { [0, data, 0] } else { [0, 0, data] }
             }
+            Self::Media(Media { writes: true, registers, .. }) => [0, registers, 0],
+            Self::Media(Media { writes: false, registers, .. }) => [0, 0, registers],
             Self::Scattered(scattered) => {
                 let rows = scattered.rows();
                 match scattered.action {
@@ -95,7 +110,7 @@ impl Known {
 
     /// Returns whether the payload begins with a header. The end of the thread sends nothing else, and the bit is not set.
     fn has_header(self) -> bool {
-        matches!(self, Self::Fence { .. } | Self::Block(_))
+        matches!(self, Self::Fence { .. } | Self::Block(_) | Self::Media(_))
     }
 }
 
@@ -108,6 +123,7 @@ impl Scattered {
 
 /// Shared functions (SFID): the manuals' "Target Function IDs".
 const GATEWAY: u8 = 3;
+const RENDER_CACHE: u8 = 5;
 const SPAWNER: u8 = 7;
 const DATA_PORT_0: u8 = 10;
 const DATA_PORT_1: u8 = 12;
@@ -127,15 +143,26 @@ pub(super) fn known(platform: Platform, message: &Message) -> Option<Known> {
         };
         return ends.then_some(Known::End);
     }
-    let known = of_data_port(platform, message.function, descriptor)?;
+    let lengths = (first_registers(descriptor), second_registers(extended));
+    let known = of_data_port(platform, message.function, descriptor)
+        .or_else(|| media(platform, message.function, descriptor, lengths).map(Known::Media))?;
     let [addresses, data, received] = known.registers();
     let header = usize::from(known.has_header());
     let first = header + addresses;
-    let lengths = ((descriptor >> 25 & 0xf) as usize, second_registers(extended));
     let is_consistent = (lengths == (first + data, 0) || lengths == (first, data))
-        && (descriptor >> 20 & 0x1f) as usize == received
+        && response_registers(descriptor) == received
         && (descriptor >> 19 & 1) as usize == header;
     is_consistent.then_some(known)
+}
+
+/// Returns the registers of the first payload, which the header is in.
+fn first_registers(descriptor: u32) -> usize {
+    (descriptor >> 25 & 0xf) as usize
+}
+
+/// Returns the registers of the response.
+fn response_registers(descriptor: u32) -> usize {
+    (descriptor >> 20 & 0x1f) as usize
 }
 
 /// Returns the registers of the second payload.
@@ -204,6 +231,30 @@ fn of_data_port(platform: Platform, function: u8, descriptor: u32) -> Option<Kno
         _ => return None,
     };
     Some(Known::Scattered(scattered))
+}
+
+/// Returns a message for a media block, whose payloads have `lengths`; none in which every second row of the surface is left out.
+///
+/// Source: Mesa's `brw_eu_defines.h`, `GFX7_DATAPORT_RC_MEDIA_BLOCK_READ` and `HSW_DATAPORT_DC_PORT1_MEDIA_BLOCK_READ`.
+fn media(
+    platform: Platform,
+    function: u8,
+    descriptor: u32,
+    (first, second): (usize, usize),
+) -> Option<Media> {
+    let (surface, control, kind) = (descriptor as u8, descriptor >> 8 & 0x3f, descriptor >> 14 & 0x1f);
+    let is_there = match function {
+        RENDER_CACHE => platform.graphics() < 80,
+        DATA_PORT_1 => platform.graphics() >= 75,
+        _ => false,
+    };
+    let writes = match kind {
+        4 => false,
+        10 => true,
+        _ => return None,
+    };
+    let registers = if writes { (first + second).saturating_sub(1) } else { response_registers(descriptor) };
+    (is_there && control == 0 && surface < NO_SURFACE).then_some(Media { writes, surface, registers })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! L3  check: kernels that can be run to their end
-//! L2  port   branch: messages, branches
+//! L2  media -> port   branch: messages, branches
 //! L1  channels   kernel   masks: the operations of all channels, the instructions of a kernel
 //! L0  division   operation   message -> atomic   registers -> accumulator -> value   error: what they are made of
 //! ```
@@ -21,6 +21,7 @@ mod division;
 mod error;
 mod kernel;
 mod masks;
+mod media;
 mod message;
 mod operation;
 mod port;
@@ -46,8 +47,23 @@ pub struct Access {
     pub offset: u32,
 }
 
+/// The rows of a two-dimensional, linear surface, as media blocks access them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Bytes from one row to the next.
+    pub pitch: u32,
+    /// Bytes of a row: four for each unit of the surface state's width, whatever the format.
+    pub bytes: u32,
+    /// Number of rows.
+    pub count: u32,
+}
+
 /// The surfaces that threads access. An atomic operation reads its dword and writes it.
 pub trait Bus {
+    /// Returns the rows of a surface; `None` if it is a buffer, or if they are not known.
+    fn rows(&mut self, _surface: u8) -> Option<Rows> {
+        None
+    }
     /// Reads bytes of a surface; those behind its end are zeroes.
     fn read(&mut self, access: Access, bytes: &mut [u8]);
     /// Writes bytes to a surface; those behind its end are dropped.

@@ -33,7 +33,13 @@ impl Thread<'_> {
                     self.respond(i, skip, 8, None)?;
                 }
             }
+            Known::Block(Block { surface, .. }) | Known::Scattered(Scattered { surface, .. })
+                if bus.rows(surface).is_some() =>
+            {
+                return Err(Why::Rows { surface });
+            }
             Known::Block(block) => self.block(located, &payload, block, bus)?,
+            Known::Media(media) => self.media(located, &payload, media, bus)?,
             Known::Scattered(scattered) => self.scattered(located, &payload, scattered, bus)?,
         }
         Ok(Flow::To(located.next))
@@ -129,7 +135,7 @@ impl Thread<'_> {
     }
 
     /// Returns bytes of a payload; `what` is said to depend on them.
-    fn sent(
+    pub(super) fn sent(
         &self,
         i: &Instruction,
         place: Place,
@@ -143,7 +149,13 @@ impl Thread<'_> {
     }
 
     /// Writes bytes of the response, `skip` bytes behind the destination.
-    fn respond(&mut self, i: &Instruction, skip: usize, count: usize, bits: Bits) -> Result<(), Why> {
+    pub(super) fn respond(
+        &mut self,
+        i: &Instruction,
+        skip: usize,
+        count: usize,
+        bits: Bits,
+    ) -> Result<(), Why> {
         let place = i.destination.map_or(Place::NULL, |destination| destination.place);
         let set = self.registers.set(place, skip, count, bits);
         set.map_err(|NoRegister| Why::Register { opcode: i.opcode, operand: "the destination" })
@@ -151,8 +163,8 @@ impl Thread<'_> {
 }
 
 /// The registers that are sent.
-struct Payload {
-    first: Place,
+pub(super) struct Payload {
+    pub first: Place,
     /// The data, if they are apart from header and addresses.
     second: Option<Place>,
 }
@@ -169,7 +181,7 @@ impl Payload {
     }
 
     /// Returns the place of the data, and the bytes before them: the second payload, or the first one behind header and addresses.
-    fn data(&self, before: usize) -> (Place, usize) {
+    pub fn data(&self, before: usize) -> (Place, usize) {
         self.second.map_or((self.first, before), |second| (second, 0))
     }
 }

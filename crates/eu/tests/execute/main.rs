@@ -5,6 +5,7 @@ mod check;
 mod copies;
 #[path = "../kernels/mod.rs"]
 mod kernels;
+mod media;
 mod messages;
 mod operations;
 mod surfaces;

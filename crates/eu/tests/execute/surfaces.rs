@@ -1,16 +1,22 @@
 //! Surfaces of bytes, kernels and payloads.
 
-use intel_eu::execute::{Access, Bus, Kernel, Stop, Thread};
+use intel_eu::execute::{Access, Bus, Kernel, Rows, Stop, Thread};
 use intel_eu::{Platform, encode, text};
 
 /// Surfaces of bytes, and the accesses to them.
 #[derive(Default)]
 pub struct Surfaces {
     pub bytes: Vec<Vec<u8>>,
+    /// Those that are no buffers.
+    pub rows: [Option<Rows>; 2],
     pub accesses: Vec<(Access, usize)>,
 }
 
 impl Bus for Surfaces {
+    fn rows(&mut self, surface: u8) -> Option<Rows> {
+        self.rows[usize::from(surface)]
+    }
+
     fn read(&mut self, access: Access, bytes: &mut [u8]) {
         self.accesses.push((access, bytes.len()));
         let surface = &self.bytes[usize::from(access.surface)];
@@ -33,7 +39,7 @@ impl Bus for Surfaces {
 /// Returns surfaces of which the first has numbers, and the second nothing.
 pub fn surfaces(len: usize) -> Surfaces {
     let bytes = vec![(0..len).map(|number| (number % 251) as u8 + 1).collect(), vec![0; len]];
-    Surfaces { bytes, accesses: Vec::new() }
+    Surfaces { bytes, ..Surfaces::default() }
 }
 
 /// Returns the bytes of a kernel.
