@@ -31,6 +31,16 @@ const STORE_CONSTANTS: &str = "
     mov (8|M0) r112.0<1>:ud r0.0<8;8,1>:ud
     send (16|M0) null:uw r112 0x27 0x2000010 {EOT}";
 
+/// Stores a thread's r1 in surface 1, as two rows of 16 bytes from the fourth row on, 16 times its group's number behind the row's beginning.
+const STORE_BLOCK: &str = "
+    shl (1|M0) r2.0<1>:ud r0.1<0;1,0>:ud 0x4:ud
+    mov (1|M0) r2.1<1>:ud 0x3:ud
+    mov (1|M0) r2.2<1>:ud 0x1000F:ud
+    mov (8|M0) r3.0<1>:ud r1.0<8;8,1>:ud
+    send (16|M0) null:uw r2 0xC 0x40A8001
+    mov (8|M0) r112.0<1>:ud r0.0<8;8,1>:ud
+    send (16|M0) null:uw r112 0x27 0x2000010 {EOT}";
+
 fn assemble(platform: Platform, program: &str) -> Vec<u8> {
     let instructions = text::parse_program(platform, program).unwrap();
     instructions.iter().flat_map(|one| encode(platform, one).unwrap().to_le_bytes()).collect()
@@ -185,4 +195,42 @@ fn bytes_behind_a_surface_are_zeroes_and_dropped() {
     run(&gpu, &words);
     let seen = [0x88, 0x8c, 0xec, 0xf0].map(|offset| gpu.target.word(offset));
     assert_eq!(seen, [7, 0, 0, 9]);
+}
+
+#[test]
+fn a_media_block_is_stored_by_rows() {
+    // A two-dimensional surface of R8_UNORM, 16 wide and four rows high. Its width is a number of dwords to the message.
+    const STATE: [u32; 4] = [0x2500_4000, 0, 3 << 16 | 15, 127];
+    let changed = |at: usize, bits: u32| {
+        let mut state = STATE;
+        state[at] ^= bits;
+        state
+    };
+    for name in ["bdw", "chv", "skl", "glk", "icl", "jsl"] {
+        let stored = |state: [u32; 4]| {
+            let gpu = Gpu::new(name);
+            let kernel = assemble(Platform::from_name(name).unwrap(), STORE_BLOCK);
+            let mut words = words(&gpu, &kernel, None, &[1, 2, 3, 4, 5, 6, 7, 8], 5);
+            words[SECOND_SURFACE as usize / 4..][..4].copy_from_slice(&state);
+            run(&gpu, &words);
+            let all = (0..1024).step_by(4).map(|offset| (offset, gpu.target.word(offset)));
+            all.filter(|(_, word)| *word != 0).collect::<Vec<_>>()
+        };
+        // The fifth group, and the second row of each, are outside.
+        let row = |start: u64| (0..16).map(|at| (start + 4 * at, 1 + at as u32 % 4)).collect::<Vec<_>>();
+        assert_eq!(stored(STATE), row(3 * 128), "{name}");
+        assert_eq!(stored(changed(3, 127 ^ 63)), row(3 * 64), "{name}: another pitch");
+        let narrow = row(3 * 128).into_iter().take(8).collect::<Vec<_>>();
+        assert_eq!(stored(changed(2, 15 ^ 7)), narrow, "{name}: a width of 8");
+        for (state, what) in [
+            (changed(0, 2 << 12), "X-tiled"),
+            (changed(0, 3 << 12), "Y-tiled"),
+            (changed(0, 3 << 29), "of three dimensions"),
+            (changed(3, 127 ^ 31), "of rows that are longer than the pitch"),
+            (changed(3, 127 ^ 95), "of a pitch that is not a multiple of 64"),
+            (changed(3, 1 << 21), "of two slices"),
+        ] {
+            assert_eq!(stored(state), [], "{name}: {what}");
+        }
+    }
 }

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use intel_eu::execute::{Access, Bus, Kernel, Stop, Why};
+use intel_eu::execute::{Access, Bus, Kernel, Rows, Stop, Why};
 use intel_eu::{Encoding as Bits, Platform, Rule, validate};
 
 use super::super::memory::View;
 use super::compute::Dispatch;
 use super::encoding::Encoding;
 use super::reader::Reader;
-use super::surface::Surface;
+use super::surface::{Naming, Surface};
 use super::tables::{Base, Tables};
 
 /// Largest number of instructions that a batch's kernels execute.
@@ -148,28 +148,40 @@ struct Surfaces<'a, 'b> {
 }
 
 impl Surfaces<'_, '_> {
+    /// Returns a surface whose bytes can be named.
+    fn surface(&mut self, entry: u8) -> Option<&Surface> {
+        let Self { encoding, tables, reader, pointer, known, .. } = self;
+        let surface = known.entry(entry).or_insert_with(|| {
+            let surface = tables.surface(*encoding, *pointer, entry, reader);
+            surface.filter(|surface| surface.naming != Naming::Unknown)
+        });
+        surface.as_ref()
+    }
+
     /// Returns the part of an access that lies in the surface: the class and the address of the first byte, and the number of bytes.
     fn part(&mut self, access: Access, len: usize) -> Option<(Base, usize)> {
-        let Self { encoding, tables, reader, pointer, known, .. } = self;
-        let surface = known.entry(access.surface).or_insert_with(|| {
-            let surface = tables.surface(*encoding, *pointer, access.surface, reader);
-            surface.filter(|surface| surface.is_buffer)
-        });
-        let Some(surface) = surface else {
-            tracing::warn!(
-                surface = access.surface,
-                at = access.at,
-                "a kernel accesses a surface that is no buffer"
-            );
+        let Access { at, surface: entry, offset } = access;
+        let Some(surface) = self.surface(entry) else {
+            tracing::warn!(surface = entry, at, "a kernel accesses a surface that is not known");
             return None;
         };
-        let left = surface.row_bytes.checked_sub(access.offset.into())?;
+        let bytes = match surface.naming {
+            Naming::Rows { .. } => surface.stride.saturating_mul(surface.rows),
+            Naming::Offsets | Naming::Unknown => surface.row_bytes,
+        };
+        let left = bytes.checked_sub(offset.into())?;
         let base = Base { address: surface.start, mocs: surface.mocs };
-        Some((base.behind(access.offset.into()), len.min(left as usize)))
+        Some((base.behind(offset.into()), len.min(left as usize)))
     }
 }
 
 impl Bus for Surfaces<'_, '_> {
+    fn rows(&mut self, surface: u8) -> Option<Rows> {
+        let &Surface { naming, rows, stride, .. } = self.surface(surface)?;
+        let Naming::Rows { bytes } = naming else { return None };
+        Some(Rows { pitch: u32::try_from(stride).ok()?, bytes, count: u32::try_from(rows).ok()? })
+    }
+
     fn read(&mut self, access: Access, bytes: &mut [u8]) {
         bytes.fill(0);
         if let Some((from, len)) = self.part(access, bytes.len())

@@ -10,6 +10,7 @@ use super::reader::Reader;
 use gem_coherency::vocabulary::MocsClass;
 
 /// The types of surfaces.
+const TWO_DIMENSIONS: u32 = 1;
 const LAST_TEXTURE: u32 = 3;
 const BUFFER: u32 = 4;
 const STRUCTURED_BUFFER: u32 = 5;
@@ -19,13 +20,24 @@ const TILE_BYTES: u64 = 4096;
 /// Rows of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Surface {
-    /// Its bytes lie one behind the other, and kernels name them by their offsets.
-    pub(super) is_buffer: bool,
+    pub(super) naming: Naming,
     pub(super) mocs: MocsClass,
     pub(super) start: u64,
     pub(super) row_bytes: u64,
     pub(super) rows: u64,
     pub(super) stride: u64,
+}
+
+/// The way in which kernels name a surface's bytes, as far as it is known here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Naming {
+    Unknown,
+    /// By their offsets: a buffer.
+    Offsets,
+    /// By row and column, as media blocks do, to which a row has so many bytes.
+    Rows {
+        bytes: u32,
+    },
 }
 
 /// The arrangement of a surface's bytes.
@@ -92,9 +104,8 @@ impl Surface {
                 _ => elements,
             };
             let row_bytes = elements.checked_mul(stride)?;
-            return Some(Self { is_buffer: true, mocs, start, row_bytes, rows: 1, stride });
+            return Some(Self { naming: Naming::Offsets, mocs, start, row_bytes, rows: 1, stride });
         }
-        let is_buffer = false;
         if kind > LAST_TEXTURE || fields.uncertain != 0 {
             return None;
         }
@@ -102,13 +113,19 @@ impl Surface {
         let rows = if kind == 0 { 1 } else { u64::from(fields.height) + 1 };
         match fields.tiling? {
             Tiling::Linear if rows > 1 && row > stride => None,
-            Tiling::Linear => Some(Self { is_buffer, mocs, start, row_bytes: row, rows, stride }),
+            Tiling::Linear => {
+                // To media blocks the width is a number of dwords, whatever the format.
+                let bytes = 4 * (fields.width + 1);
+                let has_rows = kind == TWO_DIMENSIONS && fields.depth == 0 && u64::from(bytes) <= stride;
+                let naming = if has_rows { Naming::Rows { bytes } } else { Naming::Unknown };
+                Some(Self { naming, mocs, start, row_bytes: row, rows, stride })
+            }
             Tiling::Tiles { width, height } => {
                 let row_bytes = row / width * TILE_BYTES;
                 let stride = stride / width * TILE_BYTES;
                 let rows = rows / height;
                 (row_bytes > 0 && rows > 0 && row_bytes <= stride).then_some(Self {
-                    is_buffer,
+                    naming: Naming::Unknown,
                     mocs,
                     start,
                     row_bytes,
