@@ -151,6 +151,8 @@ impl Compute {
         let wraps =
             (is(Operation::Move) || is(Operation::Add)) && !self.saturate && !conditional && !to_float;
         let dwords_multiply = form == Form::Gen8 && wide[0] && !self.saturate && !conditional;
+        // The same number whether its lower half or all of it is taken.
+        let short = matches!(self.sources.get(1), Some(Source::Immediate { word: 0..0x8000, .. }));
         let refused = [
             (float != (last == Type::F), "sources that are floats and integers"),
             (
@@ -159,7 +161,7 @@ impl Compute {
             ),
             (unsigned_negated && !wraps, "a negated unsigned source"),
             (
-                is(Operation::Multiply) && !float && wide[1] && !dwords_multiply,
+                is(Operation::Multiply) && !float && wide[1] && !dwords_multiply && !short,
                 "a product with a dword as its second source",
             ),
             (is(Operation::ShiftRight) && first.is_signed(), "a logical shift of a signed source"),

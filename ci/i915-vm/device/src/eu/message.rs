@@ -17,6 +17,7 @@ pub struct Message {
 }
 
 const GATEWAY: u64 = 3;
+const RENDER_CACHE: u64 = 5;
 const THREAD_SPAWNER: u64 = 7;
 const DATA_PORT_0: u64 = 10;
 const DATA_PORT_1: u64 = 12;
@@ -27,6 +28,9 @@ const FENCE: u32 = 7;
 const BLOCK_WRITE: u32 = 8;
 const UNTYPED_READ: u32 = 1;
 const UNTYPED_WRITE: u32 = 9;
+/// Of the render cache on gen7, and of the second data port since Haswell.
+const MEDIA_READ: u32 = 4;
+const MEDIA_WRITE: u32 = 10;
 
 /// Descriptors of a thread's end: one register, for the spawner with "no dereference".
 const END_AT_SPAWNER: u32 = 0x0200_0010;
@@ -120,6 +124,10 @@ impl Thread<'_, '_> {
             (DATA_PORT_1, UNTYPED_READ | UNTYPED_WRITE) => {
                 self.untyped(channels, message, kind == UNTYPED_WRITE)
             }
+            (RENDER_CACHE, MEDIA_READ | MEDIA_WRITE) if self.form == Form::Gen7 => {
+                self.media(channels, message, kind == MEDIA_WRITE)
+            }
+            (DATA_PORT_1, MEDIA_READ | MEDIA_WRITE) => self.media(channels, message, kind == MEDIA_WRITE),
             (function, _) => Err(format!("message {kind:#x} to unit {function}")),
         }
     }
@@ -174,6 +182,40 @@ impl Thread<'_, '_> {
         message.lengths(1, registers)?;
         let data = &mut self.registers.bytes(message.destination, start + length)?[start..];
         self.surfaces.read(binding, at, data)
+    }
+
+    /// Reads or writes lines of a picture, whatever channels are enabled. In registers each line has the
+    /// smallest of the sizes 4, 8, 16, 32 and 64 that it fits in; a block has eight registers at most.
+    fn media(&mut self, channels: &Channels, message: &Message, write: bool) -> Result<(), String> {
+        if channels.predicate.is_some() || !message.has_header() || message.bits(13, 8) != 0 {
+            return Err("a media block with a predicate, without a header, or of other lines".into());
+        }
+        let (binding, payload) = (message.binding()?, self.payload(message)?);
+        let [x, y, size] = [0, 1, 2].map(|index| dword(&payload, index));
+        let (width, height) = ((size & 0x3f) as usize + 1, (size >> 16 & 0x3f) as usize + 1);
+        let step = width.next_power_of_two().max(4);
+        // Whether places are signed is not known.
+        let known = size & !0x3f_003f == 0 && step * height <= 8 * REGISTER && (x | y) >> 31 == 0;
+        if !known || write && !(x.is_multiple_of(4) && width.is_multiple_of(4)) {
+            return Err(format!("a media block of size {size:#x} at byte {x:#x} of line {y:#x}"));
+        }
+        let (x, y) = (u64::from(x), u64::from(y));
+        let places = (0..height).map(|line| (line * step, [x, y + line as u64]));
+        if write {
+            // Programs send more registers than the block has.
+            let data = payload.get(REGISTER..).filter(|data| data.len() >= step * height);
+            let data = data.ok_or_else(|| format!("{} bytes for a media block", payload.len()))?;
+            message.lengths(payload.len() / REGISTER, 0)?;
+            return places.into_iter().try_for_each(|(start, place)| {
+                self.surfaces.write_line(binding, place, &data[start..start + width])
+            });
+        }
+        let length = step * height;
+        message.lengths(1, length.div_ceil(REGISTER))?;
+        let data = self.registers.bytes(message.destination, length)?;
+        places.into_iter().try_for_each(|(start, place)| {
+            self.surfaces.read_line(binding, place, &mut data[start..start + width])
+        })
     }
 
     /// Reads or writes up to four dwords for each channel, at an offset of its own.

@@ -1,4 +1,4 @@
-//! Surfaces: the memory behind a kernel's bindings. Raw buffers are known.
+//! Surfaces: the memory behind a kernel's bindings. Raw buffers are known, and linear pictures of bytes.
 
 use super::layout::Form;
 use crate::gpu::Gpu;
@@ -20,14 +20,24 @@ pub struct Surfaces<'a> {
 #[derive(Clone, Copy)]
 struct Surface {
     address: u64,
-    size: u64,
+    shape: Shape,
 }
 
-/// The first dword: the type "buffer" and the format "raw".
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// A raw buffer of so many bytes.
+    Buffer(u64),
+    /// Lines of so many bytes, and the distance from one to the next.
+    Picture { width: u64, height: u64, pitch: u64 },
+}
+
+/// The first dword: the types "buffer" and "2D", and the formats "raw" and "R8 UNORM".
 const TYPE: u32 = 7 << 29;
 const BUFFER: u32 = 4 << 29;
+const PICTURE: u32 = 1 << 29;
 const FORMAT: u32 = 0x3ff << 18;
 const RAW: u32 = 0x1ff << 18;
+const BYTES: u32 = 0x140 << 18;
 
 impl<'a> Surfaces<'a> {
     /// The surfaces of the table at `table`, whose offsets count from `base`.
@@ -37,24 +47,63 @@ impl<'a> Surfaces<'a> {
 
     /// Reads from a surface; behind its end there are zeros.
     pub fn read(&mut self, binding: u8, offset: u64, bytes: &mut [u8]) -> Result<(), String> {
-        let surface = self.surface(binding)?;
+        let (start, size) = self.buffer(binding)?;
         bytes.fill(0);
-        let within = surface.within(offset, bytes.len());
-        let bytes = &mut bytes[..within];
-        let at = surface.address.wrapping_add(offset);
+        let within = within(size, offset, bytes.len());
+        self.load(binding, start.wrapping_add(offset), &mut bytes[..within])
+    }
+
+    /// Writes to a surface; what is behind its end is dropped.
+    pub fn write(&mut self, binding: u8, offset: u64, bytes: &[u8]) -> Result<(), String> {
+        let (start, size) = self.buffer(binding)?;
+        self.save(binding, start.wrapping_add(offset), &bytes[..within(size, offset, bytes.len())])
+    }
+
+    /// Reads from line `y` of a picture, from byte `x` on.
+    pub fn read_line(&mut self, binding: u8, [x, y]: [u64; 2], bytes: &mut [u8]) -> Result<(), String> {
+        match self.line(binding, [x, y], bytes.len())? {
+            (at, inside) if inside == bytes.len() => self.load(binding, at, bytes),
+            _ => Err(format!("binding {binding}: bytes from {x} on of line {y} are not in the picture")),
+        }
+    }
+
+    /// Writes to line `y` of a picture, from byte `x` on; what is not in the picture is dropped.
+    pub fn write_line(&mut self, binding: u8, place: [u64; 2], bytes: &[u8]) -> Result<(), String> {
+        let (at, inside) = self.line(binding, place, bytes.len())?;
+        if inside == 0 {
+            return Ok(());
+        }
+        self.save(binding, at, &bytes[..inside])
+    }
+
+    fn load(&self, binding: u8, at: u64, bytes: &mut [u8]) -> Result<(), String> {
         self.gpu
             .load(self.context, at, bytes)
             .ok_or_else(|| format!("binding {binding}: nothing is mapped at {at:x}"))
     }
 
-    /// Writes to a surface; what is behind its end is dropped.
-    pub fn write(&mut self, binding: u8, offset: u64, bytes: &[u8]) -> Result<(), String> {
-        let surface = self.surface(binding)?;
-        let bytes = &bytes[..surface.within(offset, bytes.len())];
-        let at = surface.address.wrapping_add(offset);
+    fn save(&self, binding: u8, at: u64, bytes: &[u8]) -> Result<(), String> {
         self.gpu
             .save(self.context, at, bytes)
             .ok_or_else(|| format!("binding {binding}: nothing is mapped at {at:x}"))
+    }
+
+    /// A buffer's address and size.
+    fn buffer(&mut self, binding: u8) -> Result<(u64, u64), String> {
+        match self.surface(binding)? {
+            Surface { address, shape: Shape::Buffer(size) } => Ok((address, size)),
+            _ => Err(format!("binding {binding}: a picture, in place of a buffer")),
+        }
+    }
+
+    /// Where byte `x` of line `y` of a picture is, and how many of the bytes from there on are in it.
+    fn line(&mut self, binding: u8, [x, y]: [u64; 2], length: usize) -> Result<(u64, usize), String> {
+        let Surface { address, shape: Shape::Picture { width, height, pitch } } = self.surface(binding)?
+        else {
+            return Err(format!("binding {binding}: a buffer, in place of a picture"));
+        };
+        let inside = if y < height { within(width, x, length) } else { 0 };
+        Ok((address.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(x), inside))
     }
 
     fn surface(&mut self, binding: u8) -> Result<Surface, String> {
@@ -74,13 +123,9 @@ impl<'a> Surfaces<'a> {
         let at = self.base + u64::from(offset & if old { !0x1f } else { !0x3f });
         let [first, second, size, depth, _, mocs, ..] =
             self.gpu.load_words::<8>(self.context, at).ok_or_else(|| unmapped("a state", at))?;
-        let (tiling, pitch) = (if old { 3 << 13 } else { 3 << 12 }, depth & 0x3_ffff);
-        let size =
-            u64::from(depth >> 21) << 21 | u64::from(size >> 16 & 0x3fff) << 7 | u64::from(size & 0x7f);
-        let size = size + 1;
-        if first & (TYPE | FORMAT | tiling) != BUFFER | RAW || pitch != 0 || !size.is_multiple_of(4) {
-            return Err(format!("{first:08x}, pitch {pitch:#x}, size {size}: not a raw buffer of dwords"));
-        }
+        let tiling = if old { 3 << 13 } else { 3 << 12 };
+        let shape = shape(first & (TYPE | FORMAT | tiling), size, depth)
+            .ok_or_else(|| format!("{first:08x} {size:08x} {depth:08x}: no surface that is known"))?;
         let address = if old {
             second.into()
         } else {
@@ -94,14 +139,25 @@ impl<'a> Surfaces<'a> {
             (_, 8) => format!("MOCS {:#x}", second >> 24 & 0x7f),
             _ => format!("MOCS entry {}", second >> 25 & 0x3f),
         };
-        self.gpu.trace(format_args!("binding {binding}: {size} bytes at {address:x}, {mocs}"));
-        Ok(Surface { address, size })
+        self.gpu.trace(format_args!("binding {binding}: {shape:?} at {address:x}, {mocs}"));
+        Ok(Surface { address, shape })
     }
 }
 
-impl Surface {
-    /// How many of the bytes at this offset are in the surface.
-    fn within(&self, offset: u64, length: usize) -> usize {
-        self.size.saturating_sub(offset).min(length as u64) as usize
+/// The shape of a surface, from what its first dword is, and from the dwords of its size.
+fn shape(what: u32, size: u32, depth: u32) -> Option<Shape> {
+    let (width, height, slices, pitch) = (size & 0x3fff, size >> 16 & 0x3fff, depth >> 21, depth & 0x3_ffff);
+    if what == BUFFER | RAW {
+        let size = (u64::from(slices) << 21 | u64::from(height) << 7 | u64::from(width & 0x7f)) + 1;
+        return (pitch == 0 && size.is_multiple_of(4)).then_some(Shape::Buffer(size));
     }
+    // Media blocks take the width for a number of dwords. Lines begin at cachelines.
+    let (width, pitch) = (4 * (u64::from(width) + 1), u64::from(pitch) + 1);
+    let known = what == PICTURE | BYTES && slices == 0 && pitch.is_multiple_of(64) && width <= pitch;
+    known.then_some(Shape::Picture { width, height: u64::from(height) + 1, pitch })
+}
+
+/// How many of the bytes at this offset are in a buffer or in a line.
+fn within(size: u64, offset: u64, length: usize) -> usize {
+    size.saturating_sub(offset).min(length as u64) as usize
 }
