@@ -40,7 +40,8 @@ pub struct Instruction {
     pub destination: Option<Destination>,
     /// The sources.
     pub sources: [Option<Source>; 3],
-    /// The distance to the end of the block (JIP), as the instruction has it: in bytes from graphics 8 on, in 8 bytes before.
+    /// The distance to the end of the block (JIP), as the instruction has it: in bytes from graphics 8 on, in 8 bytes before. A branch
+    /// without one has its target in a register, which is a source.
     pub jip: Option<i32>,
     /// The distance to the end of the loop or of the program's branch (UIP).
     pub uip: Option<i32>,
@@ -142,6 +143,22 @@ pub enum Source {
         /// Its bits. A type of 16 bits takes the lower half of 32, and has a copy in the upper one.
         bits: u64,
     },
+}
+
+impl Source {
+    /// Returns a source of rows: vertical stride, width, horizontal stride.
+    pub(crate) const fn rows(place: Place, kind: Type, [vertical, width, horizontal]: [u8; 3]) -> Self {
+        let region = Region::Rows { vertical: Some(vertical), width, horizontal };
+        Self::Register { place, kind, region, absolute: false, negate: false }
+    }
+
+    /// Returns the place of one in registers.
+    pub(crate) fn place(&self) -> Option<Place> {
+        match self {
+            Self::Register { place, .. } => Some(*place),
+            Self::Immediate { .. } => None,
+        }
+    }
 }
 
 /// The distances of a source's elements.
@@ -252,7 +269,6 @@ impl Default for Destination {
 impl Default for Source {
     /// Returns `null<0;1,0>:ud`.
     fn default() -> Self {
-        let region = Region::Rows { vertical: Some(0), width: 1, horizontal: 0 };
-        Self::Register { place: Place::NULL, kind: Type::Ud, region, absolute: false, negate: false }
+        Self::rows(Place::NULL, Type::Ud, [0, 1, 0])
     }
 }

@@ -4,6 +4,7 @@
 //! A line has the encoding, as 32 hexadecimal digits, and the text. If the instruction can be compacted, a line with the 16 digits of
 //! that comes behind. An instruction of Align16 with one or two sources has no text. It fails if a text is parsed as another instruction, or a compacted instruction is expanded as another one.
 
+mod branch;
 mod compacted;
 mod maker;
 mod random;

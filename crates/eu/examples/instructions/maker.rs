@@ -40,7 +40,7 @@ impl Maker {
             Form::Nothing => {}
             Form::Basic(sources) => self.basic(&mut i, sources),
             Form::Three => self.three(&mut i),
-            Form::Jump | Form::Jumps => self.jump(&mut i, form),
+            Form::Jump | Form::Jumps => self.branch(&mut i, form),
             Form::Send => self.send(&mut i, 1),
             Form::SplitSend => self.send(&mut i, 2),
         }
@@ -50,40 +50,19 @@ impl Maker {
 
     /// Makes an instruction of whose operands only some are free, if it is one.
     fn fixed(&mut self, i: &mut Instruction) -> bool {
-        let twelve = self.platform.graphics() >= 120;
-        let null = Destination::default();
         match (i.opcode, self.platform.graphics()) {
-            (Opcode::Jmpi, _) => {
-                (i.execution_size, i.channel_offset, i.no_mask) = (1, 0, true);
-                if twelve {
-                    i.jip = Some(self.distance());
-                    return true;
-                }
-                i.destination = Some(Destination { place: architecture(0xa0), ..null });
-                let bits = u64::from(self.distance().wrapping_sub(16) as u32);
-                let target = if self.random.rarely(2) {
-                    Source::Immediate { kind: Type::D, bits }
-                } else {
-                    scalar(self.general(4), Type::D)
-                };
-                i.sources = [Some(scalar(architecture(0xa0), Type::Ud)), Some(target), None];
-            }
+            (Opcode::Jmpi, _) => self.jmpi(i),
             (Opcode::Wait, _) => {
                 (i.execution_size, i.channel_offset) = (1, 0);
                 let place = architecture(0x90);
-                i.destination = Some(Destination { place, ..null });
+                i.destination = Some(Destination { place, ..Destination::default() });
                 i.sources[0] = Some(scalar(place, Type::Ud));
             }
-            (Opcode::Ret, _) => {
-                let (kind, stride) = if twelve { (Type::Ub, 0) } else { (Type::Ud, 1) };
-                i.destination = Some(Destination { kind, stride, ..null });
-                let place = self.general(4);
-                i.sources[0] = Some(if twelve { scalar(place, Type::Ub) } else { pair(place) });
-            }
+            (Opcode::Ret, _) => self.ret(i),
             (Opcode::Sync, _) => {
                 (i.execution_size, i.channel_offset) = (1, 0);
                 i.function = self.random.pick(&[0, 2, 3, 14, 15]);
-                i.destination = Some(Destination { kind: Type::Ub, ..null });
+                i.destination = Some(Destination { kind: Type::Ub, ..Destination::default() });
                 i.sources[0] = Some(if matches!(i.function, 2 | 3) && self.random.rarely(2) {
                     Source::Immediate { kind: Type::Ud, bits: self.random.below(1 << 16) as u64 }
                 } else {
@@ -99,11 +78,6 @@ impl Maker {
             _ => return false,
         }
         true
-    }
-
-    /// Returns the distance of a target that is near, in bytes.
-    fn distance(&mut self) -> i32 {
-        (self.random.below(20) as i32 - 10) * 16
     }
 
     fn order(&mut self, i: &mut Instruction) {
@@ -184,7 +158,7 @@ impl Maker {
     }
 
     /// Returns a general register's place for elements of some bytes.
-    fn general(&mut self, bytes: u8) -> Place {
+    pub fn general(&mut self, bytes: u8) -> Place {
         let elements = usize::from(32 / bytes);
         let offset = if self.random.rarely(2) { 0 } else { self.random.below(elements) as u8 * bytes };
         Place::Direct { file: File::General, number: self.random.below(128) as u8, offset }
@@ -286,31 +260,6 @@ impl Maker {
         }
     }
 
-    fn jump(&mut self, i: &mut Instruction, form: Form) {
-        let graphics = self.platform.graphics();
-        let is_call = matches!(i.opcode, Opcode::Call | Opcode::Calla);
-        let unit = if graphics >= 80 || is_call { 1 } else { 8 };
-        let null = Destination::default();
-        i.destination = match (i.opcode, graphics) {
-            (Opcode::Call | Opcode::Calla, _) => {
-                let (kind, stride) = if graphics >= 120 { (Type::Ub, 0) } else { (Type::D, 1) };
-                Some(Destination { place: self.general(4), kind, stride, mask: 0 })
-            }
-            (_, 120..) => None,
-            (Opcode::Brd | Opcode::Brc, _) => {
-                Some(Destination { place: architecture(0xa0), kind: Type::D, ..null })
-            }
-            _ => Some(null),
-        };
-        let distance = self.distance() / unit;
-        // The target of `calla` is from the program's begin on.
-        i.jip = Some(if i.opcode == Opcode::Calla { distance.abs() } else { distance });
-        i.uip = (form == Form::Jumps).then(|| self.distance() / unit);
-        i.accumulator_write = graphics >= 80
-            && matches!(i.opcode, Opcode::If | Opcode::Else | Opcode::Goto)
-            && self.random.rarely(4);
-    }
-
     fn send(&mut self, i: &mut Instruction, payloads: usize) {
         let twelve = self.platform.graphics() >= 120;
         let split = payloads == 2;
@@ -355,18 +304,12 @@ impl Maker {
 }
 
 /// Returns an architecture register.
-fn architecture(number: u8) -> Place {
+pub fn architecture(number: u8) -> Place {
     Place::Direct { file: File::Architecture, number, offset: 0 }
 }
 
 /// Returns a source of one element.
-fn scalar(place: Place, kind: Type) -> Source {
+pub fn scalar(place: Place, kind: Type) -> Source {
     let region = Region::Rows { vertical: Some(0), width: 1, horizontal: 0 };
     Source::Register { place, kind, region, absolute: false, negate: false }
-}
-
-/// Returns a source of two dwords.
-fn pair(place: Place) -> Source {
-    let region = Region::Rows { vertical: Some(2), width: 2, horizontal: 1 };
-    Source::Register { place, kind: Type::D, region, absolute: false, negate: false }
 }

@@ -1,17 +1,18 @@
 //! Decoding and encoding, described once: a walk over an instruction's fields, each of which is read or written.
 
+mod branch;
 mod operands;
 mod send;
 mod three;
 
 use crate::isa::{Condition, Field, Form, Opcode, Pattern, Predicate};
-use crate::{Error, Instruction, Order, Platform, Source, Type};
+use crate::{Error, Instruction, Order, Platform, Type};
 
 /// Decodes an instruction of 128 bits; the first byte is the lowest.
 ///
 /// # Errors
-/// [`Error::Opcode`]; [`Error::Compacted`]; [`Error::Code`] if a field means nothing; [`Error::Operand`] for a target of a
-/// branch in a register, and for indirect operands of Align16.
+/// [`Error::Opcode`]; [`Error::Compacted`]; [`Error::Code`] if a field means nothing; [`Error::Operand`] for operands
+/// that are not known here, as indirect ones of Align16.
 pub fn decode(platform: Platform, word: u128) -> Result<Instruction, Error> {
     let mut codec = Codec { platform, direction: Direction::Decode, word, known: 0 };
     let mut instruction = Instruction::new(Opcode::Illegal);
@@ -260,63 +261,6 @@ impl Codec {
             conditions.push(row.map(|row| Some(row.0)));
         }
         self.coded(Field::Condition, &conditions, |_| 0, &mut i.condition)
-    }
-
-    /// Walks over a branch.
-    fn jump(&mut self, i: &mut Instruction, form: Form) -> Result<(), Error> {
-        self.bit(Field::AccumulatorWrite, &mut i.accumulator_write)?;
-        self.byte(Field::Flag, 1, &mut i.flag)?;
-        let graphics = self.platform.graphics();
-        let is_call = matches!(i.opcode, Opcode::Call | Opcode::Calla);
-        if graphics < 120 || is_call {
-            self.destination(i)?;
-        }
-        self.mark(i, form)?;
-        let mut walk = |field, distance: &mut Option<i32>| {
-            let mut number = distance.unwrap_or(0);
-            self.signed(field, &mut number)?;
-            *distance = Some(number);
-            Ok(())
-        };
-        walk(if is_call { Field::Immediate } else { Field::Jip }, &mut i.jip)?;
-        if form == Form::Jumps { walk(Field::Uip, &mut i.uip) } else { Ok(()) }
-    }
-
-    /// Walks over the mark that a branch's distances are immediates.
-    ///
-    /// Before graphics 12 it is a source with the file and a type of immediates. That of the assembler is not kept; another one, as
-    /// of Mesa's compiler, is a source of the instruction.
-    fn mark(&mut self, i: &mut Instruction, form: Form) -> Result<(), Error> {
-        const IN_REGISTER: &str = "its target is in a register";
-        let (opcode, platform) = (i.opcode, self.platform);
-        if platform.graphics() >= 120 {
-            self.fixed(Field::Source0Immediate, 1, opcode, IN_REGISTER)?;
-            return self.fixed(Field::Source1Immediate, u64::from(form == Form::Jumps), opcode, IN_REGISTER);
-        }
-        let usual = match (form, opcode) {
-            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) if platform.graphics() < 80 => (0, Type::W),
-            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) => (0, Type::D),
-            _ => (1, Type::D),
-        };
-        // The bits of source 1 are those of the second distance from graphics 8 on.
-        let can_be_second = form == Form::Jump || platform.graphics() < 80;
-        let (mut at, mut kind) = usual;
-        if self.direction == Direction::Decode {
-            let is_second = Field::Source1File.get(platform, self.word) == operands::IMMEDIATE;
-            at = usize::from(can_be_second && is_second);
-        } else if let Some((marked, Source::Immediate { kind: own, .. })) =
-            i.sources.iter().enumerate().find_map(|(at, source)| source.map(|source| (at, source)))
-        {
-            (at, kind) = (marked, own);
-        }
-        let fields = [(Field::Source0File, Field::Source0Type), (Field::Source1File, Field::Source1Type)];
-        let (file, kind_field) = fields[at.min(1)];
-        self.fixed(file, operands::IMMEDIATE, opcode, IN_REGISTER)?;
-        self.kind(kind_field, |kind| kind.immediate_code(platform), &mut kind)?;
-        if (at, kind) != usual {
-            i.sources[at.min(1)] = Some(Source::Immediate { kind, bits: 0 });
-        }
-        Ok(())
     }
 }
 

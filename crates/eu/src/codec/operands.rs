@@ -66,7 +66,7 @@ const SOURCE1: PlaceFields = PlaceFields {
 };
 
 /// The fields of a source.
-struct Slot {
+pub(super) struct Slot {
     place: PlaceFields,
     immediate: Field,
     kind: Field,
@@ -78,7 +78,7 @@ struct Slot {
     swizzle: Field,
 }
 
-static SLOTS: [Slot; 2] = [
+pub(super) static SLOTS: [Slot; 2] = [
     Slot {
         place: SOURCE0,
         immediate: Field::Source0Immediate,
@@ -198,7 +198,8 @@ impl Codec {
         Ok(Source::Immediate { kind, bits })
     }
 
-    fn register(&mut self, i: &Instruction, slot: &Slot, source: Source) -> Result<Source, Error> {
+    /// Walks over a source in registers.
+    pub(super) fn register(&mut self, i: &Instruction, slot: &Slot, source: Source) -> Result<Source, Error> {
         let (mut place, mut kind, mut region, mut absolute, mut negate) = match source {
             Source::Register { place, kind, region, absolute, negate } => {
                 (place, kind, region, absolute, negate)

@@ -117,6 +117,7 @@ impl Found<'_> {
             (Opcode::Jmpi, Form::Basic(_), Some(Source::Register { .. }) | None) => unknown,
             // Those of calls are others, and their effect is not known.
             (Opcode::Call | Opcode::Calla, ..) => Ok((None, None)),
+            (_, Form::Jump | Form::Jumps, _) if i.jip.is_none() => unknown,
             _ => Ok((i.jip, i.uip)),
         }
     }

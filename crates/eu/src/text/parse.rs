@@ -181,11 +181,7 @@ impl Parser<'_> {
             (Opcode::Sync, _) => self.sync(i),
             (Opcode::Ret, _) => {
                 let place = Register::read(&mut self.cursor)?.place(Type::D)?;
-                i.sources[0] = Some(if self.platform.graphics() >= 120 {
-                    rows(place, Type::Ub, [0, 1, 0])
-                } else {
-                    rows(place, Type::D, [2, 2, 1])
-                });
+                i.sources[0] = Some(branch::target(self.platform, i.opcode, place).1);
                 Ok(())
             }
             (_, Form::Jump | Form::Jumps) => self.jump(i, form),
@@ -225,14 +221,13 @@ impl Parser<'_> {
 
     fn jmpi(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
         let pointer = branch::destination(self.platform, i.opcode).map_or(Place::NULL, |ip| ip.place);
-        let is_register = self.cursor.peek() == Some('r');
-        let target = if is_register {
-            rows(Register::read(&mut self.cursor)?.place(Type::D)?, Type::D, [0, 1, 0])
+        let target = if let Some(target) = self.target()? {
+            Source::rows(target, Type::D, [0, 1, 0])
         } else {
             let bits = u64::from(self.distance(i.opcode)? as u32);
             Source::Immediate { kind: Type::D, bits }
         };
-        i.sources = [Some(rows(pointer, Type::Ud, [0, 1, 0])), Some(target), None];
+        i.sources = [Some(Source::rows(pointer, Type::Ud, [0, 1, 0])), Some(target), None];
         Ok(())
     }
 
@@ -240,11 +235,24 @@ impl Parser<'_> {
         if let (Opcode::Call | Opcode::Calla, Some(destination)) = (i.opcode, &mut i.destination) {
             destination.place = Register::read(&mut self.cursor)?.place(Type::D)?;
         }
+        if let Some(target) = self.target()? {
+            let (at, source) = branch::target(self.platform, i.opcode, target);
+            i.sources[at] = Some(source);
+            return Ok(());
+        }
         i.jip = Some(self.distance(i.opcode)?);
         if form == Form::Jumps {
             i.uip = Some(self.distance(i.opcode)?);
         }
         Ok(())
+    }
+
+    /// Reads the register that has a target, if one is next.
+    fn target(&mut self) -> Result<Option<Place>, SyntaxError> {
+        let mut ahead = self.cursor;
+        let Ok(register) = Register::read(&mut ahead) else { return Ok(None) };
+        self.cursor = ahead;
+        register.place(Type::D).map(Some)
     }
 
     /// Reads a label, or a distance in bytes; returns it as the instruction has it.
@@ -275,7 +283,7 @@ impl Parser<'_> {
 
     fn sync(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
         i.sources[0] = Some(if self.cursor.eat("null") {
-            rows(Place::NULL, Type::Ub, [0, 1, 0])
+            Source::rows(Place::NULL, Type::Ub, [0, 1, 0])
         } else {
             self.cursor.expect("(", "is where 'null' or a list of tokens has to be")?;
             let mut bits = 0;
@@ -324,10 +332,4 @@ impl Parser<'_> {
         }
         Some(())
     }
-}
-
-/// Returns a source of rows: vertical stride, width, horizontal stride.
-fn rows(place: Place, kind: Type, [vertical, width, horizontal]: [u8; 3]) -> Source {
-    let region = Region::Rows { vertical: Some(vertical), width, horizontal };
-    Source::Register { place, kind, region, absolute: false, negate: false }
 }

@@ -137,8 +137,11 @@ impl Printer<'_> {
                     (0..32).filter(|at| bits >> at & 1 != 0).map(|at| format!("${at}")).collect();
                 vec![format!("({})", tokens.join(","))]
             }
-            // Only its distances are written.
-            _ if branch::is_jump(self.platform, self.i.opcode) => Vec::new(),
+            // The mark of its distances is not written.
+            (opcode, sources) if branch::is_jump(self.platform, opcode) => {
+                let targets = sources.iter().flatten().filter_map(Source::place);
+                targets.map(|place| self.place(place, Type::D)).collect()
+            }
             _ => sources.map(|(at, source)| self.source(at, source)).collect(),
         }
     }
