@@ -94,6 +94,13 @@ pub enum Place {
         /// Is added to the address.
         offset: i16,
     },
+    /// A general register of a macro operation, beside the accumulator that has more bits of it.
+    Macro {
+        /// Its number.
+        number: u8,
+        /// The accumulator: 0 to 7 are mme0 to mme7, 8 is none.
+        accumulator: u8,
+    },
 }
 
 impl Place {
@@ -254,8 +261,14 @@ impl Instruction {
 
     /// Returns whether it is a function of one argument.
     pub(crate) fn has_one_source(&self) -> bool {
-        const FUNCTIONS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 14, 15];
+        const FUNCTIONS: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 15];
         self.opcode == Opcode::Math && FUNCTIONS.contains(&self.function)
+    }
+
+    /// Returns whether it is a macro operation: a step of a division or square root, whose operands are [`Place::Macro`].
+    pub(crate) fn is_macro(&self) -> bool {
+        const FUNCTIONS: [u8; 2] = [14, 15];
+        self.opcode == Opcode::Madm || self.opcode == Opcode::Math && FUNCTIONS.contains(&self.function)
     }
 }
 

@@ -95,7 +95,7 @@ fn in_words(platform: Platform, mut i: Instruction) -> Option<Instruction> {
                 is_known.then_some(())?;
             }
             Place::Indirect { .. } if has_general => return None,
-            Place::Direct { .. } | Place::Indirect { .. } => {}
+            Place::Direct { .. } | Place::Indirect { .. } | Place::Macro { .. } => {}
         }
     }
     (!is_math || MATH.contains(&i.function)).then_some(i)

@@ -6,6 +6,7 @@
 
 mod branch;
 mod compacted;
+mod macros;
 mod maker;
 mod random;
 mod table;
@@ -13,7 +14,7 @@ mod table;
 use std::fmt::Arguments;
 use std::process::ExitCode;
 
-use intel_eu::{Form, Instruction, Opcode, Platform, compact, encode, expand, text};
+use intel_eu::{Destination, Form, Instruction, Opcode, Place, Platform, compact, encode, expand, text};
 
 use maker::Maker;
 use random::Random;
@@ -88,14 +89,13 @@ fn row(platform: Platform, encoding: Arguments<'_>, instruction: &Instruction) -
         return Err(format!("{text}: {instruction:?} is parsed as {parsed:?}"));
     }
     // The assembler prints Align16 as Align1, without the channels.
-    let is_printed = !instruction.align16 || instruction.opcode.form(platform) == Form::Three;
+    let is_macro = matches!(instruction.destination, Some(Destination { place: Place::Macro { .. }, .. }));
+    let is_printed = !instruction.align16 || is_macro || instruction.opcode.form(platform) == Form::Three;
     println!("{encoding} {}", if is_printed { &text } else { "" });
     Ok(())
 }
 
-/// Returns whether the assembler knows the opcode as it is known here: it has other names for the registers of `madm`, and prints
-/// wrong distances of two branches before graphics 8.
+/// Returns whether the assembler knows the opcode as it is known here: it prints wrong distances of two branches before graphics 8.
 fn is_known(platform: Platform, opcode: Opcode) -> bool {
-    let is_wrong = matches!(opcode, Opcode::Brd | Opcode::Brc) && platform.graphics() < 80;
-    opcode != Opcode::Madm && !is_wrong
+    !matches!(opcode, Opcode::Brd | Opcode::Brc) || platform.graphics() >= 80
 }

@@ -7,8 +7,8 @@ use intel_eu::{
 
 use crate::random::Random;
 use crate::table::{
-    CONDITIONS, MATH, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS, PLAIN_MATH, TYPES,
-    VECTORS,
+    CONDITIONS, MACROS, MATH, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS, PLAIN_MATH,
+    TYPES, VECTORS,
 };
 
 /// Makes instructions of a platform.
@@ -123,7 +123,7 @@ impl Maker {
     }
 
     /// Returns whether a source is an absolute value, and whether it is negated.
-    fn modifiers(&mut self, i: &Instruction) -> (bool, bool) {
+    pub fn modifiers(&mut self, i: &Instruction) -> (bool, bool) {
         let is_plain = self.platform.graphics() < 80 || PLAIN_MATH.contains(&i.function);
         if NO_MODIFIER.contains(&i.opcode) || (i.opcode == Opcode::Math && is_plain) {
             return (false, false);
@@ -141,7 +141,11 @@ impl Maker {
         let mut sources = sources;
         if i.opcode == Opcode::Math {
             i.function = self.random.pick(&MATH);
-            sources = if i.function < 9 { 1 } else { 2 };
+            sources = if matches!(i.function, ..9 | 15) { 1 } else { 2 };
+        }
+        if MACROS.contains(&i.function) {
+            self.macro_operands(i, sources.into());
+            return;
         }
         let kind = self.kind();
         i.destination = Some(self.destination(kind, &[1, 1, 1, 2, 4]));
@@ -205,7 +209,7 @@ impl Maker {
         Source::Register { place, kind, region, absolute, negate }
     }
 
-    fn immediate(&mut self, kind: Type) -> Source {
+    pub fn immediate(&mut self, kind: Type) -> Source {
         let kind = if self.random.rarely(4) { self.random.pick(&VECTORS) } else { kind };
         let small = self.random.below(100) as u64;
         let bits = match (kind.base(), kind.bytes()) {
@@ -220,7 +224,13 @@ impl Maker {
     }
 
     fn three(&mut self, i: &mut Instruction) {
-        self.result(i);
+        if i.opcode != Opcode::Madm || self.platform.graphics() < 120 {
+            self.result(i);
+        }
+        if i.opcode == Opcode::Madm {
+            self.macro_operands(i, 3);
+            return;
+        }
         i.align16 = self.platform.graphics() < 110;
         let kind = self.kind();
         let place = self.general(8);

@@ -94,8 +94,9 @@ pub const NO_MODIFIER: [Opcode; 14] = [
 
 pub const NO_PREDICATE: [Opcode; 5] = [Opcode::Else, Opcode::Endif, Opcode::Wait, Opcode::Sync, Opcode::Csel];
 
-/// Functions of `math`, of one source before 9, and those whose sources have no modifiers.
-pub const MATH: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13];
+/// Functions of `math`, of one source before 9, and those whose sources have no modifiers. Graphics 7 lacks the last two.
+pub const MATH: [u8; 14] = [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15];
+pub const MACROS: [u8; 2] = [14, 15];
 pub const PLAIN_MATH: [u8; 3] = [11, 12, 13];
 
 /// Architecture registers: null, addresses, accumulators and flags.

@@ -245,10 +245,10 @@ impl Codec {
     }
 
     /// Walks over what is done with the result.
-    fn result(&mut self, i: &mut Instruction, flag: Field) -> Result<(), Error> {
+    fn result(&mut self, i: &mut Instruction) -> Result<(), Error> {
         self.bit(Field::Saturate, &mut i.saturate)?;
         self.bit(Field::AccumulatorWrite, &mut i.accumulator_write)?;
-        self.byte(flag, 1, &mut i.flag)
+        self.byte(Field::Flag, 1, &mut i.flag)
     }
 
     fn condition(&mut self, i: &mut Instruction) -> Result<(), Error> {

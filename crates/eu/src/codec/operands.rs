@@ -7,8 +7,15 @@ use crate::{Destination, Error, File, Instruction, Place, Region, Source, Type};
 /// The code of immediates as a register file, before graphics 12.
 pub(super) const IMMEDIATE: u64 = 3;
 
+/// The refusal of a macro operation on other registers than general ones.
+pub(super) const MACRO_FILE: &str = "an operand of a macro operation in architecture registers";
+
 /// Distances of elements, by code.
 pub(super) const STRIDES: [Option<u8>; 4] = [Some(0), Some(1), Some(2), Some(4)];
+
+/// The accumulators of macro operations.
+pub(super) const ACCUMULATORS: [Option<u8>; 9] =
+    [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), Some(7), Some(8)];
 
 /// Distances of rows, by code; of the last, each row or element has an address of its own.
 const VERTICAL: [Option<Option<u8>>; 16] = {
@@ -33,6 +40,7 @@ pub(super) struct PlaceFields {
     pub indirect: Field,
     pub address: Field,
     pub distance: Field,
+    pub accumulator: Field,
 }
 
 const DESTINATION: PlaceFields = PlaceFields {
@@ -43,6 +51,7 @@ const DESTINATION: PlaceFields = PlaceFields {
     indirect: Field::DestinationIndirect,
     address: Field::DestinationAddress,
     distance: Field::DestinationDistance,
+    accumulator: Field::MacroDestination,
 };
 
 pub(super) const SOURCE0: PlaceFields = PlaceFields {
@@ -53,6 +62,7 @@ pub(super) const SOURCE0: PlaceFields = PlaceFields {
     indirect: Field::Source0Indirect,
     address: Field::Source0Address,
     distance: Field::Source0Distance,
+    accumulator: Field::MacroSource0,
 };
 
 const SOURCE1: PlaceFields = PlaceFields {
@@ -63,6 +73,7 @@ const SOURCE1: PlaceFields = PlaceFields {
     indirect: Field::Source1Indirect,
     address: Field::Source1Address,
     distance: Field::Source1Distance,
+    accumulator: Field::MacroSource1,
 };
 
 /// The fields of a source.
@@ -106,11 +117,19 @@ pub(super) static SLOTS: [Slot; 2] = [
 impl Codec {
     /// Walks over an instruction with so many sources, 1 or 2.
     pub(super) fn basic(&mut self, i: &mut Instruction, sources: u8) -> Result<(), Error> {
-        self.result(i, Field::Flag)?;
-        self.destination(i)?;
+        self.result(i)?;
         if i.opcode.has_function() {
             self.condition(i)?;
         }
+        let is_right = match self.platform.graphics() {
+            ..80 => false,
+            80..110 => i.align16,
+            110.. => !i.align16,
+        };
+        if i.is_macro() && !is_right {
+            return Err(misplaced(i, "its function has another access mode on this platform, or is missing"));
+        }
+        self.destination(i)?;
         let last = if i.has_one_source() { 0 } else { usize::from(sources) - 1 };
         for (number, slot) in SLOTS.iter().enumerate().take(last + 1) {
             self.source(i, number, slot, number == last)?;
@@ -132,9 +151,13 @@ impl Codec {
         let Destination { place, kind, stride, mask } = &mut destination;
         let platform = self.platform;
         self.kind(Field::DestinationType, |kind| kind.register_code(platform), kind)?;
-        self.coded(Field::DestinationStride, &STRIDES, i64::from, stride)?;
+        if i.align16 && i.is_macro() {
+            *stride = 1;
+        } else {
+            self.coded(Field::DestinationStride, &STRIDES, i64::from, stride)?;
+        }
         self.place(i, &DESTINATION, place)?;
-        if i.align16 {
+        if i.align16 && !i.is_macro() {
             self.byte(Field::DestinationMask, 1, mask)?;
         }
         i.destination = Some(destination);
@@ -218,7 +241,11 @@ impl Codec {
         };
         self.coded(slot.vertical, &VERTICAL, |stride| stride.map_or(-1, i64::from), &mut vertical)?;
         region = if i.align16 {
-            self.byte(slot.swizzle, 1, &mut swizzle)?;
+            if i.is_macro() {
+                swizzle = 0;
+            } else {
+                self.byte(slot.swizzle, 1, &mut swizzle)?;
+            }
             Region::Groups { vertical, swizzle }
         } else {
             self.coded(slot.width, &[1, 2, 4, 8, 16].map(Some), i64::from, &mut width)?;
@@ -235,11 +262,15 @@ impl Codec {
         fields: &PlaceFields,
         place: &mut Place,
     ) -> Result<(), Error> {
+        if i.is_macro() {
+            return self.macro_place(i, fields, place);
+        }
         let mut is_indirect = matches!(place, Place::Indirect { .. });
         self.bit(fields.indirect, &mut is_indirect)?;
         let (mut file, mut number, mut offset, mut address, mut distance) = match *place {
             Place::Direct { file, number, offset } => (file, number, offset, 0, 0),
             Place::Indirect { register, offset } => (File::General, 0, 0, register, i32::from(offset)),
+            Place::Macro { .. } => return Err(misplaced(i, "an operand of macro operations")),
         };
         // From graphics 12 on, the lowest bit of an address offset is in the place of the file.
         if is_indirect && self.has(Field::Scoreboard) {
@@ -268,5 +299,28 @@ impl Codec {
             *place = Place::Direct { file, number, offset };
         }
         Ok(())
+    }
+    /// Walks over a place of a macro operation, which is direct.
+    fn macro_place(&mut self, i: &Instruction, fields: &PlaceFields, place: &mut Place) -> Result<(), Error> {
+        let (mut number, mut accumulator) = self.macro_register(i, *place)?;
+        self.fixed(fields.indirect, 0, i.opcode, "an indirect operand of a macro operation")?;
+        self.fixed(fields.file, 1, i.opcode, MACRO_FILE)?;
+        self.byte(fields.register, 1, &mut number)?;
+        self.coded(fields.accumulator, &ACCUMULATORS, i64::from, &mut accumulator)?;
+        *place = Place::Macro { number, accumulator };
+        Ok(())
+    }
+
+    /// Returns the register and the accumulator of a macro operation's operand to walk over.
+    pub(super) fn macro_register(&self, i: &Instruction, place: Place) -> Result<(u8, u8), Error> {
+        match place {
+            Place::Macro { number, accumulator } => Ok((number, accumulator)),
+            Place::Direct { .. } | Place::Indirect { .. } if self.direction == Direction::Decode => {
+                Ok((0, 0))
+            }
+            Place::Direct { .. } | Place::Indirect { .. } => {
+                Err(misplaced(i, "the operands of a macro operation have accumulators (Place::Macro)"))
+            }
+        }
     }
 }

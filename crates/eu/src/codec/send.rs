@@ -168,6 +168,6 @@ impl Codec {
 fn direct(place: Place) -> (File, u8, u8) {
     match place {
         Place::Direct { file, number, offset } => (file, number, offset),
-        Place::Indirect { .. } => (File::Architecture, 0, 0),
+        Place::Indirect { .. } | Place::Macro { .. } => (File::Architecture, 0, 0),
     }
 }

@@ -1,6 +1,6 @@
 //! Operations with three sources.
 
-use super::operands::STRIDES;
+use super::operands::{ACCUMULATORS, MACRO_FILE, STRIDES};
 use super::{Codec, Direction, misplaced};
 use crate::isa::{Base, Field};
 use crate::{Destination, Error, File, Instruction, Place, Platform, Region, Source, Type};
@@ -9,6 +9,7 @@ use crate::{Destination, Error, File, Instruction, Place, Platform, Region, Sour
 struct Slot16 {
     register: Field,
     offset: Field,
+    accumulator: Field,
     swizzle: Field,
     scalar: Field,
     absolute: Field,
@@ -19,6 +20,7 @@ static SLOTS16: [Slot16; 3] = [
     Slot16 {
         register: Field::ThreeSource0Register,
         offset: Field::Three16Source0Offset,
+        accumulator: Field::Three16MacroSource0,
         swizzle: Field::Three16Source0Swizzle,
         scalar: Field::Three16Source0Scalar,
         absolute: Field::ThreeSource0Absolute,
@@ -27,6 +29,7 @@ static SLOTS16: [Slot16; 3] = [
     Slot16 {
         register: Field::ThreeSource1Register,
         offset: Field::Three16Source1Offset,
+        accumulator: Field::Three16MacroSource1,
         swizzle: Field::Three16Source1Swizzle,
         scalar: Field::Three16Source1Scalar,
         absolute: Field::ThreeSource1Absolute,
@@ -35,6 +38,7 @@ static SLOTS16: [Slot16; 3] = [
     Slot16 {
         register: Field::ThreeSource2Register,
         offset: Field::Three16Source2Offset,
+        accumulator: Field::Three16MacroSource2,
         swizzle: Field::Three16Source2Swizzle,
         scalar: Field::Three16Source2Scalar,
         absolute: Field::ThreeSource2Absolute,
@@ -50,6 +54,7 @@ struct Slot {
     kind: Field,
     register: Field,
     offset: Field,
+    accumulator: Field,
     vertical: Option<Field>,
     horizontal: Field,
     absolute: Field,
@@ -63,6 +68,7 @@ static SLOTS: [Slot; 3] = [
         kind: Field::ThreeSource0Type,
         register: Field::ThreeSource0Register,
         offset: Field::ThreeSource0Offset,
+        accumulator: Field::ThreeMacroSource0,
         vertical: Some(Field::ThreeSource0Vertical),
         horizontal: Field::ThreeSource0Horizontal,
         absolute: Field::ThreeSource0Absolute,
@@ -74,6 +80,7 @@ static SLOTS: [Slot; 3] = [
         kind: Field::ThreeSource1Type,
         register: Field::ThreeSource1Register,
         offset: Field::ThreeSource1Offset,
+        accumulator: Field::ThreeMacroSource1,
         vertical: Some(Field::ThreeSource1Vertical),
         horizontal: Field::ThreeSource1Horizontal,
         absolute: Field::ThreeSource1Absolute,
@@ -85,6 +92,7 @@ static SLOTS: [Slot; 3] = [
         kind: Field::ThreeSource2Type,
         register: Field::ThreeSource2Register,
         offset: Field::ThreeSource2Offset,
+        accumulator: Field::ThreeMacroSource2,
         vertical: None,
         horizontal: Field::ThreeSource2Horizontal,
         absolute: Field::ThreeSource2Absolute,
@@ -97,6 +105,7 @@ static SLOTS: [Slot; 3] = [
 struct Parts {
     file: File,
     number: u8,
+    /// The first byte; of a macro operation, the accumulator.
     offset: u8,
     kind: Type,
     region: Region,
@@ -105,30 +114,31 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(source: Source) -> Option<Self> {
-        match source {
-            Source::Register {
-                place: Place::Direct { file, number, offset },
-                kind,
-                region,
-                absolute,
-                negate,
-            } => Some(Self { file, number, offset, kind, region, absolute, negate }),
-            Source::Register { place: Place::Indirect { .. }, .. } | Source::Immediate { .. } => None,
-        }
-    }
-
-    fn source(self) -> Source {
+    fn source(self, i: &Instruction) -> Source {
         let Self { file, number, offset, kind, region, absolute, negate } = self;
-        Source::Register { place: Place::Direct { file, number, offset }, kind, region, absolute, negate }
+        Source::Register { place: place(i, (file, number, offset)), kind, region, absolute, negate }
+    }
+}
+
+/// Returns the place of an operand: its file, the register's number, and the first byte or the accumulator.
+fn place(i: &Instruction, (file, number, offset): (File, u8, u8)) -> Place {
+    if i.is_macro() {
+        Place::Macro { number, accumulator: offset }
+    } else {
+        Place::Direct { file, number, offset }
     }
 }
 
 impl Codec {
     /// Walks over an operation with three sources.
     pub(super) fn three(&mut self, i: &mut Instruction) -> Result<(), Error> {
-        self.result(i, Field::ThreeFlag)?;
-        self.condition(i)?;
+        // The macro operation has neither from graphics 12 on.
+        if !i.is_macro() || self.platform.graphics() < 120 {
+            self.bit(Field::Saturate, &mut i.saturate)?;
+            self.condition(i)?;
+        }
+        self.bit(Field::AccumulatorWrite, &mut i.accumulator_write)?;
+        self.byte(Field::ThreeFlag, 1, &mut i.flag)?;
         if self.platform.graphics() < 110 {
             if i.align16 {
                 self.three16(i)
@@ -142,23 +152,24 @@ impl Codec {
 
     fn three16(&mut self, i: &mut Instruction) -> Result<(), Error> {
         let mut destination = self.operand(i, i.destination, "it lacks a destination")?;
-        let Destination { place, kind, stride, mask } = &mut destination;
-        let Place::Direct { mut number, mut offset, .. } = *place else {
-            return Err(misplaced(i, "its operands are direct"));
-        };
+        let Destination { place: to, kind, stride, mask } = &mut destination;
+        let (_, mut number, mut offset) = self.direct(i, *to)?;
         self.byte(Field::ThreeDestinationRegister, 1, &mut number)?;
-        self.byte(Field::Three16DestinationOffset, 4, &mut offset)?;
-        *place = Place::Direct { file: File::General, number, offset };
+        if i.is_macro() {
+            self.coded(Field::Three16MacroDestination, &ACCUMULATORS, i64::from, &mut offset)?;
+        } else {
+            self.byte(Field::Three16DestinationOffset, 4, &mut offset)?;
+            self.byte(Field::Three16DestinationMask, 1, mask)?;
+        }
+        *to = place(i, (File::General, number, offset));
         *stride = 1;
-        self.byte(Field::Three16DestinationMask, 1, mask)?;
         self.kind(Field::Three16DestinationType, Type::align16_code, kind)?;
         i.destination = Some(destination);
         let mut all = [Source::default(); 3];
         for (number, source) in all.iter_mut().enumerate() {
             *source = self.operand(i, i.sources[number], "it lacks a source")?;
         }
-        let parts =
-            all.map(|source| Parts::of(source).ok_or(misplaced(i, "its sources are direct registers")));
+        let parts = all.map(|source| self.parts(i, source));
         let [mut first, mut second, mut third] = [parts[0]?, parts[1]?, parts[2]?];
         self.kind(Field::Three16SourceType, Type::align16_code, &mut first.kind)?;
         let is_mixed = self.platform == Platform::Chv || self.platform.graphics() >= 90;
@@ -175,21 +186,26 @@ impl Codec {
             }
         }
         for (number, (mut parts, slot)) in [first, second, third].into_iter().zip(&SLOTS16).enumerate() {
-            self.source16(slot, &mut parts)?;
-            i.sources[number] = Some(parts.source());
+            self.source16(i, slot, &mut parts)?;
+            i.sources[number] = Some(parts.source(i));
         }
         Ok(())
     }
 
-    fn source16(&mut self, slot: &Slot16, parts: &mut Parts) -> Result<(), Error> {
+    fn source16(&mut self, i: &Instruction, slot: &Slot16, parts: &mut Parts) -> Result<(), Error> {
         let (mut swizzle, mut is_scalar) = match parts.region {
             Region::Groups { vertical, swizzle } => (swizzle, vertical == Some(0)),
             Region::Rows { .. } | Region::Payload => (0, false),
         };
         parts.file = File::General;
         self.byte(slot.register, 1, &mut parts.number)?;
-        self.byte(slot.offset, 4, &mut parts.offset)?;
-        self.byte(slot.swizzle, 1, &mut swizzle)?;
+        if i.is_macro() {
+            self.coded(slot.accumulator, &ACCUMULATORS, i64::from, &mut parts.offset)?;
+            swizzle = 0;
+        } else {
+            self.byte(slot.offset, 4, &mut parts.offset)?;
+            self.byte(slot.swizzle, 1, &mut swizzle)?;
+        }
         self.bit(slot.scalar, &mut is_scalar)?;
         self.bit(slot.absolute, &mut parts.absolute)?;
         self.bit(slot.negate, &mut parts.negate)?;
@@ -201,14 +217,16 @@ impl Codec {
         let mut destination = self.operand(i, i.destination, "it lacks a destination")?;
         let mut is_float = destination.kind.base() == Base::Float;
         self.bit(Field::ThreeFloat, &mut is_float)?;
-        let Destination { place, kind, stride, .. } = &mut destination;
-        let Place::Direct { mut file, mut number, mut offset } = *place else {
-            return Err(misplaced(i, "its operands are direct"));
-        };
-        self.three_file(Field::ThreeDestinationFile, &mut file)?;
+        let Destination { place: to, kind, stride, .. } = &mut destination;
+        let (mut file, mut number, mut offset) = self.direct(i, *to)?;
+        self.three_file(i, Field::ThreeDestinationFile, &mut file)?;
         self.byte(Field::ThreeDestinationRegister, 1, &mut number)?;
-        self.byte(Field::ThreeDestinationOffset, 8, &mut offset)?;
-        *place = Place::Direct { file, number, offset };
+        if i.is_macro() {
+            self.coded(Field::ThreeMacroDestination, &ACCUMULATORS, i64::from, &mut offset)?;
+        } else {
+            self.byte(Field::ThreeDestinationOffset, 8, &mut offset)?;
+        }
+        *to = place(i, (file, number, offset));
         self.coded(Field::ThreeDestinationStride, &[Some(1), Some(2)], i64::from, stride)?;
         self.three_kind(Field::ThreeDestinationType, is_float, kind)?;
         i.destination = Some(destination);
@@ -220,13 +238,40 @@ impl Codec {
         Ok(())
     }
 
-    /// Walks over a file of registers: before graphics 12, the code 1 is that of the architecture's.
-    fn three_file(&mut self, field: Field, file: &mut File) -> Result<(), Error> {
-        if self.platform.graphics() >= 120 {
-            self.file(field, file)
-        } else {
-            self.coded(field, &[Some(File::General), Some(File::Architecture)], |_| 0, file)
+    /// Returns the file of an operand to walk over, the register's number, and the first byte or the accumulator.
+    fn direct(&self, i: &Instruction, place: Place) -> Result<(File, u8, u8), Error> {
+        if i.is_macro() {
+            let (number, accumulator) = self.macro_register(i, place)?;
+            return Ok((File::General, number, accumulator));
         }
+        match place {
+            Place::Direct { file, number, offset } => Ok((file, number, offset)),
+            Place::Indirect { .. } | Place::Macro { .. } => Err(misplaced(i, "its operands are direct")),
+        }
+    }
+
+    /// Returns a source to walk over.
+    fn parts(&self, i: &Instruction, source: Source) -> Result<Parts, Error> {
+        match source {
+            Source::Register { place, kind, region, absolute, negate } => {
+                let (file, number, offset) = self.direct(i, place)?;
+                Ok(Parts { file, number, offset, kind, region, absolute, negate })
+            }
+            Source::Immediate { .. } if self.direction == Direction::Decode => Ok(Parts::default()),
+            Source::Immediate { .. } => {
+                Err(misplaced(i, "an immediate can be the first or last source only"))
+            }
+        }
+    }
+
+    /// Walks over a file of registers: before graphics 12, the code 1 is that of the architecture's.
+    fn three_file(&mut self, i: &Instruction, field: Field, file: &mut File) -> Result<(), Error> {
+        if self.platform.graphics() >= 120 {
+            self.file(field, file)?;
+        } else {
+            self.coded(field, &[Some(File::General), Some(File::Architecture)], |_| 0, file)?;
+        }
+        if i.is_macro() && *file != File::General { Err(misplaced(i, MACRO_FILE)) } else { Ok(()) }
     }
 
     fn three_kind(&mut self, field: Field, is_float: bool, kind: &mut Type) -> Result<(), Error> {
@@ -259,21 +304,18 @@ impl Codec {
                 return Ok(());
             }
         }
-        let start = match (self.direction, Parts::of(*source)) {
-            (_, Some(parts)) => parts,
-            (Direction::Decode, None) => Parts::default(),
-            (Direction::Encode, None) => {
-                return Err(misplaced(i, "its source is direct, or the first or last one"));
-            }
-        };
-        let mut parts = start;
+        let mut parts = self.parts(i, *source)?;
         if slot.immediate.is_some() && !has_bit {
             parts.file = File::General;
         } else {
-            self.three_file(slot.file, &mut parts.file)?;
+            self.three_file(i, slot.file, &mut parts.file)?;
         }
         self.byte(slot.register, 1, &mut parts.number)?;
-        self.byte(slot.offset, 1, &mut parts.offset)?;
+        if i.is_macro() {
+            self.coded(slot.accumulator, &ACCUMULATORS, i64::from, &mut parts.offset)?;
+        } else {
+            self.byte(slot.offset, 1, &mut parts.offset)?;
+        }
         self.three_kind(slot.kind, is_float, &mut parts.kind)?;
         self.bit(slot.absolute, &mut parts.absolute)?;
         self.bit(slot.negate, &mut parts.negate)?;
@@ -289,7 +331,7 @@ impl Codec {
             vertical = horizontal;
         }
         parts.region = Region::of_three(vertical, horizontal);
-        *source = parts.source();
+        *source = parts.source(i);
         Ok(())
     }
 }

@@ -49,7 +49,7 @@ impl Accumulator {
 pub(super) fn byte(place: Place) -> Option<usize> {
     match place {
         Place::Direct { file: File::Architecture, number: ACCUMULATOR, offset } => Some(usize::from(offset)),
-        Place::Direct { .. } | Place::Indirect { .. } => None,
+        Place::Direct { .. } | Place::Indirect { .. } | Place::Macro { .. } => None,
     }
 }
 

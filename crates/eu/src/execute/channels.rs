@@ -56,6 +56,9 @@ impl Thread<'_> {
         if i.align16 {
             return Err(unknown("Align16"));
         }
+        if i.is_macro() {
+            return Err(unknown("a macro operation"));
+        }
         let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
         let can_multiply = (multiplies_doublewords(self.kernel.platform) || is_lower_half(i.sources[1]))
             && accumulator::byte(destination.place).is_none();
@@ -285,7 +288,7 @@ fn element(
         (None, Place::Indirect { register, offset }) => {
             (Place::Indirect { register: register.saturating_add(row as u8), offset }, 0)
         }
-        (None, Place::Direct { .. }) => {
+        (None, Place::Direct { .. } | Place::Macro { .. }) => {
             return Err(Why::Unknown { opcode: i.opcode, what: "the region" });
         }
     };

@@ -113,6 +113,8 @@ impl Registers {
                 }
                 Ok(Some(u64::from(*flags) >> (8 * at) & (u64::MAX >> (64 - 8 * count))))
             }
+            // Macro operations are not known here.
+            Place::Macro { .. } => Err(NoRegister),
             Place::Indirect { register, offset } => {
                 let at = self.indirect(register, offset)?;
                 at.map_or(Ok(None), |at| self.general.get(at + skip, count))
@@ -139,6 +141,8 @@ impl Registers {
                 *flags = (u64::from(*flags) & !mask | bits << (8 * at) & mask) as u32;
                 Ok(())
             }
+            // Macro operations are not known here.
+            Place::Macro { .. } => Err(NoRegister),
             Place::Indirect { register, offset } => {
                 let at = self.indirect(register, offset)?.ok_or(NoRegister)?;
                 self.general.set(at + skip, count, bits)

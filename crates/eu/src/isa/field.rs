@@ -119,6 +119,10 @@ fields! {
     Source1Address "address register of source 1" [(108, 106)] [(108, 105)] [(111, 108)]
     Source1Distance "address offset of source 1" [(105, 96)] [(121, 121), (104, 96)] [(107, 98)]
 
+    MacroDestination "accumulator of the destination" [] [(51, 48)] [(54, 51)]
+    MacroSource0 "accumulator of source 0" [] [(67, 64)] [(70, 67)]
+    MacroSource1 "accumulator of source 1" [] [(99, 96)] [(102, 99)]
+
     Immediate "immediate" [(127, 96)] [(127, 96)] [(127, 96)]
     Immediate64 "64-bit immediate" [] [(127, 64)] [(95, 64), (127, 96)]
 
@@ -164,6 +168,16 @@ fields! {
     Three16Source2Offset "subregister of source 2" [(117, 115)] [(117, 115)] []
     Three16Source2Swizzle "swizzle of source 2" [(114, 107)] [(114, 107)] []
     Three16Source2Scalar "replication of source 2" [(106, 106)] [(106, 106)] []
+
+    Three16MacroDestination "accumulator of the destination" [] [(52, 49)] []
+    Three16MacroSource0 "accumulator of source 0" [] [(68, 65)] []
+    Three16MacroSource1 "accumulator of source 1" [] [(89, 86)] []
+    Three16MacroSource2 "accumulator of source 2" [] [(110, 107)] []
+
+    ThreeMacroDestination "accumulator of the destination" [] [(55, 52)] [(54, 51)]
+    ThreeMacroSource0 "accumulator of source 0" [] [(75, 72)] [(70, 67)]
+    ThreeMacroSource1 "accumulator of source 1" [] [(96, 93)] [(102, 99)]
+    ThreeMacroSource2 "accumulator of source 2" [] [(117, 114)] [(118, 115)]
 
     ThreeDestinationFile "destination's file" [] [(36, 36)] [(50, 50)]
     /// In units of eight bytes.

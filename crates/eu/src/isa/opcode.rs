@@ -119,7 +119,7 @@ opcodes! {
     Pln "pln" 90 - 70..=90 Basic(2);
     Mad "mad" 91 91 70..=125 Three;
     Lrp "lrp" 92 - 70..=90 Three;
-    Madm "madm" 93 - 80..=110 Three;
+    Madm "madm" 93 93 80..=125 Three;
     Nop "nop" 126 96 70..=125 Nothing;
 }
 
@@ -179,7 +179,7 @@ impl Opcode {
     pub fn code(self, platform: Platform) -> Option<u8> {
         let (_, _, before, after, from, to, _) = *self.row();
         let graphics = platform.graphics();
-        if !(from..=to).contains(&graphics) {
+        if !(from..=to).contains(&graphics) || self == Self::Madm && graphics == 120 {
             None
         } else if graphics < 120 {
             before

@@ -11,6 +11,7 @@
 //! # Ok::<(), text::SyntaxError>(())
 //! ```
 
+mod accumulator;
 mod branch;
 mod cursor;
 mod message;

@@ -1,7 +1,8 @@
 //! Operands, read.
 
+use super::accumulator::Operands;
 use super::cursor::{Cursor, SyntaxError};
-use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, name, number};
+use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, accumulator, name, number};
 use crate::{Destination, File, Place, Region, Source, Type};
 
 /// The bytes of a general register.
@@ -46,7 +47,7 @@ impl<'t> Register<'t> {
         let byte = byte.ok_or_else(|| self.start.error("has no such element"))?;
         Ok(match self.place {
             Place::Direct { file, number, .. } => Place::Direct { file, number, offset: byte },
-            place @ Place::Indirect { .. } => place,
+            place @ (Place::Indirect { .. } | Place::Macro { .. }) => place,
         })
     }
 }
@@ -78,6 +79,8 @@ pub(super) fn destination(cursor: &mut Cursor<'_>, has_groups: bool) -> Result<D
 pub(super) enum Shape {
     /// By rows.
     Rows,
+    /// Not at all: of macro operations.
+    Macro(Operands),
     /// By two strides, or by one for the last source: of operations with three sources.
     Strides {
         /// The last source.
@@ -98,6 +101,11 @@ pub(super) fn source(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, Sy
     if !absolute && cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
         *cursor = start;
         return immediate(cursor, shape);
+    }
+    if let Shape::Macro(operands) = shape {
+        let (place, kind) = accumulator::register(cursor)?;
+        let region = operands.region(kind);
+        return Ok(Source::Register { place, kind, region, absolute, negate });
     }
     let register = Register::read(cursor)?;
     let mut region = region(cursor, shape)?;
@@ -122,7 +130,7 @@ fn immediate(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, SyntaxErro
     let text = cursor.take(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let kind = kind(cursor)?;
     let mut bits = number::parse(kind, text).ok_or_else(|| start.error("is no number of this type"))?;
-    if shape == Shape::Rows && kind.bytes() == 2 {
+    if !matches!(shape, Shape::Strides { .. }) && kind.bytes() == 2 {
         bits |= bits << 16;
     }
     Ok(Source::Immediate { kind, bits })
@@ -132,8 +140,10 @@ fn region(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Region, SyntaxError> 
     const SEMICOLON: &str = "is where ';' has to be";
     cursor.expect("<", "is where the region has to be")?;
     let region = match shape {
-        Shape::Rows if cursor.eat(">") => Region::Groups { vertical: None, swizzle: swizzle(cursor)? },
-        Shape::Rows => {
+        Shape::Rows | Shape::Macro(_) if cursor.eat(">") => {
+            Region::Groups { vertical: None, swizzle: swizzle(cursor)? }
+        }
+        Shape::Rows | Shape::Macro(_) => {
             let first = cursor.number()?;
             if cursor.eat(">") {
                 return Ok(Region::Groups { vertical: Some(first), swizzle: swizzle(cursor)? });

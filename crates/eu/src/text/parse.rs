@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::accumulator::{EARLY_OUT, Operands};
 use super::cursor::{Cursor, SyntaxError};
 use super::operand::{self, Register, Shape};
-use super::{branch, name, scoreboard};
+use super::{accumulator, branch, name, scoreboard};
 use crate::{
-    Condition, Form, Instruction, Opcode, Pattern, Place, Platform, Predicate, Region, Source, Type,
+    Condition, Destination, Form, Instruction, Opcode, Pattern, Place, Platform, Predicate, Region, Source,
+    Type,
 };
 
 /// Parses an instruction.
@@ -152,13 +154,15 @@ impl Parser<'_> {
     fn condition(&mut self, i: &mut Instruction, predicate: Option<u8>) -> Result<(), SyntaxError> {
         let start = self.cursor;
         let word = if self.cursor.eat("(") { self.cursor.word() } else { "" };
-        let Some(row) = Condition::CODES.iter().find(|row| row.2 == word) else {
+        let condition = Condition::CODES.iter().find(|row| row.2 == word).map(|row| row.0);
+        let is_early_out = word == EARLY_OUT && i.is_macro() && i.opcode == Opcode::Math;
+        if condition.is_none() && !is_early_out {
             self.cursor = start;
             return Ok(());
-        };
+        }
         self.cursor.expect(")", "is not the end of the condition")?;
         let at = self.cursor;
-        i.condition = Some(row.0);
+        i.condition = condition;
         i.flag = self.flag()?;
         if predicate.is_some_and(|flag| flag != i.flag) {
             return Err(at.error("is another flag register than that of the predicate"));
@@ -193,9 +197,15 @@ impl Parser<'_> {
 
     /// Reads a destination and sources.
     fn values(&mut self, i: &mut Instruction, form: Form) -> Result<(), SyntaxError> {
-        let has_groups = form == Form::Three && self.platform.graphics() < 110;
+        let (platform, is_macro, execution_size) = (self.platform, i.is_macro(), i.execution_size);
+        let has_groups = form == Form::Three && platform.graphics() < 110;
         i.saturate = self.cursor.eat("(sat)");
-        i.destination = Some(operand::destination(&mut self.cursor, has_groups)?);
+        i.destination = Some(if is_macro {
+            let (place, kind) = accumulator::register(&mut self.cursor)?;
+            Destination { place, kind, ..Destination::default() }
+        } else {
+            operand::destination(&mut self.cursor, has_groups)?
+        });
         let count = match (form, i.has_one_source()) {
             (Form::Basic(_), true) => 1,
             (Form::Basic(sources), false) => usize::from(sources),
@@ -203,15 +213,20 @@ impl Parser<'_> {
         };
         for (number, source) in i.sources.iter_mut().enumerate().take(count) {
             let is_last = number == 2;
-            let shape =
-                if form == Form::Three { Shape::Strides { is_last, has_groups } } else { Shape::Rows };
+            let shape = if is_macro {
+                Shape::Macro(Operands { platform, form, execution_size, number })
+            } else if form == Form::Three {
+                Shape::Strides { is_last, has_groups }
+            } else {
+                Shape::Rows
+            };
             *source = Some(operand::source(&mut self.cursor, shape)?);
         }
         let is_group =
             |source: &Source| matches!(source, Source::Register { region: Region::Groups { .. }, .. });
         let has_mask = i.destination.is_some_and(|destination| destination.mask != 0);
         i.align16 = has_mask || i.sources.iter().flatten().any(is_group);
-        if let (Some(destination), true) = (&mut i.destination, i.align16) {
+        if let (Some(destination), true) = (&mut i.destination, i.align16 && !is_macro) {
             if destination.mask == 0 {
                 destination.mask = 0xf;
             }

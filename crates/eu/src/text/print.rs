@@ -1,6 +1,6 @@
 //! An instruction as text.
 
-use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, branch, name, number, scoreboard};
+use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, accumulator, branch, name, number, scoreboard};
 use crate::{
     Descriptor, Destination, File, Form, Instruction, Message, Opcode, Place, Platform, Region, Source, Type,
 };
@@ -71,6 +71,9 @@ impl Printer<'_> {
             words.push(format!("({}|M{})", self.i.execution_size, self.i.channel_offset));
         }
         words.extend(self.i.condition.map(|condition| format!("({}){}", condition.name(), self.flag())));
+        if self.i.is_macro() && self.i.opcode == Opcode::Math {
+            words.push(format!("({}){}", accumulator::EARLY_OUT, self.flag()));
+        }
         if let Some(message) = self.i.message {
             words.extend(self.send(&message));
             return words;
@@ -99,7 +102,8 @@ impl Printer<'_> {
             _ => (0..4).filter(|at| mask >> at & 1 != 0).map(element).collect(),
         };
         let dot = if elements.is_empty() { "" } else { "." };
-        Some(format!("{saturate}{}<{stride}>{dot}{elements}:{kind}", self.place(place, kind)))
+        let region = if self.i.is_macro() { String::new() } else { format!("<{stride}>{dot}{elements}") };
+        Some(format!("{saturate}{}{region}:{kind}", self.place(place, kind)))
     }
 
     fn place(&self, place: Place, kind: Type) -> String {
@@ -115,6 +119,7 @@ impl Printer<'_> {
                     format!("{name}.{}", offset / kind.bytes())
                 }
             }
+            Place::Macro { number, accumulator } => format!("r{number}.{}", accumulator::name(accumulator)),
             Place::Indirect { register, offset: 0 } => format!("r[a0.{register}]"),
             Place::Indirect { register, offset } => format!("r[a0.{register},{offset}]"),
         }
@@ -182,6 +187,7 @@ impl Printer<'_> {
     fn region(&self, at: usize, kind: Type, region: Region) -> String {
         let is_three = self.form() == Form::Three;
         match region {
+            _ if self.i.is_macro() => String::new(),
             Region::Rows { horizontal, .. } if is_three && at == 2 => format!("<{horizontal}>"),
             Region::Rows { vertical, horizontal, .. } if is_three => {
                 format!("<{};{horizontal}>", vertical.unwrap_or(0))
@@ -260,7 +266,7 @@ impl Printer<'_> {
     fn payload(&self, place: Place, kind: Type) -> String {
         let register = match place {
             Place::Direct { file: File::General, number, .. } => format!("r{number}"),
-            Place::Direct { .. } | Place::Indirect { .. } => self.place(place, kind),
+            Place::Direct { .. } | Place::Indirect { .. } | Place::Macro { .. } => self.place(place, kind),
         };
         if kind == Type::Ud { register } else { format!("{register}:{kind}") }
     }

@@ -42,7 +42,7 @@ fn known(descriptor: Descriptor, field: (u32, u32)) -> Option<u32> {
 fn general(place: Place) -> Option<u8> {
     match place {
         Place::Direct { file: File::General, number, .. } => Some(number),
-        Place::Direct { .. } | Place::Indirect { .. } => None,
+        Place::Direct { .. } | Place::Indirect { .. } | Place::Macro { .. } => None,
     }
 }
 

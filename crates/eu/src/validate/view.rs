@@ -214,7 +214,7 @@ impl Place {
     pub(super) fn subregister(&self) -> Option<u32> {
         match self {
             Self::Direct { offset, .. } => Some(u32::from(*offset)),
-            Self::Indirect { .. } => None,
+            Self::Indirect { .. } | Self::Macro { .. } => None,
         }
     }
 
@@ -222,7 +222,7 @@ impl Place {
     pub(super) fn architecture(&self) -> Option<u8> {
         match self {
             Self::Direct { file: File::Architecture, number, .. } => Some(*number),
-            Self::Direct { file: File::General, .. } | Self::Indirect { .. } => None,
+            Self::Direct { file: File::General, .. } | Self::Indirect { .. } | Self::Macro { .. } => None,
         }
     }
 
@@ -248,7 +248,7 @@ impl Place {
     pub(super) fn address(&self) -> Option<String> {
         match self {
             Self::Indirect { register, offset } => Some(format!("the address a0.{register}{offset:+}")),
-            Self::Direct { .. } => None,
+            Self::Direct { .. } | Self::Macro { .. } => None,
         }
     }
 }
