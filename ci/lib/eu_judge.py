@@ -116,10 +116,22 @@ def digits(match):
     return f"{value:.3e}:{match[2]}"
 
 
+# The truth tables of what the expression of a function consists of.
+TABLES = {"s0": 0xAA, "s1": 0xCC, "s2": 0xF0, "zeros": 0x00, "ones": 0xFF}
+
+
+def table(match):
+    """The function of `bfn`, an expression of its sources, as its truth table."""
+    # Operators bind as those of Python.
+    return f"bfn.0x{eval(match[1], {}, TABLES) & 0xFF:02X} ("
+
+
 def normal(text):
-    """A text without what may differ: white space, the comment, UD as the type of a message's registers, and the form of floats."""
+    """A text without what may differ: white space, the comment, UD as the type of a message's registers, and the forms of floats and of
+    functions."""
     text = re.sub(r"//.*", "", text)
     text = " ".join(text.split())
+    text = re.sub(r"\bbfn\.(\([()s0-2~&^|zeron]+\)) \(", table, text)
     text = re.sub(r"-?[sq]nan\(0x[0-9A-F]+\):", "nan:", text)
     text = re.sub(r"(?<= )(0x[0-9A-F]+|-?[0-9.]+(?:e[-+]?\d+)?):([hd]?f)\b", digits, text)
     text = re.sub(r" \((-\d+)\)", r" \1", text)

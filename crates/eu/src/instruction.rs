@@ -19,7 +19,8 @@ pub struct Instruction {
     pub predicate: Option<Predicate>,
     /// The comparison that writes the flag register.
     pub condition: Option<Condition>,
-    /// The function of `math` and `sync`.
+    /// The function of `math` and `sync`. That of `bfn` is its truth table: bit n is the result where the bits of sources 0, 1 and 2 are
+    /// those of n.
     pub function: u8,
     /// The flag register: 0 to 3 are f0.0, f0.1, f1.0 and f1.1.
     pub flag: u8,

@@ -1,8 +1,8 @@
 //! Makes an instruction of an opcode, with operands at random.
 
 use intel_eu::{
-    Base, Descriptor, Destination, File, Form, Instruction, Message, Opcode, Place, Platform, Predicate,
-    Region, Source, Type,
+    Base, Condition, Descriptor, Destination, File, Form, Instruction, Message, Opcode, Place, Platform,
+    Predicate, Region, Source, Type,
 };
 
 use crate::random::Random;
@@ -230,6 +230,12 @@ impl Maker {
         if i.opcode == Opcode::Madm {
             self.macro_operands(i, 3);
             return;
+        }
+        if i.opcode == Opcode::Bfn {
+            i.function = self.random.below(256) as u8;
+            if self.random.rarely(4) {
+                i.condition = Some(self.random.pick(&[Condition::Zero, Condition::Greater, Condition::Less]));
+            }
         }
         i.align16 = self.platform.graphics() < 110;
         let kind = self.kind();

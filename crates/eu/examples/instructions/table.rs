@@ -37,7 +37,8 @@ pub const CONDITIONS: [Condition; 8] = [
 
 // Opcodes that the assembler has no words for: of its tables, not of the hardware.
 
-pub const NO_CONDITION: [Opcode; 12] = [
+pub const NO_CONDITION: [Opcode; 13] = [
+    Opcode::Bfn,
     Opcode::Math,
     Opcode::Movi,
     Opcode::Smov,
@@ -52,7 +53,8 @@ pub const NO_CONDITION: [Opcode; 12] = [
     Opcode::Wait,
 ];
 
-pub const NO_SATURATE: [Opcode; 20] = [
+pub const NO_SATURATE: [Opcode; 21] = [
+    Opcode::Bfn,
     Opcode::Not,
     Opcode::And,
     Opcode::Or,
@@ -75,7 +77,8 @@ pub const NO_SATURATE: [Opcode; 20] = [
     Opcode::Smov,
 ];
 
-pub const NO_MODIFIER: [Opcode; 14] = [
+pub const NO_MODIFIER: [Opcode; 15] = [
+    Opcode::Bfn,
     Opcode::Addc,
     Opcode::Subb,
     Opcode::Bfe,

@@ -2,7 +2,7 @@
 
 use super::operands::{ACCUMULATORS, MACRO_FILE, STRIDES};
 use super::{Codec, Direction, misplaced};
-use crate::isa::{Base, Field};
+use crate::isa::{Base, Condition, Field, Opcode};
 use crate::{Destination, Error, File, Instruction, Place, Platform, Region, Source, Type};
 
 /// The fields of a source in Align16.
@@ -132,8 +132,11 @@ fn place(i: &Instruction, (file, number, offset): (File, u8, u8)) -> Place {
 impl Codec {
     /// Walks over an operation with three sources.
     pub(super) fn three(&mut self, i: &mut Instruction) -> Result<(), Error> {
-        // The macro operation has neither from graphics 12 on.
-        if !i.is_macro() || self.platform.graphics() < 120 {
+        if i.opcode == Opcode::Bfn {
+            self.byte(Field::LogicFunction, 1, &mut i.function)?;
+            self.coded(Field::LogicCondition, &Condition::OF_LOGIC, |_| 0, &mut i.condition)?;
+        } else if !i.is_macro() || self.platform.graphics() < 120 {
+            // The macro operation has neither from graphics 12 on.
             self.bit(Field::Saturate, &mut i.saturate)?;
             self.condition(i)?;
         }
@@ -317,8 +320,10 @@ impl Codec {
             self.byte(slot.offset, 1, &mut parts.offset)?;
         }
         self.three_kind(slot.kind, is_float, &mut parts.kind)?;
-        self.bit(slot.absolute, &mut parts.absolute)?;
-        self.bit(slot.negate, &mut parts.negate)?;
+        if i.opcode != Opcode::Bfn {
+            self.bit(slot.absolute, &mut parts.absolute)?;
+            self.bit(slot.negate, &mut parts.negate)?;
+        }
         let (mut vertical, mut horizontal) = match parts.region {
             Region::Rows { vertical, horizontal, .. } => (vertical.unwrap_or(0), horizontal),
             Region::Groups { .. } | Region::Payload => (0, 0),

@@ -54,6 +54,12 @@ codes! {
     }
 }
 
+impl Condition {
+    /// The conditions of `bfn`, by code.
+    pub(crate) const OF_LOGIC: [Option<Option<Self>>; 4] =
+        [Some(None), Some(Some(Self::Zero)), Some(Some(Self::Greater)), Some(Some(Self::Less))];
+}
+
 /// A predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Predicate {

@@ -169,6 +169,10 @@ fields! {
     Three16Source2Swizzle "swizzle of source 2" [(114, 107)] [(114, 107)] []
     Three16Source2Scalar "replication of source 2" [(106, 106)] [(106, 106)] []
 
+    /// Of `bfn`: the bits of conditions and modifiers of others.
+    LogicFunction "function" [] [] [(95, 92), (87, 84)]
+    LogicCondition "condition modifier" [] [] [(45, 44)]
+
     Three16MacroDestination "accumulator of the destination" [] [(52, 49)] []
     Three16MacroSource0 "accumulator of source 0" [] [(68, 65)] []
     Three16MacroSource1 "accumulator of source 1" [] [(89, 86)] []

@@ -120,6 +120,7 @@ opcodes! {
     Mad "mad" 91 91 70..=125 Three;
     Lrp "lrp" 92 - 70..=90 Three;
     Madm "madm" 93 93 80..=125 Three;
+    Bfn "bfn" - 107 125..=125 Three;
     Nop "nop" 126 96 70..=125 Nothing;
 }
 

@@ -14,6 +14,7 @@
 mod accumulator;
 mod branch;
 mod cursor;
+mod logic;
 mod message;
 mod name;
 mod number;

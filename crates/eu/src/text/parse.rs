@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::accumulator::{EARLY_OUT, Operands};
 use super::cursor::{Cursor, SyntaxError};
 use super::operand::{self, Register, Shape};
-use super::{accumulator, branch, name, scoreboard};
+use super::{accumulator, branch, logic, name, scoreboard};
 use crate::{
     Condition, Destination, Form, Instruction, Opcode, Pattern, Place, Platform, Predicate, Region, Source,
     Type,
@@ -120,6 +120,11 @@ impl Parser<'_> {
     /// Reads what is behind the opcode; returns the function.
     fn function(&mut self, i: &mut Instruction) -> Result<u8, SyntaxError> {
         let names = name::functions(self.platform, i.opcode);
+        if i.opcode == Opcode::Bfn {
+            self.cursor.expect(".", "is where the function has to be")?;
+            i.function = logic::function(&mut self.cursor)?;
+            return Ok(0);
+        }
         if !self.cursor.eat(".") {
             return if names.is_none() {
                 Ok(0)

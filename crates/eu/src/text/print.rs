@@ -47,6 +47,7 @@ impl Printer<'_> {
         let suffix = match name::functions(self.platform, self.i.opcode) {
             Some(names) => name::function(names, function),
             None if self.has_branch_control() => "b".to_owned(),
+            None if self.i.opcode == Opcode::Bfn => format!("0x{function:02X}"),
             None => String::new(),
         };
         let dot = if suffix.is_empty() { "" } else { "." };
