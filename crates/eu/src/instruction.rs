@@ -48,6 +48,8 @@ pub struct Instruction {
     pub uip: Option<i32>,
     /// The message of a send.
     pub message: Option<Message>,
+    /// The matrix of `dpas`.
+    pub systolic: Option<Systolic>,
     /// Bits that are set where this instruction has no field. They are kept, so that an encoding is the one that was decoded.
     pub ignored: u128,
 }
@@ -217,6 +219,17 @@ pub struct Message {
     pub end_of_thread: bool,
 }
 
+/// The matrix that `dpas` multiplies by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Systolic {
+    /// Products that are added to an element, in dwords: 1, 2, 4 or 8.
+    pub depth: u8,
+    /// Rows of the result: 1 to 8.
+    pub repeat: u8,
+    /// Bits of the elements of sources 1 and 2: 8, 4 or 2 of the types UB and B, 16 of floats.
+    pub bits: [u8; 2],
+}
+
 /// A descriptor of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Descriptor {
@@ -250,6 +263,7 @@ impl Instruction {
             jip: None,
             uip: None,
             message: None,
+            systolic: None,
             ignored: 0,
         }
     }

@@ -42,7 +42,9 @@ pub use codec::{decode, encode};
 pub use compact::{compact, expand};
 pub use encoding::{Encoding, encodings};
 pub use error::{Error, Uncompactable};
-pub use instruction::{Descriptor, Destination, File, Instruction, Message, Order, Place, Region, Source};
+pub use instruction::{
+    Descriptor, Destination, File, Instruction, Message, Order, Place, Region, Source, Systolic,
+};
 pub use isa::{Base, Condition, Field, Form, Opcode, Pattern, Predicate, Type};
 pub use platform::Platform;
 pub use validate::{Operand, Rule, Violation, validate};

@@ -9,6 +9,7 @@ mod compacted;
 mod macros;
 mod maker;
 mod random;
+mod systolic;
 mod table;
 
 use std::fmt::Arguments;

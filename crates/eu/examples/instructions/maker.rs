@@ -7,8 +7,8 @@ use intel_eu::{
 
 use crate::random::Random;
 use crate::table::{
-    CONDITIONS, MACROS, MATH, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS, PLAIN_MATH,
-    TYPES, VECTORS,
+    ALLOCATES, CONDITIONS, MACROS, MATH, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS,
+    PLAIN_MATH, TYPES, VECTORS,
 };
 
 /// Makes instructions of a platform.
@@ -40,6 +40,7 @@ impl Maker {
             Form::Nothing => {}
             Form::Basic(sources) => self.basic(&mut i, sources),
             Form::Three => self.three(&mut i),
+            Form::Systolic => self.systolic(&mut i),
             Form::Jump | Form::Jumps => self.branch(&mut i, form),
             Form::Send => self.send(&mut i, 1),
             Form::SplitSend => self.send(&mut i, 2),
@@ -100,7 +101,7 @@ impl Maker {
             0 => distance,
             1 => 0x20 | token,
             2 => 0x30 | token,
-            3 if matches!(opcode, Opcode::Send | Opcode::Sendc | Opcode::Math) => 0x40 | token,
+            3 if ALLOCATES.contains(&opcode) => 0x40 | token,
             4 => 0x80 | distance << 4 | token,
             _ => 0,
         }

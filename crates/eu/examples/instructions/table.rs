@@ -95,12 +95,16 @@ pub const NO_MODIFIER: [Opcode; 15] = [
     Opcode::Smov,
 ];
 
-pub const NO_PREDICATE: [Opcode; 5] = [Opcode::Else, Opcode::Endif, Opcode::Wait, Opcode::Sync, Opcode::Csel];
+pub const NO_PREDICATE: [Opcode; 7] =
+    [Opcode::Dpas, Opcode::Dpasw, Opcode::Else, Opcode::Endif, Opcode::Wait, Opcode::Sync, Opcode::Csel];
 
 /// Functions of `math`, of one source before 9, and those whose sources have no modifiers. Graphics 7 lacks the last two.
 pub const MATH: [u8; 14] = [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15];
 pub const MACROS: [u8; 2] = [14, 15];
 pub const PLAIN_MATH: [u8; 3] = [11, 12, 13];
+
+/// Opcodes that end when a token says so.
+pub const ALLOCATES: [Opcode; 5] = [Opcode::Send, Opcode::Sendc, Opcode::Math, Opcode::Dpas, Opcode::Dpasw];
 
 /// Architecture registers: null, addresses, accumulators and flags.
 pub const ARCHITECTURE: [u8; 6] = [0, 0x10, 0x20, 0x21, 0x30, 0x31];

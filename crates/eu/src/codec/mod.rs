@@ -3,6 +3,7 @@
 mod branch;
 mod operands;
 mod send;
+mod systolic;
 mod three;
 
 use crate::isa::{Condition, Field, Form, Opcode, Pattern, Predicate};
@@ -181,6 +182,7 @@ impl Codec {
             Form::Nothing => Ok(()),
             Form::Basic(sources) => self.basic(i, sources),
             Form::Three => self.three(i),
+            Form::Systolic => self.systolic(i),
             Form::Jump | Form::Jumps => self.jump(i, form),
             Form::Send => self.send(i),
             Form::SplitSend => self.split_send(i),
@@ -216,7 +218,9 @@ impl Codec {
         if self.has(Field::AccessMode) {
             self.bit(Field::AccessMode, &mut i.align16)?;
         }
-        self.predicate(&mut i.predicate)?;
+        if i.opcode.form(self.platform) != Form::Systolic {
+            self.predicate(&mut i.predicate)?;
+        }
         let Order { no_clear, no_check, thread, atomic, scoreboard } = &mut i.order;
         if self.has(Field::Scoreboard) {
             self.byte(Field::Scoreboard, 1, scoreboard)?;

@@ -104,7 +104,7 @@ impl Layout {
             (_, Form::Basic(_)) => Some(layout.basic),
             (_, Form::Three) => layout.three,
             (_, Form::Send) => (graphics < 90).then_some(layout.basic),
-            (_, Form::Nothing | Form::Jump | Form::Jumps | Form::SplitSend) => None,
+            (_, Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps | Form::SplitSend) => None,
         }
     }
 }

@@ -346,7 +346,7 @@ fn execution_kind(i: &Instruction, to: &Destination) -> Option<Type> {
             Type::Ud | Type::D => Type::D,
             Type::Uq | Type::Q => Type::Q,
             Type::Vf => Type::F,
-            Type::Hf | Type::F | Type::Df | Type::Nf => kind,
+            Type::Hf | Type::Bf | Type::F | Type::Df | Type::Nf => kind,
         },
     };
     let kinds: Vec<Type> = i.sources.iter().flatten().map(promoted).collect();

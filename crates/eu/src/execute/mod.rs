@@ -121,7 +121,9 @@ impl<'a> Thread<'a> {
             (Opcode::Jmpi, _) | (_, Form::Jump | Form::Jumps) => return self.branch(located),
             (_, Form::Send | Form::SplitSend) => return self.send(located, bus),
             (_, Form::Basic(_) | Form::Three) => self.operate(i)?,
-            (opcode, Form::Nothing) => return Err(Why::Unknown { opcode, what: "the effect" }),
+            (opcode, Form::Nothing | Form::Systolic) => {
+                return Err(Why::Unknown { opcode, what: "the effect" });
+            }
         }
         Ok(Flow::To(*next))
     }

@@ -69,7 +69,7 @@ pub(super) fn of_vector(kind: Type, bits: u64, at: usize) -> Option<Number> {
         Type::V => Number::Integer(i128::from((nibble as i8) << 4 >> 4)),
         Type::Vf => Number::Float(eighth(bits >> (8 * (at % 4)) & 0xff)),
         Type::Ub | Type::B | Type::Uw | Type::W | Type::Ud | Type::D | Type::Uq | Type::Q => return None,
-        Type::Hf | Type::F | Type::Df | Type::Nf => return None,
+        Type::Hf | Type::Bf | Type::F | Type::Df | Type::Nf => return None,
     };
     Some(number)
 }

@@ -183,6 +183,12 @@ fields! {
     ThreeMacroSource1 "accumulator of source 1" [] [(96, 93)] [(102, 99)]
     ThreeMacroSource2 "accumulator of source 2" [] [(117, 114)] [(118, 115)]
 
+    SystolicDepth "depth" [] [] [(49, 48)]
+    SystolicRepeat "repeat count" [] [] [(45, 43)]
+    SystolicDestinationOffset "destination's subregister" [] [] [(55, 51)]
+    SystolicSource1Bits "bits of elements of source 1" [] [] [(87, 86)]
+    SystolicSource2Bits "bits of elements of source 2" [] [] [(85, 84)]
+
     ThreeDestinationFile "destination's file" [] [(36, 36)] [(50, 50)]
     /// In units of eight bytes.
     ThreeDestinationOffset "destination's subregister" [] [(55, 54)] [(55, 54)]

@@ -13,6 +13,8 @@ pub enum Form {
     Basic(u8),
     /// A destination and three sources.
     Three,
+    /// A destination and three sources of a matrix operation, which are whole registers.
+    Systolic,
     /// A destination, and the distance to the end of the block (JIP).
     Jump,
     /// The same, and the distance to the end of the loop (UIP).
@@ -42,7 +44,7 @@ macro_rules! opcodes {
     };
 }
 
-use Form::{Basic, Jump, Jumps, Nothing, Send, SplitSend, Three};
+use Form::{Basic, Jump, Jumps, Nothing, Send, SplitSend, Systolic, Three};
 
 // Sources: the Programmer's Reference Manuals, "EU Opcode Encoding"; Mesa's brw_eu.c; checked by iga64.
 opcodes! {
@@ -120,6 +122,8 @@ opcodes! {
     Mad "mad" 91 91 70..=125 Three;
     Lrp "lrp" 92 - 70..=90 Three;
     Madm "madm" 93 93 80..=125 Three;
+    Dpas "dpas" - 89 125..=125 Systolic;
+    Dpasw "dpasw" - 90 125..=125 Systolic;
     Bfn "bfn" - 107 125..=125 Three;
     Nop "nop" 126 96 70..=125 Nothing;
 }
@@ -180,7 +184,12 @@ impl Opcode {
     pub fn code(self, platform: Platform) -> Option<u8> {
         let (_, _, before, after, from, to, _) = *self.row();
         let graphics = platform.graphics();
-        if !(from..=to).contains(&graphics) || self == Self::Madm && graphics == 120 {
+        let is_missing = match (self, graphics) {
+            (Self::Madm, 120) => true,
+            (Self::Dpas | Self::Dpasw, _) => platform == Platform::Mtl,
+            _ => false,
+        };
+        if is_missing || !(from..=to).contains(&graphics) {
             None
         } else if graphics < 120 {
             before

@@ -53,6 +53,7 @@ types! {
     F "f" 4 Float [7 7 9 10 10] [7 7 9 10 10] "Float of 32 bits."
     Df "df" 8 Float [6 6 - - 11] [- 10 - - 11] "Double float of 64 bits."
     Nf "nf" 8 Float [- - 11 - -] [- - - - -] "Native float of 66 bits, of accumulators."
+    Bf "bf" 2 Float [- - - - -] [- - - - -] "Brain float of 16 bits: the upper half of a float, of `dpas`."
     Uv "uv" 4 Unsigned [- - - - -] [4 4 4 0 0] "Vector of eight unsigned numbers of 4 bits."
     V "v" 4 Signed [- - - - -] [6 6 5 4 4] "Vector of eight signed numbers of 4 bits."
     Vf "vf" 4 Float [- - - - -] [5 5 11 8 8] "Vector of four floats of 8 bits."
@@ -110,6 +111,16 @@ impl Type {
     /// Returns the code for an immediate.
     pub(crate) fn immediate_code(self, platform: Platform) -> Option<u8> {
         self.row().5[column(platform)]
+    }
+
+    /// Returns the code in `dpas`, beside the bit for floats: of the destination and source 0, or, of 8 bits and less, of the others.
+    pub(crate) fn systolic_code(self, is_factor: bool) -> Option<u8> {
+        let row: &[(Self, u8)] = if is_factor {
+            &[(Self::Ub, 0), (Self::B, 4), (Self::Hf, 1), (Self::Bf, 5)]
+        } else {
+            &[(Self::Ud, 2), (Self::D, 6), (Self::Hf, 1), (Self::F, 2), (Self::Bf, 5)]
+        };
+        row.iter().find(|one| one.0 == self).map(|one| one.1)
     }
 
     /// Returns the code in Align16 instructions of three sources (graphics 7 to 10).

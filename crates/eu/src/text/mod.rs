@@ -22,6 +22,7 @@ mod operand;
 mod parse;
 mod print;
 mod scoreboard;
+mod systolic;
 
 pub use cursor::SyntaxError;
 pub use parse::{parse, parse_program};

@@ -14,9 +14,16 @@ pub(super) fn print(kind: Type, bits: u64) -> String {
         Type::W => Some((bits as i16).to_string()),
         Type::D => Some((bits as i32).to_string()),
         Type::Q => Some((bits as i64).to_string()),
-        Type::Ub | Type::Uw | Type::Ud | Type::Uq | Type::Hf | Type::Nf | Type::Uv | Type::V | Type::Vf => {
-            None
-        }
+        Type::Ub
+        | Type::Uw
+        | Type::Ud
+        | Type::Uq
+        | Type::Hf
+        | Type::Bf
+        | Type::Nf
+        | Type::Uv
+        | Type::V
+        | Type::Vf => None,
     };
     let is_short = |text: &String| kind.base() != Base::Float || text.len() <= LONGEST;
     decimal.filter(is_short).unwrap_or_else(|| format!("0x{:X}", bits & mask(kind)))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::accumulator::{EARLY_OUT, Operands};
 use super::cursor::{Cursor, SyntaxError};
 use super::operand::{self, Register, Shape};
-use super::{accumulator, branch, logic, name, scoreboard};
+use super::{accumulator, branch, logic, name, scoreboard, systolic};
 use crate::{
     Condition, Destination, Form, Instruction, Opcode, Pattern, Place, Platform, Predicate, Region, Source,
     Type,
@@ -125,6 +125,10 @@ impl Parser<'_> {
             i.function = logic::function(&mut self.cursor)?;
             return Ok(0);
         }
+        if i.opcode.form(self.platform) == Form::Systolic {
+            i.systolic = Some(systolic::read_shape(&mut self.cursor)?);
+            return Ok(0);
+        }
         if !self.cursor.eat(".") {
             return if names.is_none() {
                 Ok(0)
@@ -196,6 +200,7 @@ impl Parser<'_> {
             (_, Form::Jump | Form::Jumps) => self.jump(i, form),
             (_, Form::Send) => self.send(i, 1),
             (_, Form::SplitSend) => self.send(i, 2),
+            (_, Form::Systolic) => systolic::read_operands(&mut self.cursor, i),
             (_, Form::Basic(_) | Form::Three | Form::Nothing) => self.values(i, form),
         }
     }

@@ -1,6 +1,6 @@
 //! An instruction as text.
 
-use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, accumulator, branch, name, number, scoreboard};
+use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, accumulator, branch, name, number, scoreboard, systolic};
 use crate::{
     Descriptor, Destination, File, Form, Instruction, Message, Opcode, Place, Platform, Region, Source, Type,
 };
@@ -48,7 +48,7 @@ impl Printer<'_> {
             Some(names) => name::function(names, function),
             None if self.has_branch_control() => "b".to_owned(),
             None if self.i.opcode == Opcode::Bfn => format!("0x{function:02X}"),
-            None => String::new(),
+            None => self.i.systolic.map_or(String::new(), systolic::shape),
         };
         let dot = if suffix.is_empty() { "" } else { "." };
         format!("{}{dot}{suffix}", self.i.opcode)
@@ -77,6 +77,10 @@ impl Printer<'_> {
         }
         if let Some(message) = self.i.message {
             words.extend(self.send(&message));
+            return words;
+        }
+        if self.form() == Form::Systolic {
+            words.extend(systolic::operands(self.i));
             return words;
         }
         words.extend(self.i.destination.and_then(|destination| self.destination(&destination)));

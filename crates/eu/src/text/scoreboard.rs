@@ -10,7 +10,7 @@ pub(super) fn print(platform: Platform, opcode: Opcode, code: u8) -> Vec<String>
     let has_pipes = platform.graphics() >= 125;
     let token = code & 0xf;
     let is_send = matches!(opcode, Opcode::Send | Opcode::Sendc);
-    let allocates = is_send || opcode == Opcode::Math;
+    let allocates = is_send || matches!(opcode, Opcode::Math | Opcode::Dpas | Opcode::Dpasw);
     match code {
         0x80.. => {
             let pipe = if has_pipes && is_send { "A" } else { "" };

@@ -48,14 +48,14 @@ impl<'a> View<'a> {
         let sources = match (instruction.opcode, form) {
             // Their operands are no data; the source of sync can be null.
             (Opcode::Jmpi | Opcode::Ret | Opcode::Wait | Opcode::Sync, _) => 0,
-            (_, Form::Nothing | Form::Jump | Form::Jumps) => 0,
+            (_, Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps) => 0,
             _ if instruction.has_one_source() => 1,
             (_, Form::Basic(sources)) => usize::from(sources),
             (_, Form::Three) => 3,
             (_, Form::Send) => 1,
             (_, Form::SplitSend) => 2,
         };
-        let has_destination = !matches!(form, Form::Nothing | Form::Jump | Form::Jumps);
+        let has_destination = !matches!(form, Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps);
         let destination = instruction.destination.filter(|_| has_destination);
         Self { platform, instruction, form, destination, sources: &instruction.sources[..sources] }
     }
@@ -267,7 +267,7 @@ fn widened(kind: Type) -> Type {
         Type::Ud | Type::D => Type::D,
         Type::Uq | Type::Q => Type::Q,
         Type::F | Type::Vf => Type::F,
-        Type::Hf | Type::Df | Type::Nf => kind,
+        Type::Hf | Type::Bf | Type::Df | Type::Nf => kind,
     }
 }
 

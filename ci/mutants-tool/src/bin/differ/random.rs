@@ -77,7 +77,7 @@ impl Random {
             i.predicate = Some(Predicate { pattern: Pattern::Normal, inverse: false });
         }
         let (sources, is_message) = match form {
-            Form::Nothing | Form::Jump | Form::Jumps => return i,
+            Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps => return i,
             Form::Basic(sources) => (sources, false),
             Form::Three => (3, false),
             Form::Send => (1, true),
