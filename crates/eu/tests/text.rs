@@ -49,6 +49,19 @@ fn an_instruction_without_operands_has_a_text() {
 }
 
 #[test]
+fn the_immediate_of_dim_is_not_known() {
+    let expected = "dim: the bits of its immediate are not known";
+    let dim = text::parse(Platform::Hsw, "dim (1|M0) r3.0<1>:df 1.5:f").unwrap();
+    assert_eq!(encode(Platform::Hsw, &dim).unwrap_err().to_string(), expected);
+    let word = 0x3ff80000_00000000_206003f9_0000000a;
+    assert_eq!(decode(Platform::Hsw, word).unwrap_err().to_string(), expected);
+    // The same number is another opcode, or none.
+    assert_eq!(decode(Platform::Ivb, word).unwrap_err().to_string(), "ivb has no opcode 10");
+    let smov = decode(Platform::Skl, 0x00000002_06000060_20600208_0060000a).map(|smov| smov.opcode);
+    assert_eq!(smov, Ok(Opcode::Smov));
+}
+
+#[test]
 fn labels_are_distances() {
     let program = "
         // A loop.

@@ -96,7 +96,7 @@ fn row(platform: Platform, encoding: Arguments<'_>, instruction: &Instruction) -
     Ok(())
 }
 
-/// Returns whether the assembler knows the opcode as it is known here: it prints wrong distances of two branches before graphics 8.
+/// Returns whether the opcode is known here, and to the assembler: it prints wrong distances of two branches before graphics 8.
 fn is_known(platform: Platform, opcode: Opcode) -> bool {
-    !matches!(opcode, Opcode::Brd | Opcode::Brc) || platform.graphics() >= 80
+    !matches!(opcode, Opcode::Dim | Opcode::Brd | Opcode::Brc) || platform.graphics() >= 80
 }

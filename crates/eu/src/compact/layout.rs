@@ -99,7 +99,7 @@ impl Layout {
         let graphics = platform.graphics();
         match (opcode, opcode.form(platform)) {
             (Opcode::Nop, _) => Some(&NOP),
-            (Opcode::Illegal | Opcode::Jmpi | Opcode::Ret, _) => None,
+            (Opcode::Illegal | Opcode::Dim | Opcode::Jmpi | Opcode::Ret, _) => None,
             (Opcode::Math, _) => (graphics < 120).then_some(layout.basic),
             (_, Form::Basic(_)) => Some(layout.basic),
             (_, Form::Three) => layout.three,

@@ -59,6 +59,7 @@ opcodes! {
     Xor "xor" 7 103 70..=125 Basic(2);
     Shr "shr" 8 104 70..=125 Basic(2);
     Shl "shl" 9 105 70..=125 Basic(2);
+    Dim "dim" 10 - 75..=75 Basic(1);
     Smov "smov" 10 - 80..=110 Basic(2);
     Asr "asr" 12 108 70..=125 Basic(2);
     Ror "ror" 14 110 110..=125 Basic(2);
