@@ -155,7 +155,7 @@ fn what_cannot_run_is_exit_status_2_and_named() {
         ("--device /dev/dri/card0", &["--device", "'/dev/dri/card0' is not a software device"]),
         ("--device sim:foo", &["--device", "'foo'", "gemtool platforms"]),
         ("--device sim:i830", &["--device", "i830"]),
-        ("--device sim:ivb", &["ivb", "before Haswell"]),
+        ("--device sim:ivb", &["ivb", "Haswell to Meteor Lake"]),
         ("--device sim:jsl --surface 0", &["--surface", "0 bytes"]),
         ("--device sim:jsl --surface 4096", &[COPY, "instruction at 0x30", "surface 1", "--surface"]),
         ("--device sim:jsl --surface 4K,mocs=64 --surface 4K", &["MOCS entry 64"]),
