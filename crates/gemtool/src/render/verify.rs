@@ -12,7 +12,7 @@ use crate::args::Via;
 use crate::cmd::verify::Chance;
 use crate::cmd::verify::report::{Check, Kind, Row, Totals, VerifyReport, Wrong};
 
-/// Number of failed rows that are shown in full.
+/// Number of failed, refused and skipped measurements that are shown.
 const SHOWN: usize = 20;
 
 impl Report for VerifyReport {
@@ -50,9 +50,10 @@ impl Report for VerifyReport {
         if !self.skipped.is_empty() {
             page.gap()?;
             page.heading("Not measured")?;
-            for skip in &self.skipped {
+            for skip in self.skipped.iter().take(SHOWN) {
                 page.wrapped(2, &format!("{}: {}", skip.what, skip.why))?;
             }
+            more(page, self.skipped.len())?;
         }
         if let Some(unproven) = self.unproven {
             page.gap()?;

@@ -310,6 +310,24 @@ fn a_kernel_without_the_bypass_flush_fails_on_jasper_lake() {
 }
 
 #[test]
+fn kernels_behind_one_that_fails_are_skipped_and_counted() {
+    let lists = |path: &str| -> (Vec<Value>, Vec<Value>) {
+        let line = "--quick --device sim:jsl,fault=eio@20 --caching cached --over cpu-wb --write cpu-wb";
+        let ran = gemtool(&format!("verify --json {line} --read {path}"));
+        assert_eq!(ran.status, Some(2), "{}", ran.err);
+        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(report["totals"]["skipped"], report["skipped"].as_array().unwrap().len() as u64);
+        (report["refused"].as_array().unwrap().clone(), report["skipped"].as_array().unwrap().clone())
+    };
+    let (refused, skipped) = lists("gpu-kernel");
+    assert_eq!((refused.len(), skipped.len()), (1, 2), "three MOCS classes");
+    assert!(skipped.iter().all(|skip| skip["why"] == "an earlier kernel failed with EIO"), "{skipped:?}");
+    // After any other path, each measurement is tried.
+    let (refused, skipped) = lists("gpu-blit,transfer");
+    assert_eq!((refused.len(), skipped.len()), (2, 0));
+}
+
+#[test]
 fn the_same_seed_stores_the_same_and_another_does_not() {
     let run = |seed: u32| {
         gemtool(&format!("verify --quick --json --device sim:glk --caching none --seed {seed}")).held()

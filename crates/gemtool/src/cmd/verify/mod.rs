@@ -16,11 +16,11 @@ use gem_coherency::units::{LINE_BYTES, PAGE_LINES};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::device::{self, DeviceLine};
-use crate::args::{self, Via};
+use crate::args;
 use crate::failure::Failure;
 use measure::Measuring;
-use plan::Plan;
 use plan::Skip;
+use plan::{Cell, Plan};
 use report::{Refused, Row, VerifyReport};
 use setup::Setup;
 
@@ -52,9 +52,8 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
                 refused.push(Refused { what: cell.to_string(), error: error.to_string() });
                 // The kernels come last. Each of the others would hang, too, and the driver bans a context that hangs often.
                 if cell.runs_kernel() && error.errno() == Errno::EIO {
-                    let what =
-                        format!("{} measurements with {}", cells.len() - number - 1, Via::GpuKernel.name());
-                    skipped.push(Skip { what, why: "a kernel hung the GPU".to_owned() });
+                    let skip = |cell: &Cell| Skip { what: cell.to_string(), why: HUNG.to_owned() };
+                    skipped.extend(cells.iter().skip(number + 1).map(skip));
                     break;
                 }
             }
@@ -66,6 +65,9 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     let unproven = is_unproven.then_some(UNPROVEN);
     Ok(VerifyReport::new(line, (args.seed, lines, counts), skipped, refused, unproven, rows))
 }
+
+/// The reason to skip the kernels behind one that failed.
+const HUNG: &str = "an earlier kernel failed with EIO";
 
 /// The caution about kernels on a real device.
 const UNPROVEN: &str = "gpu-kernel is unproven on this part: nobody has reported that its MOCS entries do what i915 and this library \
