@@ -34,7 +34,7 @@ static void violations_case(void) {
     CHECK(gemco_eu_validate(&skl, code + 8, 16, found, 3) == 0);
     CHECK(gemco_eu_validate(&skl, NULL, 0, NULL, 0) == 0);
 
-    /* What has no room is counted. */
+    /* Violations without room are counted. */
     memset(found, 0x55, sizeof found);
     CHECK(gemco_eu_validate(&skl, code, sizeof code, found, 1) == 2);
     CHECK(found[0].offset == 16 && found[1].offset == 0x5555555555555555);

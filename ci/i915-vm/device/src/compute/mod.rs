@@ -97,7 +97,7 @@ impl Gpu {
     }
 
     fn load_constants(&self, context: &Context, words: &[u32]) -> Result<(), String> {
-        // IGT loads more than there is room for. What becomes of the rest is not known, so no thread gets it.
+        // IGT loads more than there is room for. The rest has no known place: no thread gets it.
         let length = u64::from(words[2] & LOAD_LENGTH).min(self.state(context, Slot::ConstantsRoom));
         let base = self.state(context, Slot::Dynamic);
         self.set_state(context, Slot::Constants, base + u64::from(words[3]))?;

@@ -1,4 +1,4 @@
-//! Instructions, from their 128 bits. What is not known is an error that names it.
+//! Instructions, from their 128 bits. An unknown one is an error that names it.
 
 use super::alu::Operation;
 use super::layout::{COMPACTED, DestinationFields, Field, Form, IMMEDIATE, OPCODE, SourceFields, field};

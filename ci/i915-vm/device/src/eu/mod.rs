@@ -1,5 +1,5 @@
 //! Execution units: threads of kernels, as far as kernels without branches that copy, compute and
-//! access raw buffers and pictures need them. What is not known stops the thread, with an error that names it.
+//! access raw buffers and pictures need them. An unknown one stops the thread, with an error that names it.
 
 pub mod layout;
 pub mod surfaces;

@@ -7,7 +7,7 @@ use super::types::Type;
 pub enum Place {
     General,
     Flags,
-    /// What is written there is dropped.
+    /// Drops writes.
     Null,
 }
 
