@@ -272,7 +272,7 @@ impl Gpu {
             mi::STORE_DWORD_INDEX => {
                 let at = context.status_page + u64::from(second & 0xffc);
                 if self.platform.physical_status_page {
-                    self.memory.write_u32(Address::System(at), third);
+                    self.memory.write_u32(Address::Snooped(at), third);
                 } else {
                     self.store(context, Space::Global, at, &[third]);
                 }

@@ -5,19 +5,18 @@ use crate::qemu::{self, Ram};
 /// The place that an address of the GPU translates to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Address {
-    System(u64),
+    /// System memory, by an access that looks into the CPU's caches.
+    Snooped(u64),
+    /// System memory, by an access that does not.
+    Unsnooped(u64),
     Local(u64),
 }
 
 impl Address {
-    /// An address in local or in system memory.
-    pub fn new(local: bool, address: u64) -> Self {
-        if local { Self::Local(address) } else { Self::System(address) }
-    }
-
     pub fn plus(self, offset: u64) -> Self {
         match self {
-            Self::System(address) => Self::System(address.wrapping_add(offset)),
+            Self::Snooped(address) => Self::Snooped(address.wrapping_add(offset)),
+            Self::Unsnooped(address) => Self::Unsnooped(address.wrapping_add(offset)),
             Self::Local(address) => Self::Local(address.wrapping_add(offset)),
         }
     }
@@ -31,7 +30,9 @@ impl Memory {
     /// Reads bytes that do not cross a page; memory that is not there leaves the buffer alone.
     pub fn read(&self, address: Address, buffer: &mut [u8]) {
         match (address, &self.local) {
-            (Address::System(address), _) => qemu::read_physical(address, buffer),
+            (Address::Snooped(address) | Address::Unsnooped(address), _) => {
+                qemu::read_physical(address, buffer)
+            }
             (Address::Local(address), Some(local)) => local.read(address, buffer),
             (Address::Local(_), None) => {}
         }
@@ -40,7 +41,9 @@ impl Memory {
     /// Writes bytes that do not cross a page.
     pub fn write(&self, address: Address, data: &[u8]) {
         match (address, &self.local) {
-            (Address::System(address), _) => qemu::write_physical(address, data),
+            (Address::Snooped(address) | Address::Unsnooped(address), _) => {
+                qemu::write_physical(address, data)
+            }
             (Address::Local(address), Some(local)) => local.write(address, data),
             (Address::Local(_), None) => {}
         }

@@ -67,6 +67,11 @@ fn page_of_u32(entry: u32) -> u64 {
     u64::from(entry & 0xffff_f000) | u64::from(entry & 0x7f0) << 28
 }
 
+/// A place in local or in system memory.
+fn place(local: bool, address: u64) -> Address {
+    if local { Address::Local(address) } else { Address::Snooped(address) }
+}
+
 /// The pieces of a range of addresses that do not cross a page, each with its part of a buffer.
 fn pieces(at: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let mut done = 0;
@@ -127,10 +132,10 @@ impl Gpu {
         if self.platform.version >= 8 {
             let entry = self.global_entry(index);
             let local = self.platform.local_memory.is_some() && entry & GLOBAL_PTE_LOCAL != 0;
-            (entry & VALID != 0).then(|| Address::new(local, entry & PAGE | address & 0xfff))
+            (entry & VALID != 0).then(|| place(local, entry & PAGE | address & 0xfff))
         } else {
             let entry = self.global_entry_u32(4 * index);
-            (entry & 1 != 0).then(|| Address::System(page_of_u32(entry) | address & 0xfff))
+            (entry & 1 != 0).then(|| Address::Snooped(page_of_u32(entry) | address & 0xfff))
         }
     }
 
@@ -159,9 +164,9 @@ impl Gpu {
         if entry & 1 == 0 {
             return None;
         }
-        let table = Address::System(page_of_u32(entry));
+        let table = Address::Snooped(page_of_u32(entry));
         let entry = self.memory.read_u32(table.plus(4 * (address >> 12 & 0x3ff)));
-        (entry & 1 != 0).then(|| Address::System(page_of_u32(entry) | address & 0xfff))
+        (entry & 1 != 0).then(|| Address::Snooped(page_of_u32(entry) | address & 0xfff))
     }
 
     /// Walks 64-bit tables with `levels` levels below `root`.
@@ -169,13 +174,13 @@ impl Gpu {
         let local_memory = self.platform.local_memory.as_ref();
         let tables_local = local_memory.is_some_and(|local| local.holds_tables);
         let entry_at = |table: u64, index: u64| {
-            let entry = self.memory.read_u64(Address::new(tables_local, table).plus(8 * index));
+            let entry = self.memory.read_u64(place(tables_local, table).plus(8 * index));
             (entry & VALID != 0).then_some(entry)
         };
         let page = |entry: u64, mask: u64| {
             let local = local_memory.is_some() && entry & PTE_LOCAL != 0;
             let offset = address & !mask & 0x1f_ffff;
-            Some(Address::new(local, entry & mask | offset))
+            Some(place(local, entry & mask | offset))
         };
         let mut table = root & PAGE;
         for level in (0..levels).rev() {
