@@ -2,6 +2,8 @@
 //! space. Fence registers make a tiled object in it look linear.
 
 use crate::gpu::Gpu;
+use crate::memory::Address;
+use crate::snooping::Access;
 
 /// FENCE_REG_965 (gen4, gen5) and FENCE_REG_GEN6: 64-bit fences: start, tiling and valid below, end
 /// above.
@@ -14,7 +16,7 @@ const FENCE_TILING_Y: u32 = 1 << 1;
 impl Gpu {
     pub fn aperture_read(&self, offset: u64) -> u64 {
         let mut bytes = [0xff; 8];
-        if let Some(address) = self.translate_global(self.detile(offset)) {
+        if let Some(address) = self.behind_aperture(offset) {
             bytes = [0; 8];
             self.memory.read(address, &mut bytes);
         }
@@ -22,12 +24,17 @@ impl Gpu {
     }
 
     pub fn aperture_write(&self, offset: u64, data: &[u8]) {
-        if let Some(address) = self.translate_global(self.detile(offset)) {
+        if let Some(address) = self.behind_aperture(offset) {
             self.memory.write(address, data);
         }
     }
 
-    /// The address behind an offset in the aperture. No bit-6 swizzling: the driver is told that
+    fn behind_aperture(&self, offset: u64) -> Option<Address> {
+        let address = self.translate_global(self.detile(offset))?;
+        Some(if self.snoops(Access::Aperture) { address } else { address.unsnooped() })
+    }
+
+    /// The global address behind an offset in the aperture. No bit-6 swizzling: the driver is told that
     /// there is none. The fences of gen3 are not modelled.
     fn detile(&self, offset: u64) -> u64 {
         let (fences, count) = match self.platform.version {

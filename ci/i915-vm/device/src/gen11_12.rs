@@ -11,6 +11,7 @@ use crate::gt;
 use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
+use crate::snooping::Snooping;
 
 /// GEN11_GFX_MSTR_IRQ: bit 31 enables; bits 0 and 1: a bank has something; bit 16: the display has.
 pub const MASTER: u32 = 0x19_0010;
@@ -88,6 +89,7 @@ pub const GEN11: Platform = Platform {
     engines: ENGINES,
     submission: Submission::SubmitQueue(StatusFormat::Gen8),
     per_process: PerProcess::FourLevel,
+    snooping: Snooping::Always,
     kernels: Some(Form::Gen11),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },

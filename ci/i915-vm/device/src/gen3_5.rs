@@ -9,6 +9,7 @@ use crate::gpu::{Generation, Gpu, Source};
 use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
+use crate::snooping::Snooping;
 
 /// GEN2_IER, GEN2_IIR and GEN2_IMR: in this order, unlike later.
 const ENABLE: u32 = 0x20a0;
@@ -35,6 +36,8 @@ const ILK_GT: Block = Block(0x4_4010);
 const ILK_BSD_USER: u32 = 5;
 const MASTER: u32 = 1 << 31;
 
+/// I830_PTE_SYSTEM_CACHED: the kind of memory in an entry of the global table.
+const SYSTEM_CACHED: u32 = 3 << 1;
 /// TV_CTL: bits 5..4 are the fuse of the TV encoder; 2: there is none.
 const TV_CONTROL: (u32, u32) = (0x6_8000, 2 << 4);
 
@@ -56,6 +59,7 @@ pub const GEN3: Platform = Platform {
     engines: &[engine("rcs0", 0x2000, USER)],
     submission: Submission::Ring,
     per_process: PerProcess::None,
+    snooping: Snooping::ByEntry(SYSTEM_CACHED),
     kernels: None,
     physical_status_page: true,
     bars: Bars { registers: 512 << 10, entries: 256 << 10, entries_bar: Some(3), wide: false },
@@ -65,14 +69,18 @@ pub const GEN3: Platform = Platform {
     power_up: &[TV_CONTROL],
 };
 
+/// The entries are the same, but snooping does not work (has_snoop of i965g_info), and the driver asks for none. Only stores to
+/// the physical status page snoop: the driver reads it through the CPU's caches and flushes nothing.
 pub const GEN4: Platform = Platform {
     version: 4,
+    snooping: Snooping::Never,
     bars: Bars { registers: 512 << 10, entries: 512 << 10, entries_bar: None, wide: true },
     ..GEN3
 };
 
 pub const GM45: Platform = Platform {
     generation: &Gen3To4 { request_clears: true },
+    snooping: Snooping::ByEntry(SYSTEM_CACHED),
     engines: &[engine("rcs0", 0x2000, USER), engine("vcs0", 0x4000, BSD_USER)],
     physical_status_page: false,
     bars: Bars { registers: 2 << 20, entries: 2 << 20, entries_bar: None, wide: true },

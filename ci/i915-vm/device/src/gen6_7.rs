@@ -8,6 +8,7 @@ use crate::gt;
 use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
+use crate::snooping::Snooping;
 
 /// The blocks of DEIMR, GTIMR and GEN6_PMIMR, which engines name by their index, and DEIER, whose
 /// bit 31 is the master switch.
@@ -60,6 +61,7 @@ pub const GEN6: Platform = Platform {
     ],
     submission: Submission::Ring,
     per_process: PerProcess::Gen6,
+    snooping: Snooping::Always,
     kernels: None,
     physical_status_page: false,
     bars: Bars { registers: 2 << 20, entries: 2 << 20, entries_bar: None, wide: true },

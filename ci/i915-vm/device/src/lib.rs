@@ -12,7 +12,8 @@
 //! * [`display`]: off, or with pipes and ports;
 //! * [`engine`], [`execlists`], [`commands`], [`blitter`]: submission and execution of batches;
 //! * [`compute`], [`eu`]: kernels: the commands that start them, and the execution units;
-//! * [`page_tables`], [`aperture`], [`memory`]: where an address of the GPU leads.
+//! * [`page_tables`], [`aperture`], [`memory`]: where an address of the GPU leads;
+//! * [`snooping`]: which accesses look into the CPU's caches on the way.
 //!
 //! Set `I915_VM_TRACE` to a file name to have every register access and command written there.
 
@@ -41,5 +42,6 @@ mod page_tables;
 mod platforms;
 mod qemu;
 mod registers;
+mod snooping;
 mod valleyview;
 mod xehp;

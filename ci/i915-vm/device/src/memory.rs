@@ -13,6 +13,14 @@ pub enum Address {
 }
 
 impl Address {
+    /// The same place, past the CPU's caches.
+    pub fn unsnooped(self) -> Self {
+        match self {
+            Self::Snooped(address) | Self::Unsnooped(address) => Self::Unsnooped(address),
+            Self::Local(address) => Self::Local(address),
+        }
+    }
+
     pub fn plus(self, offset: u64) -> Self {
         match self {
             Self::Snooped(address) => Self::Snooped(address.wrapping_add(offset)),

@@ -3,6 +3,7 @@
 
 use crate::gpu::Gpu;
 use crate::memory::Address;
+use crate::snooping::Access;
 use std::ops::Range;
 
 /// The kind of per-process tables.
@@ -67,11 +68,6 @@ fn page_of_u32(entry: u32) -> u64 {
     u64::from(entry & 0xffff_f000) | u64::from(entry & 0x7f0) << 28
 }
 
-/// A place in local or in system memory.
-fn place(local: bool, address: u64) -> Address {
-    if local { Address::Local(address) } else { Address::Snooped(address) }
-}
-
 /// The pieces of a range of addresses that do not cross a page, each with its part of a buffer.
 fn pieces(at: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let mut done = 0;
@@ -84,6 +80,22 @@ fn pieces(at: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
 }
 
 impl Gpu {
+    /// Whether an access to system memory looks into the CPU's caches.
+    pub fn snoops(&self, access: Access) -> bool {
+        self.platform.snooping.snoops(access, |register| self.registers.get(register))
+    }
+
+    /// Where an access to local or to system memory goes.
+    fn destination(&self, local: bool, address: u64, access: Access) -> Address {
+        if local {
+            Address::Local(address)
+        } else if self.snoops(access) {
+            Address::Snooped(address)
+        } else {
+            Address::Unsnooped(address)
+        }
+    }
+
     /// Translates an address of a command.
     pub fn translate(&self, context: &Context, space: Space, address: u64) -> Option<Address> {
         match (space, self.platform.per_process) {
@@ -132,10 +144,12 @@ impl Gpu {
         if self.platform.version >= 8 {
             let entry = self.global_entry(index);
             let local = self.platform.local_memory.is_some() && entry & GLOBAL_PTE_LOCAL != 0;
-            (entry & VALID != 0).then(|| place(local, entry & PAGE | address & 0xfff))
+            (entry & VALID != 0)
+                .then(|| self.destination(local, entry & PAGE | address & 0xfff, Access::Global(entry)))
         } else {
             let entry = self.global_entry_u32(4 * index);
-            (entry & 1 != 0).then(|| Address::Snooped(page_of_u32(entry) | address & 0xfff))
+            let access = Access::Global(entry.into());
+            (entry & 1 != 0).then(|| self.destination(false, page_of_u32(entry) | address & 0xfff, access))
         }
     }
 
@@ -164,9 +178,10 @@ impl Gpu {
         if entry & 1 == 0 {
             return None;
         }
-        let table = Address::Snooped(page_of_u32(entry));
+        let table = self.destination(false, page_of_u32(entry), Access::Walk);
         let entry = self.memory.read_u32(table.plus(4 * (address >> 12 & 0x3ff)));
-        (entry & 1 != 0).then(|| Address::Snooped(page_of_u32(entry) | address & 0xfff))
+        let access = Access::Page(entry.into());
+        (entry & 1 != 0).then(|| self.destination(false, page_of_u32(entry) | address & 0xfff, access))
     }
 
     /// Walks 64-bit tables with `levels` levels below `root`.
@@ -174,13 +189,15 @@ impl Gpu {
         let local_memory = self.platform.local_memory.as_ref();
         let tables_local = local_memory.is_some_and(|local| local.holds_tables);
         let entry_at = |table: u64, index: u64| {
-            let entry = self.memory.read_u64(place(tables_local, table).plus(8 * index));
+            let table = self.destination(tables_local, table, Access::Walk);
+            let entry = self.memory.read_u64(table.plus(8 * index));
             (entry & VALID != 0).then_some(entry)
         };
         let page = |entry: u64, mask: u64| {
             let local = local_memory.is_some() && entry & PTE_LOCAL != 0;
             let offset = address & !mask & 0x1f_ffff;
-            Some(place(local, entry & mask | offset))
+            let access = if mask == PAGE_2M { Access::HugePage(entry) } else { Access::Page(entry) };
+            Some(self.destination(local, entry & mask | offset, access))
         };
         let mut table = root & PAGE;
         for level in (0..levels).rev() {

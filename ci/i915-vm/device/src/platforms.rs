@@ -9,6 +9,7 @@ use crate::eu::layout::Form;
 use crate::execlists::Submission;
 use crate::gpu::Generation;
 use crate::page_tables::PerProcess;
+use crate::snooping::Snooping;
 use crate::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xehp};
 use std::ffi::c_int;
 
@@ -24,6 +25,7 @@ pub struct Platform {
     pub engines: &'static [EngineInfo],
     pub submission: Submission,
     pub per_process: PerProcess,
+    pub snooping: Snooping,
     /// The form of kernels, on platforms that run them.
     pub kernels: Option<Form>,
     /// The status page register holds a physical address.
@@ -134,6 +136,7 @@ pub static PLATFORMS: &[Platform] = &[
         name: "apl",
         device_id: 0x5a84,
         revision: 0x0b,
+        snooping: Snooping::ByPrivatePat,
         display: Display::Model(&models::BROXTON),
         ..gen8_9::GEN9
     },
@@ -142,6 +145,7 @@ pub static PLATFORMS: &[Platform] = &[
         name: "glk",
         device_id: 0x3184,
         revision: 0x03,
+        snooping: Snooping::ByPrivatePat,
         display: Display::Model(&models::BROXTON),
         ..gen8_9::GEN9
     },

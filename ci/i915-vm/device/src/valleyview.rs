@@ -7,6 +7,7 @@ use crate::gpu::{Generation, Gpu, Source};
 use crate::gt;
 use crate::page_tables::PerProcess;
 use crate::platforms::Platform;
+use crate::snooping::Snooping;
 use std::collections::BTreeMap;
 
 /// FORCEWAKE_VLV and FORCEWAKE_MEDIA_VLV with their acknowledgements.
@@ -60,7 +61,11 @@ const DDR_REQUEST: u32 = 1 << 8;
 const CCU: u32 = 0x14;
 const CCU_CLOCKS: std::ops::RangeInclusive<u32> = 0x60..=0x6f;
 
+/// BYT_PTE_SNOOPED_BY_CPU_CACHES, in entries of both tables.
+const ENTRY_SNOOPED: u32 = 1 << 2;
+
 pub const VALLEYVIEW: Platform = Platform {
+    snooping: Snooping::ByEntry(ENTRY_SNOOPED),
     generation: &Valleyview(Gen6 { forcewake: FORCEWAKE }),
     power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), GT_WAKE, GT_POWER_STATUS, gen6_7::IMAGE_7],
     ..gen6_7::IVYBRIDGE
@@ -69,6 +74,7 @@ pub const VALLEYVIEW: Platform = Platform {
 pub const CHERRYVIEW: Platform = Platform {
     generation: &Valleyview(Gen8 { forcewake: FORCEWAKE }),
     per_process: PerProcess::ThreeLevel,
+    snooping: Snooping::ByPrivatePat,
     // CHV_GMCH_GGMS: page-table entries for 4 GiB.
     graphics_control: 3 << 8,
     power_up: &[

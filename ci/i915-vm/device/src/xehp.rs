@@ -12,6 +12,7 @@ use crate::gpu::{Generation, Gpu, Source};
 use crate::gt;
 use crate::page_tables::PerProcess;
 use crate::platforms::{LocalMemory, Platform};
+use crate::snooping::Snooping;
 
 /// DG1_MSTR_TILE_INTR: bit 31 enables; bit 0: look at the master of tile 0.
 const TILE_MASTER: u32 = 0x19_0008;
@@ -122,6 +123,7 @@ pub const METEOR_LAKE: Platform = Platform {
         media_gt: true,
     },
     per_process: PerProcess::FourLevel,
+    snooping: Snooping::ByPat,
     local_memory: Some(LocalMemory { size: 256 << 20, holds_tables: false }),
     power_up: &[
         // Graphics 12.70, media 13.0, display 14.

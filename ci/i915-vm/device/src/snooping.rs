@@ -1,0 +1,93 @@
+//! Which accesses to system memory look into the CPU's caches. A platform says what decides ([`Snooping`]); what the driver
+//! wrote into page tables and PAT registers is decoded here. Results depend on nothing but arguments, so that
+//! `tests/snooping.rs` runs without QEMU.
+//!
+//! The display is not among the accesses: it never snoops (the xe driver's xe_ttm_tt_create: "Display scanout is always
+//! non-coherent with the CPU cache").
+
+/// What decides on a platform.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Snooping {
+    /// No access snoops.
+    Never,
+    /// Every access does: CPU and GT share the last-level cache (LLC), or PCI Express snoops.
+    Always,
+    /// Accesses through a 32-bit page-table entry with all of these bits do.
+    ByEntry(u32),
+    /// The private PAT decides, as on Cherryview, Broxton and Gemini Lake.
+    ByPrivatePat,
+    /// The PAT of Meteor Lake decides.
+    ByPat,
+}
+
+/// What leads an access to system memory.
+#[derive(Clone, Copy)]
+pub enum Access {
+    /// An entry of the global table.
+    Global(u64),
+    /// An entry of a per-process table, for a page of 4 or 64 KiB.
+    Page(u64),
+    /// The same for a page of 2 MiB.
+    HugePage(u64),
+    /// A per-process table is read for a translation.
+    Walk,
+    /// The CPU, through the aperture.
+    Aperture,
+}
+
+/// GEN8_PRIVATE_PAT_LO, _HI: a byte for each of eight entries. CHV_PPAT_SNOOP is the only bit of it with a meaning on
+/// Cherryview, Broxton and Gemini Lake.
+const PRIVATE_PAT: u32 = 0x40e0;
+const PRIVATE_PAT_SNOOP: u32 = 1 << 6;
+/// XEHP_PAT_INDEX(0) and (8): a register for each of sixteen entries. MTL_PAT_INDEX_COH_MODE_MASK: 2 is coherency in one
+/// direction (the GPU snoops), 3 in both. The driver writes entries 0 to 4; no page has another one (max_pat_index).
+const PAT: [u32; 2] = [0x4800, 0x4848];
+const PAT_COHERENCY: u32 = 3;
+const PAT_ONE_WAY: u32 = 2;
+/// The bits of an entry that select one of the PAT, from bit 0 of its number on. For 4 and 64 KiB _PAGE_PWT, _PAGE_PCD and
+/// _PAGE_PAT, which on gen12 are GEN12_PPGTT_PTE_PAT0 to PAT2; then MTL_PPGTT_PTE_PAT3. In the entry of a huge page bit 7
+/// says that it is one, so that the third is bit 12 (_PAGE_PAT_LARGE; the xe driver's XE_PPGTT_PDE_PDPE_PAT2). In the global
+/// table MTL_GGTT_PTE_PAT0 and PAT1; before, an access through it is by entry 0 (chv_setup_private_ppat).
+const OF_PAGE: [u32; 4] = [3, 4, 7, 62];
+const OF_HUGE_PAGE: [u32; 4] = [3, 4, 12, 62];
+const OF_GLOBAL: [u32; 2] = [52, 53];
+/// The private PAT has eight entries, which three bits select.
+const PRIVATE: std::ops::RangeTo<usize> = ..3;
+
+impl Snooping {
+    /// Whether an access snoops, given the values of registers.
+    pub fn snoops(self, access: Access, register: impl Fn(u32) -> u32) -> bool {
+        let private = |entry: u32| {
+            let byte = 8 * (entry % 4);
+            register(PRIVATE_PAT + entry / 4 * 4) >> byte & PRIVATE_PAT_SNOOP != 0
+        };
+        let coherent = |entry: u32| {
+            let [first, second] = PAT;
+            let at = if entry < 8 { first + 4 * entry } else { second + 4 * (entry - 8) };
+            register(at) & PAT_COHERENCY >= PAT_ONE_WAY
+        };
+        match (self, access) {
+            (Self::Always, _) => true,
+            // Valleyview: the driver stores entries through the CPU's caches and flushes none (gen6_ppgtt_insert_entries);
+            // the first to flush them for gen8 called Cherryview and Broxton the only exceptions (kunmap_page_dma, 4.x).
+            (Self::ByEntry(_), Access::Walk) => true,
+            // chv_setup_private_ppat says that walks never snoop on Cherryview, and xe_ttm_tt_create the same of graphics
+            // 12.70. Without an LLC "access to snoopable pages through the GTT is incoherent" (vm_fault_gtt).
+            (Self::Never, _) | (_, Access::Walk | Access::Aperture) => false,
+            (Self::ByEntry(bits), Access::Global(entry) | Access::Page(entry) | Access::HugePage(entry)) => {
+                entry as u32 & bits == bits
+            }
+            (Self::ByPrivatePat, Access::Global(_)) => private(0),
+            (Self::ByPrivatePat, Access::Page(entry)) => private(selected(entry, &OF_PAGE[PRIVATE])),
+            (Self::ByPrivatePat, Access::HugePage(entry)) => private(selected(entry, &OF_HUGE_PAGE[PRIVATE])),
+            (Self::ByPat, Access::Global(entry)) => coherent(selected(entry, &OF_GLOBAL)),
+            (Self::ByPat, Access::Page(entry)) => coherent(selected(entry, &OF_PAGE)),
+            (Self::ByPat, Access::HugePage(entry)) => coherent(selected(entry, &OF_HUGE_PAGE)),
+        }
+    }
+}
+
+/// The number in these bits of a page-table entry, from its lowest bit on.
+fn selected(entry: u64, bits: &[u32]) -> u32 {
+    bits.iter().rev().fold(0, |number, bit| number << 1 | (entry >> bit & 1) as u32)
+}

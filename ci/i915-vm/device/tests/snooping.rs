@@ -1,0 +1,127 @@
+//! Which accesses snoop, for the values that the driver writes.
+
+#[path = "../src/snooping.rs"]
+mod snooping;
+
+use snooping::{Access, Snooping};
+
+/// Registers with these values, and zero in all others.
+fn registers<const COUNT: usize>(values: [(u32, u32); COUNT]) -> impl Fn(u32) -> u32 {
+    move |register| values.iter().find(|(at, _)| *at == register).map_or(0, |(_, value)| *value)
+}
+
+/// No register has a say.
+fn none(register: u32) -> u32 {
+    panic!("register {register:#x} was read")
+}
+
+/// An entry with these bits, of a page of any size.
+fn entry(bits: &[u32]) -> u64 {
+    bits.iter().fold(0x12_3460_0003, |entry, bit| entry | 1 << bit)
+}
+
+/// Whether accesses through entries with these bits snoop, in order.
+fn each(
+    snooping: Snooping,
+    access: fn(u64) -> Access,
+    entries: &[&[u32]],
+    register: impl Fn(u32) -> u32,
+) -> Vec<bool> {
+    entries.iter().map(|bits| snooping.snoops(access(entry(bits)), &register)).collect()
+}
+
+const ENTRIES: [Access; 3] = [Access::Global(u64::MAX), Access::Page(u64::MAX), Access::HugePage(u64::MAX)];
+const OTHERS: [Access; 2] = [Access::Walk, Access::Aperture];
+/// Those without an LLC that snoop at all.
+const PARTLY: [Snooping; 4] =
+    [Snooping::ByEntry(6), Snooping::ByEntry(4), Snooping::ByPrivatePat, Snooping::ByPat];
+
+#[test]
+fn entries_have_no_say_where_all_or_none_snoop() {
+    for access in ENTRIES.into_iter().chain(OTHERS).chain([Access::Global(1), Access::Page(1)]) {
+        assert!(Snooping::Always.snoops(access, none));
+        assert!(!Snooping::Never.snoops(access, none));
+    }
+}
+
+#[test]
+fn the_aperture_misses_the_caches_without_an_llc() {
+    for snooping in PARTLY {
+        assert!(!snooping.snoops(Access::Aperture, |_| u32::MAX));
+        // Entries full of ones do snoop, so that the access above could.
+        for access in ENTRIES {
+            assert!(snooping.snoops(access, |_| u32::MAX));
+        }
+    }
+}
+
+#[test]
+fn page_walks_find_the_caches_with_an_llc_and_on_valleyview() {
+    let walk = |snooping: Snooping| snooping.snoops(Access::Walk, |_| u32::MAX);
+    assert_eq!(PARTLY.map(walk), [true, true, false, false]);
+}
+
+#[test]
+fn all_bits_of_a_32_bit_entry_count() {
+    let snoops = |bits, entry| Snooping::ByEntry(bits).snoops(Access::Global(entry), none);
+    // Gen3: uncached, local memory, cached system memory; bits 2..1.
+    assert_eq!([1, 3, 5, 7].map(|entry| snoops(6, entry)), [false, false, false, true]);
+    // Valleyview: bit 2, whether writeable (bit 1) or not.
+    assert_eq!([1, 3, 5, 7].map(|entry| snoops(4, entry)), [false, false, true, true]);
+    let page = |entry| Snooping::ByEntry(4).snoops(Access::Page(entry), none);
+    assert_eq!([3, 7].map(page), [false, true]);
+}
+
+#[test]
+fn the_private_pat_decides_by_the_bits_of_the_entry() {
+    // As the driver writes it: entries 0, and 4 to 7.
+    let driver = || registers([(0x40e0, 0x40), (0x40e4, 0x4040_4040)]);
+    let pages: [&[u32]; 5] = [&[], &[3], &[4], &[3, 4], &[7]];
+    assert_eq!(
+        each(Snooping::ByPrivatePat, Access::Page, &pages, driver()),
+        [true, false, false, false, true]
+    );
+    // One entry at a time: each is found, and no other one.
+    for number in 0..8 {
+        let at = if number < 4 { 0x40e0 } else { 0x40e4 };
+        let only = registers([(at, 0x40 << (8 * (number % 4)))]);
+        let bits: [&[u32]; 8] = [&[], &[3], &[4], &[3, 4], &[7], &[3, 7], &[4, 7], &[3, 4, 7]];
+        let found = each(Snooping::ByPrivatePat, Access::Page, &bits, only);
+        assert_eq!(found.iter().position(|snoops| *snoops), Some(number as usize));
+        assert_eq!(found.iter().filter(|snoops| **snoops).count(), 1);
+    }
+}
+
+#[test]
+fn the_size_bit_of_a_huge_page_is_no_pat() {
+    let driver = || registers([(0x40e0, 0x40), (0x40e4, 0x4040_4040)]);
+    // Bit 7: it is huge. Uncached ones have bits 3 and 4 too.
+    let pages: [&[u32]; 3] = [&[7], &[3, 4, 7], &[3, 4, 7, 12]];
+    assert_eq!(each(Snooping::ByPrivatePat, Access::HugePage, &pages, driver()), [true, false, true]);
+    let mtl = || registers([(0x480c, 2)]);
+    assert_eq!(each(Snooping::ByPat, Access::HugePage, &pages, mtl()), [false, true, false]);
+}
+
+#[test]
+fn the_global_table_goes_by_entry_0_of_the_private_pat() {
+    let access = [0, u64::MAX].map(Access::Global);
+    let by = |low| access.map(|access| Snooping::ByPrivatePat.snoops(access, registers([(0x40e0, low)])));
+    assert_eq!(by(0x40), [true; 2]);
+    // All but the snoop bit of entry 0.
+    assert_eq!(by(!0x40), [false; 2]);
+}
+
+#[test]
+fn meteor_lake_goes_by_the_coherency_of_its_pat() {
+    // As the driver writes it: write-back, write-through, uncached, and coherent in one and in two directions.
+    let driver = || registers([(0x4800, 0), (0x4804, 4), (0x4808, 0xc), (0x480c, 2), (0x4810, 3)]);
+    let pages: [&[u32]; 5] = [&[], &[3], &[4], &[3, 4], &[7]];
+    let expected = [false, false, false, true, true];
+    assert_eq!(each(Snooping::ByPat, Access::Page, &pages, driver()), expected);
+    let entries: [&[u32]; 4] = [&[], &[52], &[53], &[52, 53]];
+    assert_eq!(each(Snooping::ByPat, Access::Global, &entries, driver()), [false, false, false, true]);
+    // Bit 62: the second eight.
+    let pages: [&[u32]; 3] = [&[62], &[3, 62], &[3, 4, 7, 62]];
+    let second = registers([(0x4848, 2), (0x4864, 3)]);
+    assert_eq!(each(Snooping::ByPat, Access::Page, &pages, second), [true, false, true]);
+}
