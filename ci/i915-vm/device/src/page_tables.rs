@@ -44,6 +44,20 @@ pub struct Context {
     pub status_page: u64,
 }
 
+/// An address of a kernel or of its state, with the MOCS entry that accesses there name. Before gen9 there are no entries,
+/// and the number has no meaning.
+#[derive(Clone, Copy)]
+pub struct Pointer {
+    pub at: u64,
+    pub mocs: u8,
+}
+
+impl Pointer {
+    pub fn plus(self, offset: u64) -> Self {
+        Self { at: self.at.wrapping_add(offset), ..self }
+    }
+}
+
 /// Bit 0 of every entry.
 const VALID: u64 = 1;
 /// GEN8_PDE_PS_2M: a directory entry that is a 2 MiB page.
@@ -85,6 +99,11 @@ impl Gpu {
         self.platform.snooping.snoops(access, |register| self.registers.get(register))
     }
 
+    /// Whether accesses by a MOCS entry go past the CPU's caches, whatever page tables say.
+    pub fn bypasses(&self, mocs: u8) -> bool {
+        self.platform.snooping.bypasses(mocs, |register| self.registers.get(register))
+    }
+
     /// Where an access to local or to system memory goes.
     fn destination(&self, local: bool, address: u64, access: Access) -> Address {
         if local {
@@ -109,19 +128,25 @@ impl Gpu {
         }
     }
 
+    /// Translates an address that a kernel or its state is at.
+    fn translate_pointer(&self, context: &Context, Pointer { at, mocs }: Pointer) -> Option<Address> {
+        let address = self.translate(context, Space::PerProcess, at)?;
+        Some(if self.bypasses(mocs) { address.unsnooped() } else { address })
+    }
+
     /// Reads the per-process space of a context; `None`: a page is not mapped.
-    pub fn load(&self, context: &Context, at: u64, buffer: &mut [u8]) -> Option<()> {
-        for (at, piece) in pieces(at, buffer.len()) {
-            let address = self.translate(context, Space::PerProcess, at)?;
+    pub fn load(&self, context: &Context, from: Pointer, buffer: &mut [u8]) -> Option<()> {
+        for (at, piece) in pieces(from.at, buffer.len()) {
+            let address = self.translate_pointer(context, Pointer { at, ..from })?;
             self.memory.read(address, &mut buffer[piece]);
         }
         Some(())
     }
 
     /// Reads dwords of the per-process space of a context.
-    pub fn load_words<const COUNT: usize>(&self, context: &Context, at: u64) -> Option<[u32; COUNT]> {
+    pub fn load_words<const COUNT: usize>(&self, context: &Context, from: Pointer) -> Option<[u32; COUNT]> {
         let mut bytes = vec![0; 4 * COUNT];
-        self.load(context, at, &mut bytes)?;
+        self.load(context, from, &mut bytes)?;
         let mut words = [0; COUNT];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
             *word = u32::from_le_bytes(*bytes);
@@ -130,9 +155,9 @@ impl Gpu {
     }
 
     /// Writes the per-process space of a context, up to the first page that is not mapped.
-    pub fn save(&self, context: &Context, at: u64, data: &[u8]) -> Option<()> {
-        for (at, piece) in pieces(at, data.len()) {
-            let address = self.translate(context, Space::PerProcess, at)?;
+    pub fn save(&self, context: &Context, to: Pointer, data: &[u8]) -> Option<()> {
+        for (at, piece) in pieces(to.at, data.len()) {
+            let address = self.translate_pointer(context, Pointer { at, ..to })?;
             self.memory.write(address, &data[piece]);
         }
         Some(())

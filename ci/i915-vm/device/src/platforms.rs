@@ -162,6 +162,7 @@ pub static PLATFORMS: &[Platform] = &[
         name: "ehl",
         device_id: 0x4541,
         revision: 0x01,
+        snooping: Snooping::UnlessMocs,
         display: Display::Model(&models::ICE_LAKE),
         ..gen11_12::GEN11
     },
@@ -170,6 +171,7 @@ pub static PLATFORMS: &[Platform] = &[
         name: "jsl",
         device_id: 0x4e61,
         revision: 0x01,
+        snooping: Snooping::UnlessMocs,
         display: Display::Model(&models::ICE_LAKE),
         ..gen11_12::GEN11
     },

@@ -1,5 +1,5 @@
 //! Which accesses to system memory look into the CPU's caches. A platform says what decides ([`Snooping`]); what the driver
-//! wrote into page tables and PAT registers is decoded here. Results depend on nothing but arguments, so that
+//! wrote into page tables, PAT registers and MOCS registers is decoded here. Results depend on nothing but arguments, so that
 //! `tests/snooping.rs` runs without QEMU.
 //!
 //! The display is not among the accesses: it never snoops (the xe driver's xe_ttm_tt_create: "Display scanout is always
@@ -12,6 +12,8 @@ pub enum Snooping {
     Never,
     /// Every access does: CPU and GT share the last-level cache (LLC), or PCI Express snoops.
     Always,
+    /// Every access does, except by a MOCS entry that goes past the LLC.
+    UnlessMocs,
     /// Accesses through a 32-bit page-table entry with all of these bits do.
     ByEntry(u32),
     /// The private PAT decides, as on Cherryview, Broxton and Gemini Lake.
@@ -54,6 +56,14 @@ const OF_GLOBAL: [u32; 2] = [52, 53];
 /// The private PAT has eight entries, which three bits select.
 const PRIVATE: std::ops::RangeTo<usize> = ..3;
 
+/// GEN9_GFX_MOCS(0): the LLC's part of the render engine's MOCS entries. Of the commands that are executed here, those of
+/// kernels are the only ones of gen11 that name an entry: commands of the copy engine do since gen12.
+const MOCS: u32 = 0xc800;
+/// LE_SCF, the snoop control: entries 16 and 17 of gen11's table, "Bypass LLC", differ from 3 and 4 by this bit alone. The
+/// driver writes the entries on every platform of gen11 and most of gen12, but calls them those of Elkhart and Jasper Lake,
+/// and these two are all that i915_gem_object_can_bypass_llc names.
+const MOCS_SNOOP_CONTROL: u32 = 1 << 14;
+
 impl Snooping {
     /// Whether an access snoops, given the values of registers.
     pub fn snoops(self, access: Access, register: impl Fn(u32) -> u32) -> bool {
@@ -67,7 +77,7 @@ impl Snooping {
             register(at) & PAT_COHERENCY >= PAT_ONE_WAY
         };
         match (self, access) {
-            (Self::Always, _) => true,
+            (Self::Always | Self::UnlessMocs, _) => true,
             // Valleyview: the driver stores entries through the CPU's caches and flushes none (gen6_ppgtt_insert_entries);
             // the first to flush them for gen8 called Cherryview and Broxton the only exceptions (kunmap_page_dma, 4.x).
             (Self::ByEntry(_), Access::Walk) => true,
@@ -84,6 +94,11 @@ impl Snooping {
             (Self::ByPat, Access::Page(entry)) => coherent(selected(entry, &OF_PAGE)),
             (Self::ByPat, Access::HugePage(entry)) => coherent(selected(entry, &OF_HUGE_PAGE)),
         }
+    }
+
+    /// Whether accesses by a MOCS entry go past the LLC.
+    pub fn bypasses(self, entry: u8, register: impl Fn(u32) -> u32) -> bool {
+        self == Self::UnlessMocs && register(MOCS + 4 * u32::from(entry)) & MOCS_SNOOP_CONTROL != 0
     }
 }
 

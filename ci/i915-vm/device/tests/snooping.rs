@@ -40,6 +40,7 @@ const PARTLY: [Snooping; 4] =
 fn entries_have_no_say_where_all_or_none_snoop() {
     for access in ENTRIES.into_iter().chain(OTHERS).chain([Access::Global(1), Access::Page(1)]) {
         assert!(Snooping::Always.snoops(access, none));
+        assert!(Snooping::UnlessMocs.snoops(access, none));
         assert!(!Snooping::Never.snoops(access, none));
     }
 }
@@ -124,4 +125,15 @@ fn meteor_lake_goes_by_the_coherency_of_its_pat() {
     let pages: [&[u32]; 3] = [&[62], &[3, 62], &[3, 4, 7, 62]];
     let second = registers([(0x4848, 2), (0x4864, 3)]);
     assert_eq!(each(Snooping::ByPat, Access::Page, &pages, second), [true, false, true]);
+}
+
+#[test]
+fn a_mocs_entry_with_the_snoop_control_bypasses_on_two_platforms() {
+    // Entries 2, 3, 16, 17 and 18 as the driver writes them for the render engine.
+    let driver =
+        || registers([(0xc808, 0x37), (0xc80c, 5), (0xc840, 0x4005), (0xc844, 0x4005), (0xc848, 0x6_0037)]);
+    let by = |snooping: Snooping| [2, 3, 16, 17, 18].map(|entry| snooping.bypasses(entry, driver()));
+    assert_eq!(by(Snooping::UnlessMocs), [false, false, true, true, false]);
+    assert_eq!(by(Snooping::Always), [false; 5]);
+    assert_eq!(by(Snooping::ByPat), [false; 5]);
 }

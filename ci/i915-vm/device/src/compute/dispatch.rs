@@ -49,14 +49,14 @@ impl Gpu {
             "a walker of {groups} groups of {} threads, SIMD{}",
             dispatch.threads, dispatch.lanes
         ));
-        let start = self.state(context, Slot::Instructions) + descriptor.kernel;
+        let start = self.pointer(context, Slot::Instructions).plus(descriptor.kernel);
         let kernel = Kernel::read(dispatch.form, |offset| {
-            let at = start + offset;
-            self.load_words(context, at).ok_or_else(|| format!("no instruction at {at:x}"))
+            let from = start.plus(offset);
+            self.load_words(context, from).ok_or_else(|| format!("no instruction at {:x}", from.at))
         });
-        let base = self.state(context, Slot::Surfaces);
-        let tables = if dispatch.form == Form::XeHp { self.state(context, Slot::Tables) } else { base };
-        let table = tables + u64::from(descriptor.table);
+        let base = self.pointer(context, Slot::Surfaces);
+        let tables = if dispatch.form == Form::XeHp { self.pointer(context, Slot::Tables) } else { base };
+        let table = tables.plus(descriptor.table.into());
         let mut surfaces = Surfaces::new(self, context, dispatch.form, base, table);
         for z in z {
             for y in y.clone() {
@@ -112,8 +112,8 @@ impl Gpu {
         if offset + bytes.len() as u64 > loaded {
             return Err(format!("{} bytes of constants from {offset} on, of {loaded}", bytes.len()));
         }
-        let at = self.state(context, Slot::Constants) + offset;
-        self.load(context, at, &mut bytes).ok_or_else(|| format!("no constants at {at:x}"))?;
+        let from = self.pointer(context, Slot::Constants).plus(offset);
+        self.load(context, from, &mut bytes).ok_or_else(|| format!("no constants at {:x}", from.at))?;
         Ok(bytes)
     }
 }

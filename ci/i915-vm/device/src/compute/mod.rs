@@ -11,7 +11,7 @@ mod walker;
 use crate::commands::Command;
 use crate::eu::layout::Form;
 use crate::gpu::Gpu;
-use crate::page_tables::Context;
+use crate::page_tables::{Context, Pointer};
 use state::Slot;
 
 /// Commands: the upper half of the first dword.
@@ -32,9 +32,9 @@ const GPGPU_MODE: u32 = 1 << 2;
 /// The length in MEDIA_CURBE_LOAD and MEDIA_INTERFACE_DESCRIPTOR_LOAD.
 const LOAD_LENGTH: u32 = 0x1_ffff;
 
-/// The page of an address in two dwords, of 48 bits.
-fn page(low: u32, high: u32) -> u64 {
-    u64::from(high & 0xffff) << 32 | u64::from(low & !0xfff)
+/// A page in two dwords, of 48 bits, with a MOCS entry below it that starts at bit `mocs`.
+fn page(low: u32, high: u32, mocs: u32) -> Pointer {
+    Pointer { at: u64::from(high & 0xffff) << 32 | u64::from(low & !0xfff), mocs: (low >> mocs & 0x3f) as u8 }
 }
 
 impl Gpu {
@@ -56,7 +56,7 @@ impl Gpu {
             (MEDIA_INTERFACE_DESCRIPTOR_LOAD, false) => self.load_descriptors(context, words),
             (GPGPU_WALKER, false) => self.gpgpu_walker(form, context, words),
             (BINDING_TABLE_POOL_ALLOC, true) => {
-                self.set_state(context, Slot::Tables, page(words[1], words[2]))
+                self.set_pointer(context, Slot::Tables, page(words[1], words[2], 1))
             }
             (CFE_STATE, true) => self.set_state(context, Slot::Threads, (words[3] >> 16).into()),
             (COMPUTE_WALKER, true) => self.compute_walker(context, command),
@@ -80,7 +80,7 @@ impl Gpu {
         for (index, slot) in indices.into_iter().zip([Slot::Surfaces, Slot::Dynamic, Slot::Instructions]) {
             if words[index] & MODIFY != 0 {
                 let high = if form == Form::Gen7 { 0 } else { words[index + 1] };
-                self.set_state(context, slot, page(words[index], high))?;
+                self.set_pointer(context, slot, page(words[index], high, 5))?;
             }
         }
         Ok(())
@@ -99,14 +99,14 @@ impl Gpu {
     fn load_constants(&self, context: &Context, words: &[u32]) -> Result<(), String> {
         // IGT loads more than there is room for. The rest has no known place: no thread gets it.
         let length = u64::from(words[2] & LOAD_LENGTH).min(self.state(context, Slot::ConstantsRoom));
-        let base = self.state(context, Slot::Dynamic);
-        self.set_state(context, Slot::Constants, base + u64::from(words[3]))?;
+        let base = self.pointer(context, Slot::Dynamic);
+        self.set_pointer(context, Slot::Constants, base.plus(words[3].into()))?;
         self.set_state(context, Slot::ConstantsLength, length)
     }
 
     fn load_descriptors(&self, context: &Context, words: &[u32]) -> Result<(), String> {
-        let base = self.state(context, Slot::Dynamic);
-        self.set_state(context, Slot::Descriptors, base + u64::from(words[3]))?;
+        let base = self.pointer(context, Slot::Dynamic);
+        self.set_pointer(context, Slot::Descriptors, base.plus(words[3].into()))?;
         self.set_state(context, Slot::DescriptorsLength, (words[2] & LOAD_LENGTH).into())
     }
 }

@@ -5,10 +5,10 @@ use crate::engine::offset;
 use crate::execlists::Submission;
 use crate::gpu::Gpu;
 use crate::memory::Address;
-use crate::page_tables::Context;
+use crate::page_tables::{Context, Pointer};
 
 /// Parts of the state, a qword each.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Slot {
     /// The pipeline of PIPELINE_SELECT.
     Pipeline,
@@ -32,6 +32,8 @@ pub enum Slot {
 const PAGE: u64 = 0x2000;
 /// CCID: the address in a ring's context; the rest is flags.
 const IMAGE: u32 = 0xffff_f000;
+/// The bits of an address in a slot; the MOCS entry is above.
+const ADDRESS_BITS: u32 = 48;
 
 impl Gpu {
     fn place(&self, context: &Context, slot: Slot) -> Option<Address> {
@@ -48,9 +50,27 @@ impl Gpu {
         self.place(context, slot).map_or(0, |place| self.memory.read_u64(place))
     }
 
+    pub fn pointer(&self, context: &Context, slot: Slot) -> Pointer {
+        let value = self.state(context, slot);
+        Pointer { at: value & ((1 << ADDRESS_BITS) - 1), mocs: (value >> ADDRESS_BITS) as u8 }
+    }
+
     pub fn set_state(&self, context: &Context, slot: Slot, value: u64) -> Result<(), String> {
         let place = self.place(context, slot).ok_or("no context image for the state of kernels")?;
         self.memory.write(place, &value.to_le_bytes());
         Ok(())
+    }
+
+    /// Keeps a pointer, and says if what is there will be accessed past the CPU's caches.
+    pub fn set_pointer(
+        &self,
+        context: &Context,
+        slot: Slot,
+        Pointer { at, mocs }: Pointer,
+    ) -> Result<(), String> {
+        if self.bypasses(mocs) {
+            self.trace(format_args!("{slot:?} at {at:x}: MOCS entry {mocs}, past the LLC"));
+        }
+        self.set_state(context, slot, at & ((1 << ADDRESS_BITS) - 1) | u64::from(mocs) << ADDRESS_BITS)
     }
 }

@@ -116,9 +116,10 @@ impl Gpu {
         if DESCRIPTOR * (index + 1) > length {
             return Err(format!("interface descriptor {index}, of {length} bytes"));
         }
-        let at = self.state(context, Slot::Descriptors) + DESCRIPTOR * index;
-        let descriptor =
-            self.load_words(context, at).ok_or_else(|| format!("no interface descriptor at {at:x}"))?;
+        let source = self.pointer(context, Slot::Descriptors).plus(DESCRIPTOR * index);
+        let descriptor = self
+            .load_words(context, source)
+            .ok_or_else(|| format!("no interface descriptor at {:x}", source.at))?;
         let row = (size & 0x3f) + 1;
         self.dispatch(
             &Dispatch {

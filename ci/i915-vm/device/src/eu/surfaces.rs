@@ -2,7 +2,7 @@
 
 use super::layout::Form;
 use crate::gpu::Gpu;
-use crate::page_tables::Context;
+use crate::page_tables::{Context, Pointer};
 use std::collections::BTreeMap;
 
 /// The surfaces of a binding table.
@@ -11,15 +11,15 @@ pub struct Surfaces<'a> {
     context: &'a Context,
     form: Form,
     /// Where offsets in the table count from, and where the table is.
-    base: u64,
-    table: u64,
+    base: Pointer,
+    table: Pointer,
     /// Those that were looked at.
     known: BTreeMap<u8, Surface>,
 }
 
 #[derive(Clone, Copy)]
 struct Surface {
-    address: u64,
+    start: Pointer,
     shape: Shape,
 }
 
@@ -41,7 +41,7 @@ const BYTES: u32 = 0x140 << 18;
 
 impl<'a> Surfaces<'a> {
     /// The surfaces of the table at `table`, whose offsets count from `base`.
-    pub fn new(gpu: &'a Gpu, context: &'a Context, form: Form, base: u64, table: u64) -> Self {
+    pub fn new(gpu: &'a Gpu, context: &'a Context, form: Form, base: Pointer, table: Pointer) -> Self {
         Self { gpu, context, form, base, table, known: BTreeMap::new() }
     }
 
@@ -50,13 +50,13 @@ impl<'a> Surfaces<'a> {
         let (start, size) = self.buffer(binding)?;
         bytes.fill(0);
         let within = within(size, offset, bytes.len());
-        self.load(binding, start.wrapping_add(offset), &mut bytes[..within])
+        self.load(binding, start.plus(offset), &mut bytes[..within])
     }
 
     /// Writes to a surface; what is behind its end is dropped.
     pub fn write(&mut self, binding: u8, offset: u64, bytes: &[u8]) -> Result<(), String> {
         let (start, size) = self.buffer(binding)?;
-        self.save(binding, start.wrapping_add(offset), &bytes[..within(size, offset, bytes.len())])
+        self.save(binding, start.plus(offset), &bytes[..within(size, offset, bytes.len())])
     }
 
     /// Reads from line `y` of a picture, from byte `x` on.
@@ -76,34 +76,33 @@ impl<'a> Surfaces<'a> {
         self.save(binding, at, &bytes[..inside])
     }
 
-    fn load(&self, binding: u8, at: u64, bytes: &mut [u8]) -> Result<(), String> {
+    fn load(&self, binding: u8, from: Pointer, bytes: &mut [u8]) -> Result<(), String> {
         self.gpu
-            .load(self.context, at, bytes)
-            .ok_or_else(|| format!("binding {binding}: nothing is mapped at {at:x}"))
+            .load(self.context, from, bytes)
+            .ok_or_else(|| format!("binding {binding}: nothing is mapped at {:x}", from.at))
     }
 
-    fn save(&self, binding: u8, at: u64, bytes: &[u8]) -> Result<(), String> {
+    fn save(&self, binding: u8, to: Pointer, bytes: &[u8]) -> Result<(), String> {
         self.gpu
-            .save(self.context, at, bytes)
-            .ok_or_else(|| format!("binding {binding}: nothing is mapped at {at:x}"))
+            .save(self.context, to, bytes)
+            .ok_or_else(|| format!("binding {binding}: nothing is mapped at {:x}", to.at))
     }
 
-    /// A buffer's address and size.
-    fn buffer(&mut self, binding: u8) -> Result<(u64, u64), String> {
+    /// A buffer's start and size.
+    fn buffer(&mut self, binding: u8) -> Result<(Pointer, u64), String> {
         match self.surface(binding)? {
-            Surface { address, shape: Shape::Buffer(size) } => Ok((address, size)),
+            Surface { start, shape: Shape::Buffer(size) } => Ok((start, size)),
             _ => Err(format!("binding {binding}: a picture, in place of a buffer")),
         }
     }
 
     /// Where byte `x` of line `y` of a picture is, and how many of the bytes from there on are in it.
-    fn line(&mut self, binding: u8, [x, y]: [u64; 2], length: usize) -> Result<(u64, usize), String> {
-        let Surface { address, shape: Shape::Picture { width, height, pitch } } = self.surface(binding)?
-        else {
+    fn line(&mut self, binding: u8, [x, y]: [u64; 2], length: usize) -> Result<(Pointer, usize), String> {
+        let Surface { start, shape: Shape::Picture { width, height, pitch } } = self.surface(binding)? else {
             return Err(format!("binding {binding}: a buffer, in place of a picture"));
         };
         let inside = if y < height { within(width, x, length) } else { 0 };
-        Ok((address.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(x), inside))
+        Ok((start.plus(y.wrapping_mul(pitch)).plus(x), inside))
     }
 
     fn surface(&mut self, binding: u8) -> Result<Surface, String> {
@@ -117,30 +116,33 @@ impl<'a> Surfaces<'a> {
 
     fn look_up(&self, binding: u8) -> Result<Surface, String> {
         let old = self.form == Form::Gen7;
-        let unmapped = |what: &str, at: u64| format!("{what} at {at:x}, where nothing is mapped");
-        let entry = self.table + 4 * u64::from(binding);
+        let unmapped =
+            |what: &str, from: Pointer| format!("{what} at {:x}, where nothing is mapped", from.at);
+        let entry = self.table.plus(4 * u64::from(binding));
         let [offset] = self.gpu.load_words(self.context, entry).ok_or_else(|| unmapped("a table", entry))?;
-        let at = self.base + u64::from(offset & if old { !0x1f } else { !0x3f });
-        let [first, second, size, depth, _, mocs, ..] =
-            self.gpu.load_words::<8>(self.context, at).ok_or_else(|| unmapped("a state", at))?;
+        let state = self.base.plus((offset & if old { !0x1f } else { !0x3f }).into());
+        let [first, second, size, depth, _, sixth, ..] =
+            self.gpu.load_words::<8>(self.context, state).ok_or_else(|| unmapped("a state", state))?;
         let tiling = if old { 3 << 13 } else { 3 << 12 };
         let shape = shape(first & (TYPE | FORMAT | tiling), size, depth)
             .ok_or_else(|| format!("{first:08x} {size:08x} {depth:08x}: no surface that is known"))?;
-        let address = if old {
+        let at = if old {
             second.into()
         } else {
-            let behind = at + 32;
+            let behind = state.plus(32);
             let [low, high] =
                 self.gpu.load_words(self.context, behind).ok_or_else(|| unmapped("a state", behind))?;
             u64::from(high & 0xffff) << 32 | u64::from(low)
         };
-        let mocs = match (self.form, self.gpu.platform.version) {
-            (Form::Gen7, _) => format!("MOCS {:#x}", mocs >> 16 & 0xf),
+        let mocs = (second >> 25 & 0x3f) as u8;
+        let how = match (self.form, self.gpu.platform.version) {
+            (Form::Gen7, _) => format!("MOCS {:#x}", sixth >> 16 & 0xf),
             (_, 8) => format!("MOCS {:#x}", second >> 24 & 0x7f),
-            _ => format!("MOCS entry {}", second >> 25 & 0x3f),
+            _ if self.gpu.bypasses(mocs) => format!("MOCS entry {mocs}, past the LLC"),
+            _ => format!("MOCS entry {mocs}"),
         };
-        self.gpu.trace(format_args!("binding {binding}: {shape:?} at {address:x}, {mocs}"));
-        Ok(Surface { address, shape })
+        self.gpu.trace(format_args!("binding {binding}: {shape:?} at {at:x}, {how}"));
+        Ok(Surface { start: Pointer { at, mocs }, shape })
     }
 }
 
