@@ -11,7 +11,7 @@ use crate::gt;
 use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
-use crate::snooping::Snooping;
+use crate::snooping::{KEPT_GEN11, KEPT_GEN12, Snooping};
 
 /// GEN11_GFX_MSTR_IRQ: bit 31 enables; bits 0 and 1: a bank has something; bit 16: the display has.
 pub const MASTER: u32 = 0x19_0010;
@@ -90,6 +90,7 @@ pub const GEN11: Platform = Platform {
     submission: Submission::SubmitQueue(StatusFormat::Gen8),
     per_process: PerProcess::FourLevel,
     snooping: Snooping::Always,
+    keeping: KEPT_GEN11,
     kernels: Some(Form::Gen11),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },
@@ -102,6 +103,7 @@ pub const GEN11: Platform = Platform {
 
 pub const GEN12: Platform = Platform {
     version: 12,
+    keeping: KEPT_GEN12,
     kernels: Some(Form::Gen12),
     submission: Submission::SubmitQueue(StatusFormat::Gen12),
     power_up: &[ONE_SLICE, SIX_SUBSLICES, FREQUENCIES, GUC],

@@ -9,7 +9,7 @@ use crate::gpu::{Generation, Gpu, Source};
 use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
-use crate::snooping::Snooping;
+use crate::snooping::{Keeping, Snooping};
 
 /// GEN2_IER, GEN2_IIR and GEN2_IMR: in this order, unlike later.
 const ENABLE: u32 = 0x20a0;
@@ -60,6 +60,7 @@ pub const GEN3: Platform = Platform {
     submission: Submission::Ring,
     per_process: PerProcess::None,
     snooping: Snooping::ByEntry(SYSTEM_CACHED),
+    keeping: Keeping::Nothing,
     kernels: None,
     physical_status_page: true,
     bars: Bars { registers: 512 << 10, entries: 256 << 10, entries_bar: Some(3), wide: false },

@@ -8,7 +8,7 @@ use crate::gt;
 use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
-use crate::snooping::Snooping;
+use crate::snooping::{KEPT_GEN6, KEPT_HASWELL, Snooping};
 
 /// The blocks of DEIMR, GTIMR and GEN6_PMIMR, which engines name by their index, and DEIER, whose
 /// bit 31 is the master switch.
@@ -62,6 +62,7 @@ pub const GEN6: Platform = Platform {
     submission: Submission::Ring,
     per_process: PerProcess::Gen6,
     snooping: Snooping::Always,
+    keeping: KEPT_GEN6,
     kernels: None,
     physical_status_page: false,
     bars: Bars { registers: 2 << 20, entries: 2 << 20, entries_bar: None, wide: true },
@@ -86,6 +87,7 @@ pub const IVYBRIDGE: Platform = Platform {
 };
 
 pub const HASWELL: Platform = Platform {
+    keeping: KEPT_HASWELL,
     kernels: Some(Form::Gen7),
     generation: &Gen6 { forcewake: &[(gt::FORCEWAKE_GT, gt::FORCEWAKE_ACK_HSW)] },
     engines: &[

@@ -9,7 +9,7 @@ use crate::gt;
 use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
-use crate::snooping::Snooping;
+use crate::snooping::{Keeping, Snooping};
 
 /// GEN8_MASTER_IRQ: bit 31 enables, the others say in which half of which block to look; bits 16 to
 /// 19: in the block of which pipe.
@@ -60,6 +60,7 @@ pub const GEN8: Platform = Platform {
     submission: Submission::Elsp(StatusFormat::Gen8),
     per_process: PerProcess::FourLevel,
     snooping: Snooping::Always,
+    keeping: Keeping::ByPrivatePat,
     kernels: Some(Form::Gen8),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },

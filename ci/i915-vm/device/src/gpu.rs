@@ -77,6 +77,8 @@ pub struct Gpu {
     pub sideband: Sideband,
     /// I915_GDRST in configuration space (gen3, gen4).
     pub reset_control: u32,
+    /// A MOCS entry that goes past the CPU's caches, whatever the driver wrote for it.
+    pub bypassing: Option<u8>,
     function: PciFunction,
     interrupting: bool,
     trace: Option<File>,
@@ -97,6 +99,7 @@ impl Gpu {
             banks: Banks::default(),
             sideband: Sideband::default(),
             reset_control: 0,
+            bypassing: std::env::var("I915_VM_BYPASS").ok().and_then(|entry| entry.parse().ok()),
             function: parts.function,
             interrupting: false,
             trace: std::env::var_os("I915_VM_TRACE").and_then(|path| File::create(path).ok()),

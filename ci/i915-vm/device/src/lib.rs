@@ -13,7 +13,8 @@
 //! * [`engine`], [`execlists`], [`commands`], [`blitter`]: submission and execution of batches;
 //! * [`compute`], [`eu`]: kernels: the commands that start them, and the execution units;
 //! * [`page_tables`], [`aperture`], [`memory`]: where an address of the GPU leads;
-//! * [`snooping`]: which accesses look into the CPU's caches on the way.
+//! * [`snooping`]: which accesses look into the CPU's caches on the way;
+//! * [`cache`]: the CPU's cache, if the machine is to have one.
 //!
 //! Set `I915_VM_TRACE` to a file name to have every register access and command written there.
 
@@ -23,6 +24,7 @@
 
 mod aperture;
 mod blitter;
+mod cache;
 mod commands;
 mod compute;
 mod display;

@@ -1,13 +1,16 @@
 //! The memory that the GPU accesses: the guest's RAM, and its own local memory.
 
-use crate::qemu::{self, Ram};
+use crate::cache::Write;
+use crate::qemu::{Ram, cache};
 
 /// The place that an address of the GPU translates to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Address {
     /// System memory, by an access that looks into the CPU's caches.
     Snooped(u64),
-    /// System memory, by an access that does not.
+    /// The same, and the last-level cache keeps what is written.
+    Kept(u64),
+    /// System memory, by an access that does not look into them.
     Unsnooped(u64),
     Local(u64),
 }
@@ -16,7 +19,9 @@ impl Address {
     /// The same place, past the CPU's caches.
     pub fn unsnooped(self) -> Self {
         match self {
-            Self::Snooped(address) | Self::Unsnooped(address) => Self::Unsnooped(address),
+            Self::Snooped(address) | Self::Kept(address) | Self::Unsnooped(address) => {
+                Self::Unsnooped(address)
+            }
             Self::Local(address) => Self::Local(address),
         }
     }
@@ -24,6 +29,7 @@ impl Address {
     pub fn plus(self, offset: u64) -> Self {
         match self {
             Self::Snooped(address) => Self::Snooped(address.wrapping_add(offset)),
+            Self::Kept(address) => Self::Kept(address.wrapping_add(offset)),
             Self::Unsnooped(address) => Self::Unsnooped(address.wrapping_add(offset)),
             Self::Local(address) => Self::Local(address.wrapping_add(offset)),
         }
@@ -38,9 +44,8 @@ impl Memory {
     /// Reads bytes that do not cross a page; memory that is not there leaves the buffer alone.
     pub fn read(&self, address: Address, buffer: &mut [u8]) {
         match (address, &self.local) {
-            (Address::Snooped(address) | Address::Unsnooped(address), _) => {
-                qemu::read_physical(address, buffer)
-            }
+            (Address::Snooped(address) | Address::Kept(address), _) => cache::read(address, buffer, true),
+            (Address::Unsnooped(address), _) => cache::read(address, buffer, false),
             (Address::Local(address), Some(local)) => local.read(address, buffer),
             (Address::Local(_), None) => {}
         }
@@ -49,9 +54,9 @@ impl Memory {
     /// Writes bytes that do not cross a page.
     pub fn write(&self, address: Address, data: &[u8]) {
         match (address, &self.local) {
-            (Address::Snooped(address) | Address::Unsnooped(address), _) => {
-                qemu::write_physical(address, data)
-            }
+            (Address::Snooped(address), _) => cache::write(address, data, Write::Snoops),
+            (Address::Kept(address), _) => cache::write(address, data, Write::Allocates),
+            (Address::Unsnooped(address), _) => cache::write(address, data, Write::Bypasses),
             (Address::Local(address), Some(local)) => local.write(address, data),
             (Address::Local(_), None) => {}
         }

@@ -101,13 +101,16 @@ impl Gpu {
 
     /// Whether accesses by a MOCS entry go past the CPU's caches, whatever page tables say.
     pub fn bypasses(&self, mocs: u8) -> bool {
-        self.platform.snooping.bypasses(mocs, |register| self.registers.get(register))
+        self.bypassing == Some(mocs)
+            || self.platform.snooping.bypasses(mocs, |register| self.registers.get(register))
     }
 
     /// Where an access to local or to system memory goes.
     fn destination(&self, local: bool, address: u64, access: Access) -> Address {
         if local {
             Address::Local(address)
+        } else if self.platform.keeping.keeps(access, |register| self.registers.get(register)) {
+            Address::Kept(address)
         } else if self.snoops(access) {
             Address::Snooped(address)
         } else {

@@ -9,7 +9,7 @@ use crate::eu::layout::Form;
 use crate::execlists::Submission;
 use crate::gpu::Generation;
 use crate::page_tables::PerProcess;
-use crate::snooping::Snooping;
+use crate::snooping::{Keeping, Snooping};
 use crate::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xehp};
 use std::ffi::c_int;
 
@@ -26,6 +26,7 @@ pub struct Platform {
     pub submission: Submission,
     pub per_process: PerProcess,
     pub snooping: Snooping,
+    pub keeping: Keeping,
     /// The form of kernels, on platforms that run them.
     pub kernels: Option<Form>,
     /// The status page register holds a physical address.
@@ -137,6 +138,7 @@ pub static PLATFORMS: &[Platform] = &[
         device_id: 0x5a84,
         revision: 0x0b,
         snooping: Snooping::ByPrivatePat,
+        keeping: Keeping::Nothing,
         display: Display::Model(&models::BROXTON),
         ..gen8_9::GEN9
     },
@@ -146,6 +148,7 @@ pub static PLATFORMS: &[Platform] = &[
         device_id: 0x3184,
         revision: 0x03,
         snooping: Snooping::ByPrivatePat,
+        keeping: Keeping::Nothing,
         display: Display::Model(&models::BROXTON),
         ..gen8_9::GEN9
     },

@@ -22,6 +22,56 @@ pub enum Snooping {
     ByPat,
 }
 
+/// What says whether the last-level cache keeps the GPU's writes, so that memory has them later. MOCS entries, which
+/// may say otherwise, are not looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// The CPU and the GPU share no cache.
+    Nothing,
+    /// Those through 32-bit entries with one of these values in these bits.
+    ByEntry { bits: u32, values: &'static [u32] },
+    /// Those by a write-back entry of the private PAT.
+    ByPrivatePat,
+    /// Those by a write-back entry of the PAT that starts with this register.
+    ByPat(u32),
+}
+
+/// GEN6_PTE_CACHE_LLC and GEN7_PTE_CACHE_L3_LLC.
+pub const KEPT_GEN6: Keeping = Keeping::ByEntry { bits: 7 << 1, values: &[2 << 1, 3 << 1] };
+/// HSW_WB_LLC_AGE3, HSW_WB_LLC_AGE0, HSW_WB_ELLC_LLC_AGE3, HSW_WB_ELLC_LLC_AGE0: the fourth bit of their number is bit 11.
+pub const KEPT_HASWELL: Keeping =
+    Keeping::ByEntry { bits: 1 << 11 | 7 << 1, values: &[2 << 1, 3 << 1, 1 << 11, 1 << 11 | 3 << 1] };
+/// GEN10_PAT_INDEX(0) and GEN12_PAT_INDEX(0).
+pub const KEPT_GEN11: Keeping = Keeping::ByPat(0x40e0);
+pub const KEPT_GEN12: Keeping = Keeping::ByPat(0x4800);
+/// GEN8_PPAT_WB, and the bits it is in.
+const WRITE_BACK: u32 = 3;
+
+impl Keeping {
+    /// Whether the last-level cache keeps what such an access writes, given the values of registers.
+    pub fn keeps(self, access: Access, register: impl Fn(u32) -> u32) -> bool {
+        let number = match access {
+            Access::Global(_) | Access::Walk | Access::Aperture => 0,
+            Access::Page(entry) => selected(entry, &OF_PAGE[PRIVATE]),
+            Access::HugePage(entry) => selected(entry, &OF_HUGE_PAGE[PRIVATE]),
+        };
+        match (self, access) {
+            (Self::Nothing, _) => false,
+            (Self::ByEntry { bits, values }, Access::Global(entry) | Access::Page(entry)) => {
+                values.contains(&(entry as u32 & bits))
+            }
+            (Self::ByEntry { .. }, Access::HugePage(_) | Access::Walk | Access::Aperture) => false,
+            (Self::ByPrivatePat, _) => private_pat(number, register) & WRITE_BACK == WRITE_BACK,
+            (Self::ByPat(first), _) => register(first + 4 * number) & WRITE_BACK == WRITE_BACK,
+        }
+    }
+}
+
+/// An entry of the private PAT.
+fn private_pat(number: u32, register: impl Fn(u32) -> u32) -> u32 {
+    register(PRIVATE_PAT + number / 4 * 4) >> (8 * (number % 4)) & 0xff
+}
+
 /// What leads an access to system memory.
 #[derive(Clone, Copy)]
 pub enum Access {
@@ -67,10 +117,7 @@ const MOCS_SNOOP_CONTROL: u32 = 1 << 14;
 impl Snooping {
     /// Whether an access snoops, given the values of registers.
     pub fn snoops(self, access: Access, register: impl Fn(u32) -> u32) -> bool {
-        let private = |entry: u32| {
-            let byte = 8 * (entry % 4);
-            register(PRIVATE_PAT + entry / 4 * 4) >> byte & PRIVATE_PAT_SNOOP != 0
-        };
+        let private = |entry: u32| private_pat(entry, &register) & PRIVATE_PAT_SNOOP != 0;
         let coherent = |entry: u32| {
             let [first, second] = PAT;
             let at = if entry < 8 { first + 4 * entry } else { second + 4 * (entry - 8) };

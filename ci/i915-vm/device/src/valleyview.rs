@@ -7,7 +7,7 @@ use crate::gpu::{Generation, Gpu, Source};
 use crate::gt;
 use crate::page_tables::PerProcess;
 use crate::platforms::Platform;
-use crate::snooping::Snooping;
+use crate::snooping::{Keeping, Snooping};
 use std::collections::BTreeMap;
 
 /// FORCEWAKE_VLV and FORCEWAKE_MEDIA_VLV with their acknowledgements.
@@ -66,6 +66,7 @@ const ENTRY_SNOOPED: u32 = 1 << 2;
 
 pub const VALLEYVIEW: Platform = Platform {
     snooping: Snooping::ByEntry(ENTRY_SNOOPED),
+    keeping: Keeping::Nothing,
     generation: &Valleyview(Gen6 { forcewake: FORCEWAKE }),
     power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), GT_WAKE, GT_POWER_STATUS, gen6_7::IMAGE_7],
     ..gen6_7::IVYBRIDGE
@@ -75,6 +76,7 @@ pub const CHERRYVIEW: Platform = Platform {
     generation: &Valleyview(Gen8 { forcewake: FORCEWAKE }),
     per_process: PerProcess::ThreeLevel,
     snooping: Snooping::ByPrivatePat,
+    keeping: Keeping::Nothing,
     // CHV_GMCH_GGMS: page-table entries for 4 GiB.
     graphics_control: 3 << 8,
     power_up: &[

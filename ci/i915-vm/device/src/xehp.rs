@@ -12,7 +12,7 @@ use crate::gpu::{Generation, Gpu, Source};
 use crate::gt;
 use crate::page_tables::PerProcess;
 use crate::platforms::{LocalMemory, Platform};
-use crate::snooping::Snooping;
+use crate::snooping::{Keeping, Snooping};
 
 /// DG1_MSTR_TILE_INTR: bit 31 enables; bit 0: look at the master of tile 0.
 const TILE_MASTER: u32 = 0x19_0008;
@@ -88,6 +88,7 @@ pub const DG1: Platform = Platform {
         (STOLEN_BASE, 232 << 20),
         (STOLEN_RESERVED, 255 << 20 | 1),
     ],
+    keeping: Keeping::Nothing,
     ..gen11_12::GEN12
 };
 

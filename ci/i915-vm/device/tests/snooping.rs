@@ -3,7 +3,7 @@
 #[path = "../src/snooping.rs"]
 mod snooping;
 
-use snooping::{Access, Snooping};
+use snooping::{Access, KEPT_GEN6, KEPT_GEN11, KEPT_GEN12, KEPT_HASWELL, Keeping, Snooping};
 
 /// Registers with these values, and zero in all others.
 fn registers<const COUNT: usize>(values: [(u32, u32); COUNT]) -> impl Fn(u32) -> u32 {
@@ -136,4 +136,39 @@ fn a_mocs_entry_with_the_snoop_control_bypasses_on_two_platforms() {
     assert_eq!(by(Snooping::UnlessMocs), [false, false, true, true, false]);
     assert_eq!(by(Snooping::Always), [false; 5]);
     assert_eq!(by(Snooping::ByPat), [false; 5]);
+}
+
+#[test]
+fn the_last_level_cache_keeps_writes_through_its_entries() {
+    let kept = |keeping: Keeping, entries: &[u64]| -> Vec<bool> {
+        entries.iter().map(|entry| keeping.keeps(Access::Page(*entry), none)).collect()
+    };
+    // Uncached, and cached in the LLC; on Ivybridge in the third level, too.
+    assert_eq!(kept(KEPT_GEN6, &[3, 5, 7]), [false, true, true]);
+    // Uncached, the four write-back entries, and the two write-through ones.
+    assert_eq!(
+        kept(KEPT_HASWELL, &[1, 5, 7, 0x801, 0x807, 0xd, 0xf]),
+        [false, true, true, true, true, false, false]
+    );
+    let nothing = [Access::Global(u64::MAX), Access::Page(u64::MAX), Access::Walk]
+        .map(|access| Keeping::Nothing.keeps(access, none));
+    assert_eq!(nothing, [false; 3]);
+}
+
+#[test]
+fn the_last_level_cache_keeps_writes_by_write_back_entries_of_the_pat() {
+    // As the driver writes them: write-back, write-combining, write-through, uncached, write-back four times.
+    let gen8 = || registers([(0x40e0, 0x0006_050f), (0x40e4, 0x3b2b_1b0b)]);
+    let pages: [u64; 5] = [0x1, 0x9, 0x11, 0x19, 0x81];
+    let by = |keeping: Keeping, register: &dyn Fn(u32) -> u32| {
+        pages.map(|page| keeping.keeps(Access::Page(page), register))
+    };
+    assert_eq!(by(Keeping::ByPrivatePat, &gen8()), [true, false, false, false, true]);
+    let gen11 = registers([(0x40e0, 3), (0x40e4, 1), (0x40e8, 2), (0x40f0, 3)]);
+    assert_eq!(by(KEPT_GEN11, &gen11), [true, false, false, false, true]);
+    let gen12 = registers([(0x4800, 3), (0x4804, 1), (0x4808, 2), (0x4810, 3)]);
+    assert_eq!(by(KEPT_GEN12, &gen12), [true, false, false, false, true]);
+    // The global table goes by entry 0.
+    assert!(Keeping::ByPrivatePat.keeps(Access::Global(0x19), gen8()));
+    assert!(!KEPT_GEN12.keeps(Access::Global(0x1), registers([(0x4800, 0)])));
 }

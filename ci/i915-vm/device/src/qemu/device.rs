@@ -3,10 +3,12 @@
 //! A panic in one of these `extern "C"` functions ends the process; it never unwinds into QEMU.
 
 use super::ffi::{self, BAR_64_BIT, BAR_PREFETCH, MemoryRegionOps, Object, TypeInfo};
-use super::{PciFunction, Ram, Timer, allocate, fatal};
+use super::{PciFunction, Ram, Timer, allocate, cache, fatal};
+use crate::cache::Cache;
 use crate::display::pipes;
 use crate::gpu::{Gpu, Parts};
 use crate::platforms::{PLATFORMS, Platform};
+use crate::snooping::Keeping;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::fs::File;
@@ -189,6 +191,7 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
         }
         ffi::msi_init(device, MSI_CAPABILITY, 1, false, false, null_mut());
     }
+    cache::attach(device, platform.keeping != Keeping::Nothing);
     let gpu = Gpu::new(Parts {
         platform,
         function: PciFunction(device),
@@ -201,7 +204,7 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
 }
 
 /// A timer that calls `rings`.
-fn timer(rings: unsafe extern "C" fn(Object)) -> Timer {
+pub fn timer(rings: unsafe extern "C" fn(Object)) -> Timer {
     let timer = allocate();
     // SAFETY: a timer structure fits into `allocate`'s memory; null is the main loop's group.
     unsafe {
@@ -255,10 +258,13 @@ fn size_mask(size: c_uint) -> u64 {
 
 unsafe extern "C" fn register_read(_: Object, offset: u64, size: c_uint) -> u64 {
     let all = size_mask(size);
+    cache::with((), Cache::uncached_access);
     with_gpu(all, |gpu| gpu.mmio_read(offset, size) & all)
 }
 
 unsafe extern "C" fn register_write(_: Object, offset: u64, value: u64, size: c_uint) {
+    cache::arm();
+    cache::with((), Cache::uncached_access);
     with_gpu((), |gpu| gpu.mmio_write(offset, value, size));
 }
 
@@ -281,10 +287,12 @@ unsafe extern "C" fn frame_rings(_: Object) {
     with_gpu((), pipes::vertical_blank);
 }
 
-const fn memory_operations(
+/// Operations on a region; `unaligned`: accesses may be at any address.
+pub const fn memory_operations(
     read: unsafe extern "C" fn(Object, u64, c_uint) -> u64,
     write: unsafe extern "C" fn(Object, u64, u64, c_uint),
     largest: c_uint,
+    unaligned: bool,
 ) -> MemoryRegionOps {
     MemoryRegionOps {
         read,
@@ -292,10 +300,10 @@ const fn memory_operations(
         read_with_attrs: null(),
         write_with_attrs: null(),
         endianness: ffi::LITTLE_ENDIAN,
-        valid: ffi::AccessValid { min_size: 1, max_size: 8, unaligned: false, accepts: null() },
-        implemented: ffi::AccessImpl { min_size: 1, max_size: largest, unaligned: false },
+        valid: ffi::AccessValid { min_size: 1, max_size: 8, unaligned, accepts: null() },
+        implemented: ffi::AccessImpl { min_size: 1, max_size: largest, unaligned },
     }
 }
 
-static REGISTER_OPS: MemoryRegionOps = memory_operations(register_read, register_write, 4);
-static APERTURE_OPS: MemoryRegionOps = memory_operations(aperture_read, aperture_write, 8);
+static REGISTER_OPS: MemoryRegionOps = memory_operations(register_read, register_write, 4, false);
+static APERTURE_OPS: MemoryRegionOps = memory_operations(aperture_read, aperture_write, 8, false);

@@ -3,8 +3,13 @@
 
 #![allow(unsafe_code)]
 
+pub mod cache;
+mod cpu;
 mod device;
 mod ffi;
+mod plugin;
+mod symbols;
+mod tlb;
 
 use ffi::Object;
 

@@ -1,0 +1,249 @@
+//! The machine's cache: its place in QEMU, and the way of devices to it. There is one if the library is a plugin, too.
+
+use super::ffi::{self, Object};
+use super::symbols::symbols;
+use super::{Timer, allocate, cpu, device, fatal, read_physical, tlb, write_physical};
+use crate::cache::{Cache, FIRST, Ignored, PAGE, Ram, Settings, Write};
+use std::ffi::c_uint;
+use std::fs::File;
+use std::io::Write as _;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// The guest's RAM, which starts at address 0: `run` gives the machine less than would be split in two.
+static RAM: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+static RAM_SIZE: AtomicU64 = AtomicU64::new(0);
+/// The cache is there: before, memory is QEMU's alone.
+static ARMED: AtomicBool = AtomicBool::new(false);
+/// I/O ports that take a line of text: what the guest's first process has to say.
+const PORTS: u64 = 0x900;
+const PORT_COUNT: u64 = 256;
+
+pub struct GuestRam;
+
+pub type GuestCache = Cache<GuestRam>;
+
+impl Ram for GuestRam {
+    fn read(&self, at: u64, buffer: &mut [u8]) {
+        if at.checked_add(buffer.len() as u64).is_some_and(|end| end <= RAM_SIZE.load(Relaxed)) {
+            // SAFETY: in bounds; RAM is never unmapped. The CPU may store at the same time: any mixture of bytes
+            // is a valid result.
+            unsafe {
+                RAM.load(Relaxed).add(at as usize).copy_to_nonoverlapping(buffer.as_mut_ptr(), buffer.len());
+            }
+        }
+    }
+
+    /// Goes through QEMU: there may be translated code.
+    fn write(&self, at: u64, data: &[u8]) {
+        write_physical(at, data);
+    }
+}
+
+/// Reads a word of RAM, as the CPU does when it walks its page tables.
+pub fn ram_word(at: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    (at.checked_add(8)? <= RAM_SIZE.load(Relaxed)).then(|| {
+        GuestRam.read(at, &mut bytes);
+        u64::from_le_bytes(bytes)
+    })
+}
+
+/// What the machine was started with, and what became of it.
+struct Machine {
+    settings: Settings,
+    log: Option<File>,
+    ignored: Ignored,
+    cache: Option<GuestCache>,
+    adversary: Option<Timer>,
+    text: [u8; PORT_COUNT as usize],
+}
+
+// SAFETY: the timer is QEMU's, which any thread may set.
+unsafe impl Send for Machine {}
+
+static MACHINE: OnceLock<Mutex<Machine>> = OnceLock::new();
+
+/// The machine, if it is to have a cache.
+fn machine() -> Option<MutexGuard<'static, Machine>> {
+    MACHINE.get().map(|machine| machine.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The machine is to have a cache.
+pub fn want(settings: Settings, log: Option<File>) {
+    let text = [0; PORT_COUNT as usize];
+    let machine = Machine { settings, log, ignored: Ignored::default(), cache: None, adversary: None, text };
+    if MACHINE.set(Mutex::new(machine)).is_err() {
+        fatal("--cache: the plugin is there twice");
+    }
+}
+
+/// Calls `f` with the cache; `otherwise` if there is none. Not to be called by `f` itself.
+pub fn with<T>(otherwise: T, f: impl FnOnce(&mut GuestCache) -> T) -> T {
+    if !ARMED.load(Relaxed) {
+        return otherwise;
+    }
+    let Some(mut machine) = machine() else {
+        return otherwise;
+    };
+    let Some(cache) = &mut machine.cache else {
+        return otherwise;
+    };
+    let result = f(cache);
+    let flush = cache.take_newly_watched();
+    drop(machine);
+    if flush {
+        tlb::flush();
+    }
+    result
+}
+
+/// Whether there is a cache that may hold the bytes at this physical address.
+pub fn holds(at: u64) -> bool {
+    ARMED.load(Relaxed) && (FIRST..RAM_SIZE.load(Relaxed)).contains(&at)
+}
+
+/// The CPU's TLB is filled for a cached access to this page; returns whether the page is watched.
+pub fn touch(page: u64, fetch: bool) -> bool {
+    with(false, |cache| {
+        cache.touch(page);
+        if fetch && cache.is_watched(page) {
+            cache.fetch_code(page);
+        }
+        cache.is_watched(page)
+    })
+}
+
+/// The device is made: what a cache needs, if there is to be one. `shared`: the GPU shares the last-level cache.
+pub fn attach(device: Object, shared: bool) {
+    let Some(mut machine) = machine() else {
+        return;
+    };
+    machine.settings.shared = shared;
+    machine.adversary = machine.settings.adversary.map(|_| device::timer(adversary_rings));
+    tlb::add_windows(device);
+    let region = allocate();
+    // SAFETY: a zeroed region, an owner that lives on, static operations.
+    unsafe {
+        let name = c"i915-cache-port".as_ptr();
+        ffi::memory_region_init_io(region, device, &PORT_OPS, null_mut(), name, PORT_COUNT);
+        ffi::memory_region_add_subregion((symbols().get_system_io)(), PORTS, region);
+    }
+}
+
+/// The driver touches the device: from now on there is a cache, and it is empty. The CPU waits for this device.
+pub fn arm() {
+    if ARMED.load(Relaxed) {
+        return;
+    }
+    let Some(mut machine) = machine() else {
+        return;
+    };
+    let mut length = u64::MAX;
+    // SAFETY: asks for as much of RAM as there is in one piece.
+    let ram = unsafe { (symbols().cpu_physical_memory_map)(FIRST, &raw mut length, true) };
+    if ram.is_null() || length < PAGE {
+        fatal("--cache: the guest's RAM is not where it should be");
+    }
+    RAM.store(ram.wrapping_sub(FIRST as usize), Relaxed);
+    let size = FIRST + length;
+    RAM_SIZE.store(size, Relaxed);
+    cpu::find();
+    let ignored = std::mem::take(&mut machine.ignored);
+    let mut cache = Cache::new(GuestRam, size, machine.settings, ignored);
+    let delay = cache.intervene();
+    machine.cache = Some(cache);
+    if let (Some(timer), Some(delay)) = (&machine.adversary, delay) {
+        timer.arm(delay);
+    }
+    drop(machine);
+    ARMED.store(true, Relaxed);
+    tlb::flush();
+}
+
+unsafe extern "C" fn adversary_rings(_: Object) {
+    let delay = with(None, Cache::intervene);
+    if let (Some(delay), Some(machine)) = (delay, machine())
+        && let Some(timer) = &machine.adversary
+    {
+        timer.arm(delay);
+    }
+}
+
+/// A device reads; `snoops`: it looks into the CPU's caches.
+pub fn read(at: u64, buffer: &mut [u8], snoops: bool) {
+    if holds(at) {
+        with((), |cache| cache.device_read(at, buffer, snoops));
+    } else {
+        read_physical(at, buffer);
+    }
+}
+
+/// A device writes.
+pub fn write(at: u64, data: &[u8], write: Write) {
+    if holds(at) {
+        with((), |cache| cache.device_write(at, data, write));
+    } else {
+        write_physical(at, data);
+    }
+}
+
+/// Writes a line to the log, if there is one. A full disk does not stop the machine.
+pub fn log(line: std::fmt::Arguments<'_>) {
+    if let Some(machine) = machine()
+        && let Some(mut log) = machine.log.as_ref()
+    {
+        let _ = writeln!(log, "{line}");
+    }
+}
+
+/// The last line of the log.
+pub fn report() {
+    if let Some(report) = with(None, |cache| Some(cache.report())) {
+        log(format_args!("{report}"));
+    }
+}
+
+/// Takes a line of text: "ignore NAME START END", a function whose flushes are to be ignored, or "mark TEXT", for the log.
+fn say(text: &str) {
+    match text.split_once(' ') {
+        Some(("ignore", function)) => {
+            let added = match machine().as_deref_mut() {
+                Some(Machine { cache: Some(cache), .. }) => cache.ignored.add(function),
+                Some(machine) => machine.ignored.add(function),
+                None => Ok(()),
+            };
+            if let Err(error) = added {
+                fatal(&format!("--ignore-flush: {error}"));
+            }
+            if let Some(cpu) = cpu::cpu() {
+                // SAFETY: the CPU lives on. Code that was translated before is translated again.
+                unsafe { (symbols().tb_flush)(cpu.object) }
+            }
+        }
+        Some(("mark", mark)) => log(format_args!("mark {mark}")),
+        _ => eprintln!("i915-vm-device: '{text}' was written to the ports of the cache"),
+    }
+}
+
+unsafe extern "C" fn port_read(_: Object, _: u64, _: c_uint) -> u64 {
+    0xff
+}
+
+/// Characters come one by one, each to the port behind the last one's, and a newline.
+unsafe extern "C" fn port_write(_: Object, port: u64, value: u64, _: c_uint) {
+    let mut line = None;
+    if let Some(mut machine) = machine() {
+        let place = (port % PORT_COUNT) as usize;
+        machine.text[place] = value as u8;
+        if value as u8 == b'\n' {
+            line = Some(String::from_utf8_lossy(&machine.text[..place]).into_owned());
+        }
+    }
+    if let Some(line) = line {
+        say(&line);
+    }
+}
+
+static PORT_OPS: ffi::MemoryRegionOps = device::memory_operations(port_read, port_write, 1, false);
