@@ -60,6 +60,8 @@ pub mod offset {
     pub const STATUS_PAGE: u32 = 0x80;
     /// RING_MI_MODE: masked; bit 8 stops the ring, bit 9 reads "idle", which the driver waits for.
     pub const MI_MODE: u32 = 0x9c;
+    /// RING_INSTPM: masked; bit 5 asks for a sync flush, and clears when it is done.
+    pub const INSTPM: u32 = 0xc0;
     /// CCID: the image of a ring's context.
     pub const CONTEXT_ID: u32 = 0x180;
     /// RING_RESET_CTL: masked; bit 0 requests a reset, bit 1 answers "ready for it", bit 2 is a
@@ -90,6 +92,7 @@ pub mod offset {
 
 const STOP_RING: u32 = 1 << 8;
 const MODE_IDLE: u32 = 1 << 9;
+const SYNC_FLUSH: u32 = 1 << 5;
 const REQUEST_RESET: u32 = 1 << 0;
 const READY_TO_RESET: u32 = 1 << 1;
 const CATASTROPHIC_ERROR: u32 = 1 << 2;
@@ -180,6 +183,7 @@ impl Gpu {
                 self.registers.set_masked(register, value);
                 self.run_ring_buffer(engine);
             }
+            (offset::INSTPM, _) => self.registers.set_masked(register, value & !SYNC_FLUSH),
             (offset::MI_MODE | offset::MODE, _) => self.registers.set_masked(register, value),
             (offset::TAIL, Submission::Ring) => {
                 self.registers.set(register, value);
