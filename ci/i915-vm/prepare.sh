@@ -40,23 +40,81 @@ kernel_package() {
 
 # Fetches and packs the kernel. Sets `kernel_dir`.
 prepare_kernel() {
-  local series=$1 package work
+  local series=$1
   kernel_dir=$cache/kernel-$series-$(sha256sum <"$here/pack-kernel" | cut -c 1-12)
   if [ -d "$kernel_dir" ]; then return; fi
   have apt-get || fail "the kernel comes from Debian's archive, and this is not Debian"
-  work=$(mktemp -d "$cache/kernel.XXXXXX")
+  case $series in
+    5.10) pack_from_suite "$series" bullseye ;;
+    *) pack_from_system "$series" ;;
+  esac
+}
+
+# Packs the kernel of the series that the system's apt knows.
+pack_from_system() {
+  local series=$1 package
   package=$(kernel_package "$series")
-  if [ -n "$package" ]; then say "fetching $package"; fi
-  if [ -z "$package" ] || ! "$here/pack-kernel" "$package" "$work"; then
-    # What apt knows may be nothing yet, or too old.
-    if [ "$(id -u)" = 0 ]; then apt-get update -qq >&2 || true; fi
-    package=$(kernel_package "$series")
-    rm -rf "$work"
-    [ -n "$package" ] || fail "apt knows no kernel package of the series $series (linux-image-$series-amd64)"
-    mkdir "$work"
-    say "fetching $package"
-    "$here/pack-kernel" "$package" "$work" || { rm -rf "$work"; fail "cannot prepare $package"; }
+  if [ -n "$package" ] && pack "$package"; then return; fi
+  # What apt knows may be nothing yet, or too old.
+  if [ "$(id -u)" = 0 ]; then apt-get update -qq >&2 || true; fi
+  package=$(kernel_package "$series")
+  [ -n "$package" ] || fail "apt knows no kernel package of the series $series (linux-image-$series-amd64)"
+  pack "$package" || fail "cannot prepare $package"
+}
+
+# Packs the kernel of the series from a suite that is not the system's. apt gets a configuration, lists and a cache of its
+# own, in a folder that is removed afterwards: the system's are only read.
+pack_from_suite() {
+  local series=$1 suite=$2 keyring=/usr/share/keyrings/debian-archive-keyring.gpg apt package status=0
+  [ -f "$keyring" ] || fail "no $keyring to check the suite $suite with (package debian-archive-keyring)"
+  apt=$(mktemp -d "$cache/apt.XXXXXX")
+  mkdir -p "$apt"/{apt.conf.d,lists/partial,archives/partial}
+  suite_sources "$suite" "$keyring" >"$apt/sources.list"
+  : >"$apt/status"
+  {
+    # Of the system's configuration, the ways to reach a mirror.
+    apt-config dump | grep -E '^Acquire::https?::' || true
+    printf '%s "%s";\n' Dir::Etc "$apt" Dir::State "$apt" Dir::State::status "$apt/status" Dir::Cache "$apt"
+    # The cache may be where only its owner can read.
+    printf 'APT::Sandbox::User "%s";\n' "$(id -un)"
+  } >"$apt/configuration"
+  export APT_CONFIG=$apt/configuration
+  say "looking for the suite $suite"
+  apt-get update -qq >"$apt/log" 2>&1 || true
+  package=$(kernel_package "$series")
+  if [ -n "$package" ]; then pack "$package" || status=$?; else cat "$apt/log" >&2; status=77; fi
+  unset APT_CONFIG
+  rm -rf "$apt"
+  case $status in
+    0) ;;
+    77) skip "no kernel $series: the mirrors no longer have Debian's suite $suite, or cannot be reached (I915_VM_MIRROR names another one)" ;;
+    *) fail "cannot prepare $package" ;;
+  esac
+}
+
+# Prints apt's sources for the suite and its security updates: the mirrors that the system's apt uses, and $I915_VM_MIRROR,
+# which may be an archive whose lists have expired.
+suite_sources() {
+  local suite=$1 options="arch=amd64 target=Packages signed-by=$2" site
+  # shellcheck disable=SC2016 # apt-get expands it
+  apt-get indextargets --format '$(SITE)' 'Identifier: Packages' | sort -u | while read -r site; do
+    case $site in
+      */debian) echo "deb [$options] $site $suite main" ;;
+      */debian-security) echo "deb [$options] $site $suite-security main" ;;
+    esac
+  done
+  if [ -n "${I915_VM_MIRROR-}" ]; then
+    echo "deb [$options check-valid-until=no] $I915_VM_MIRROR/debian $suite main"
+    echo "deb [$options check-valid-until=no] $I915_VM_MIRROR/debian-security $suite-security main"
   fi
+}
+
+# Fetches a kernel package and packs it into `kernel_dir`.
+pack() {
+  local package=$1 work status
+  work=$(mktemp -d "$cache/kernel.XXXXXX")
+  say "fetching $package"
+  "$here/pack-kernel" "$package" "$work" || { status=$?; rm -rf "$work"; return "$status"; }
   mv "$work" "$kernel_dir"
 }
 
