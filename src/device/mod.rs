@@ -86,7 +86,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Unknown::DeviceId`]; to use such a device, call [`Device::with_conservative_platform`].
-    /// [`Unknown::KernelTooOld`]; CHIPSET_ID's.
+    /// [`Unknown::KernelWithoutRules`]; CHIPSET_ID's.
     pub fn from_drm(drm: Arc<dyn Drm>) -> Result<Self> {
         let facts = about::facts(drm.as_ref())?;
         let machine = Machine::from_facts(&facts, drm.kernel())?;
@@ -115,7 +115,7 @@ impl Device {
         for disagreement in machine.disagreements() {
             tracing::warn!(%disagreement, "the device's value is used");
         }
-        // Kernels before 5.8 do not report it; then they check sizes alone.
+        // Linux 5.10 does not report it; then it checks sizes alone.
         let memory_bytes = drm.memory_regions().ok().and_then(|regions| {
             regions.iter().find(|region| region.class == CLASS_SYSTEM).map(|region| region.probed_bytes)
         });

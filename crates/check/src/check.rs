@@ -79,7 +79,8 @@ pub fn machines(platform: &'static Platform, kernel: KernelVersion) -> Vec<Machi
 /// Returns every platform with these kernels.
 pub fn all_machines(kernels: &[KernelVersion]) -> Vec<Machine> {
     let of = |&kernel: &KernelVersion| {
-        platform::all().iter().flat_map(move |&platform| machines(platform, kernel))
+        let claimed = platform::all().iter().filter_map(move |platform| platform.claimed_by(kernel).ok());
+        claimed.flat_map(move |platform| machines(platform, kernel))
     };
     kernels.iter().flat_map(of).collect()
 }
@@ -126,7 +127,10 @@ impl Likeness {
             discrete_never_dirty: setting.rules.discrete_never_dirty && caps.contains(Caps::DISCRETE),
             pat_index: setting.rules.pat_index && pat,
             dirtyfb_needs_plane: setting.rules.dirtyfb_needs_plane && shown,
+            userptr_is_proxy: setting.rules.userptr_is_proxy && creation == Creation::Userptr,
+            pin_acquires_first: setting.rules.pin_acquires_first && shown,
             without: setting.rules.without,
+            ..setting.rules
         };
         let only_import = if import { Caps::empty() } else { Caps::GEN12.union(Caps::DG1) };
         let calls = MmapMode::ALL.iter().map(|&mode| Call::MmapOffset(mode));
@@ -142,7 +146,7 @@ impl Scope {
     /// Returns the distinct searches, by caller.
     ///
     /// # Errors
-    /// [`gem_coherency::Unknown::KernelTooOld`].
+    /// [`gem_coherency::Unknown::KernelWithoutRules`].
     pub fn searches(&self) -> Result<Vec<Search>> {
         let mut searches: Vec<(Likeness, Search)> = Vec::new();
         for &caller in &self.callers {

@@ -71,7 +71,7 @@ impl Object {
                     Some(step) => {
                         let next = step.next;
                         let effects = effects(&step, mutation);
-                        let state = (next, writes.after(caps, event, &before, &next, &effects));
+                        let state = (next, writes.after(caps, rules, event, &before, &next, &effects));
                         let number = *numbers.entry(state).or_insert_with(|| {
                             object.states.push(state);
                             (object.states.len() - 1) as u16

@@ -7,7 +7,7 @@
 //! flushes that were issued.
 
 use gem_coherency::platform::Caps;
-use gem_coherency::policy::kernel::{Action, Effect, Event, Snapshot};
+use gem_coherency::policy::kernel::{Action, Effect, Event, KernelRules, Snapshot};
 use gem_coherency::vocabulary::{Access, CacheLevel};
 
 /// The CPU's writes that the kernel was told of.
@@ -36,6 +36,7 @@ impl WtWrites {
     pub(super) fn after(
         self,
         caps: Caps,
+        rules: &KernelRules,
         event: Event,
         before: &Snapshot,
         next: &Snapshot,
@@ -51,7 +52,7 @@ impl WtWrites {
         if has_pages && effects.iter().any(|effect| is_whole_flush(effect.action)) {
             writes = Self::Flushed;
         }
-        match turn(event, before) {
+        match turn(rules, event, before) {
             Turn::Same => writes,
             Turn::Ends if writes == Self::TurnBefore => Self::WroteBefore,
             Turn::Ends => writes,
@@ -88,10 +89,11 @@ enum Turn {
     Ends,
 }
 
-fn turn(event: Event, before: &Snapshot) -> Turn {
+fn turn(rules: &KernelRules, event: Event, before: &Snapshot) -> Turn {
     match event {
         // Suspend skips an object without pages, and PWRITE then stores into the page cache.
         Event::Suspend | Event::Hibernate | Event::Pwrite { .. } if !before.pages => Turn::Same,
+        Event::Suspend if !rules.sleep_flushes_at_once => Turn::Ends,
         Event::Suspend | Event::Hibernate | Event::Release => Turn::Begins,
         Event::SetDomainCpu(Access::Write) => Turn::Goes,
         Event::DmaBufBegin(Access::Write) => Turn::Begins,
@@ -122,14 +124,17 @@ fn turn(event: Event, before: &Snapshot) -> Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::policy::kernel::{Creation, KernelRules};
+    use gem_coherency::policy::kernel::Creation;
     use gem_coherency::vocabulary::{CachingMode, Coherency, Domains, KernelVersion};
 
     const HSW: Caps = Caps::LLC.union(Caps::WT);
 
+    fn rules(major: u16, minor: u16) -> KernelRules {
+        KernelRules::of(KernelVersion::new(major, minor)).unwrap()
+    }
+
     fn object(framebuffer: bool, level: CacheLevel) -> Snapshot {
-        let rules = KernelRules::of(KernelVersion::new(6, 12)).unwrap();
-        let first = Snapshot::created(HSW, &rules, Creation::User).unwrap();
+        let first = Snapshot::created(HSW, &rules(6, 12), Creation::User).unwrap();
         Snapshot { framebuffer, level, pages: true, ..first }
     }
 
@@ -139,7 +144,7 @@ mod tests {
         let flush = Effect { action: Action::FlushAsync, rule: gem_coherency::policy::Rule::ScanoutFlush };
         events.iter().fold(WtWrites::Flushed, |writes, &(event, framebuffer, flushed)| {
             let state = object(framebuffer, CacheLevel::Wt);
-            writes.after(HSW, event, &state, &state, &[flush][..usize::from(flushed)])
+            writes.after(HSW, &rules(6, 12), event, &state, &state, &[flush][..usize::from(flushed)])
         })
     }
 
@@ -161,13 +166,23 @@ mod tests {
     }
 
     #[test]
+    fn suspend_announces_writes_except_under_5_10_which_ends_the_turn() {
+        let state = object(true, CacheLevel::Wt);
+        for ((major, minor), after) in [((5, 10), WtWrites::WroteBefore), ((5, 14), WtWrites::Told)] {
+            let rules = rules(major, minor);
+            let slept = WtWrites::TurnBefore.after(HSW, &rules, Event::Suspend, &state, &state, &[]);
+            assert_eq!(slept, after, "{}", rules.version);
+        }
+    }
+
+    #[test]
     fn a_change_of_the_level_excuses_nothing() {
         let (cached, wt) = (object(false, CacheLevel::Llc), object(false, CacheLevel::Wt));
         let change = Event::SetCaching(CachingMode::Display);
         for &writes in &[WtWrites::Told, WtWrites::Flushed, WtWrites::TurnBefore, WtWrites::WroteBefore] {
-            assert_eq!(writes.after(HSW, change, &cached, &wt, &[]), WtWrites::Told);
+            assert_eq!(writes.after(HSW, &rules(6, 12), change, &cached, &wt, &[]), WtWrites::Told);
             assert_eq!(
-                writes.after(Caps::LLC, Event::Release, &wt, &wt, &[]),
+                writes.after(Caps::LLC, &rules(6, 12), Event::Release, &wt, &wt, &[]),
                 WtWrites::Told,
                 "there is no WT"
             );
@@ -185,8 +200,8 @@ mod tests {
                 for &writes in
                     &[WtWrites::Told, WtWrites::Flushed, WtWrites::TurnBefore, WtWrites::WroteBefore]
                 {
-                    let [one, two] =
-                        [state, other].map(|state| writes.after(HSW, event, &state, &state, &[]));
+                    let [one, two] = [state, other]
+                        .map(|state| writes.after(HSW, &rules(6, 12), event, &state, &state, &[]));
                     assert_eq!(one, two, "{event}");
                 }
             }

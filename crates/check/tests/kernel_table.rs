@@ -20,8 +20,8 @@ const CREATIONS: [Creation; 8] = [
     Creation::Local,
 ];
 
-fn kernels() -> [KernelVersion; 4] {
-    [(5, 14), (6, 1), (6, 12), (7, 3)].map(|(major, minor)| KernelVersion::new(major, minor))
+fn kernels() -> [KernelVersion; 5] {
+    [(5, 10), (5, 14), (6, 1), (6, 12), (7, 3)].map(|(major, minor)| KernelVersion::new(major, minor))
 }
 
 /// Returns every row of every platform, kernel and kind of object, with eDRAM where a platform can have it.
@@ -30,7 +30,7 @@ fn rows() -> &'static [(platform::Machine, Transition)] {
     ROWS.get_or_init(|| {
         let mut rows = Vec::new();
         for platform in platform::all() {
-            for kernel in kernels() {
+            for kernel in kernels().into_iter().filter(|&kernel| platform.claimed_by(kernel).is_ok()) {
                 let fuses: &[bool] = if platform.name == "hsw" { &[false, true] } else { &[false] };
                 for &edram in fuses {
                     let machine = platform.machine(kernel, edram);

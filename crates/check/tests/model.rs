@@ -35,7 +35,7 @@ fn run(scope: &Scope, creation: Creation) -> Outcome {
 
 #[test]
 fn the_series_of_2021_is_about_a_leak_in_two_steps() {
-    for kernel in [(5, 14), (5, 16), (6, 0)] {
+    for kernel in [(5, 10), (5, 14), (5, 16), (6, 0)] {
         let outcome = run(&scope("jsl", kernel, Caller::Hostile), Creation::User);
         let trace = outcome.violation.expect("the acquire does not flush");
         assert_eq!(trace.property, Property::NoLeak);

@@ -18,7 +18,8 @@ fn zeroes_stay_dirty_only_where_nothing_flushes_or_shares_them() {
     assert_eq!(decide("i965gm", Creation::User), Rule::AcquireDirty);
     assert_eq!(decide("tgl", Creation::User), Rule::LlcCoherent);
     assert_eq!(decide("jsl", Creation::User), Rule::BypassAcquire);
-    for unfixed in [KernelVersion::new(5, 14), KernelVersion::new(5, 16), KernelVersion::new(6, 0)] {
+    for unfixed in [(5, 10), (5, 14), (5, 16), (6, 0)].map(|(major, minor)| KernelVersion::new(major, minor))
+    {
         assert_eq!(decide_under(unfixed, "jsl", Creation::User), Rule::ZeroesStayDirty, "{unfixed}");
         assert_eq!(decide_under(unfixed, "tgl", Creation::User), Rule::LlcCoherent, "{unfixed}");
     }

@@ -2,7 +2,7 @@
 
 use crate::errno::Errno;
 
-use super::machine::PAT_INDEX;
+use super::machine::{LINUX_5_10, PAT_INDEX};
 use super::{Caps, GraphicsVersion, Machine, Ppgtt};
 use crate::vocabulary::MmapMode;
 
@@ -142,7 +142,9 @@ impl Machine {
     }
 
     fn gen12_but_tiger_lake(&self, errno: Errno, why: &'static str, source: &'static str) -> Option<Refusal> {
-        let refused = self.platform.graphics.major >= 12 && self.platform != &super::TGL;
+        // 5.10 has them on Rocket Lake, too.
+        let drops = self.kernel > LINUX_5_10;
+        let refused = drops && self.platform.graphics.major >= 12 && self.platform != &super::TGL;
         refused.then_some(Refusal::new(errno, why, source))
     }
 
@@ -152,6 +154,10 @@ impl Machine {
             MmapMode::Gtt if !self.has(Caps::APERTURE) => {
                 let why = "there is no aperture to map through";
                 return Some(Refusal::new(Errno::ENODEV, why, "i915_gem_mmap_offset_ioctl"));
+            }
+            MmapMode::Fixed if self.kernel <= LINUX_5_10 => {
+                let why = "Linux 5.10 does not know the mode fixed";
+                return Some(Refusal::new(Errno::EINVAL, why, "i915_gem_mmap_offset_ioctl"));
             }
             MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt if discrete => {
                 "a discrete device maps objects only in the mode that the kernel decides (fixed)"

@@ -13,6 +13,13 @@ pub(crate) const PAT_INDEX: KernelVersion = KernelVersion::new(6, 5);
 /// Meteor Lake has no aperture in 6.12 (`HAS_LMEMBAR_SMEM_STOLEN`); in 6.1 it has one.
 const NO_METEOR_LAKE_APERTURE: KernelVersion = KernelVersion::new(6, 12);
 
+/// The oldest kernel that platforms are known under.
+pub(crate) const LINUX_5_10: KernelVersion = KernelVersion::new(5, 10);
+
+/// The platforms that the list of PCI IDs of [`LINUX_5_10`] lacks (`pciidlist` of `i915_pci.c`).
+static NOT_IN_5_10: [&Platform; 6] =
+    [&super::ADLS, &super::ADLP, &super::DG1, &super::DG2, &super::ATSM, &super::MTL];
+
 /// A platform with the facts that are known only at run time: the kernel and the fuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -135,13 +142,30 @@ impl Platform {
     /// Returns the platform under `kernel`, with or without eDRAM.
     ///
     /// `edram` is ignored unless i915 probes eDRAM on the platform ([`Platform::edram_probed`]).
+    /// [`Platform::claimed_by`] tells whether the kernel's driver claims the platform at all.
     pub fn machine(&'static self, kernel: KernelVersion, edram: bool) -> Machine {
         let mut caps = self.caps;
-        caps.set(Caps::WT, edram && self.edram_probed);
+        caps.set(Caps::WT, edram && self.edram_probed && self.has_wt_under(kernel));
         for change in KERNEL_CHANGES.iter().filter(|change| change.applies(self, kernel)) {
             caps.set(change.cap, change.set);
         }
         Machine { platform: self, kernel, caps, reported: Caps::empty() }
+    }
+
+    /// Returns the platform if the driver of `kernel` claims it. Kernels after 5.10 are taken to claim every platform.
+    ///
+    /// # Errors
+    /// [`Unknown::PlatformUnderKernel`].
+    pub fn claimed_by(&'static self, kernel: KernelVersion) -> Result<&'static Self, Unknown> {
+        if kernel <= LINUX_5_10 && NOT_IN_5_10.contains(&self) {
+            return Err(Unknown::PlatformUnderKernel { platform: self.name, kernel });
+        }
+        Ok(self)
+    }
+
+    /// Returns whether eDRAM gives the platform the level WT (`HAS_WT`): up to 5.10, on Haswell and Broadwell only.
+    fn has_wt_under(&self, kernel: KernelVersion) -> bool {
+        kernel > LINUX_5_10 || [&super::HSW, &super::BDW].contains(&self)
     }
 }
 
@@ -194,6 +218,9 @@ impl Machine {
         match (reported, changed) {
             (Some(&fact), _) => CapSource::Device(fact),
             (None, Some(change)) => CapSource::Kernel(change.why),
+            (None, None) if cap == Caps::WT && !self.platform.has_wt_under(self.kernel) => {
+                CapSource::Kernel("up to 5.10, HAS_WT is about Haswell and Broadwell only")
+            }
             (None, None) if cap == Caps::WT && self.platform.edram_probed => {
                 CapSource::Fuse("HSW_EDRAM_CAP (intel_dram_edram_detect)")
             }

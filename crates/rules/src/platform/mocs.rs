@@ -107,7 +107,8 @@ fn table(machine: &Machine) -> Option<&'static MocsTable> {
 ///
 /// Entries 16 and 17 request a bypass of the LLC in every table of graphics versions 11 and 12. Only JSL and
 /// EHL obey ([`Caps::LLC_BYPASS_MOCS`]); elsewhere the entries mean uncached. Kernels without those two
-/// entries (the 5.x series) are treated alike, which can only add a flush.
+/// entries (the 5.x series; 5.10 programs them as page table entries, 046091758b50) are treated alike, which
+/// can only add a flush.
 pub fn mocs_class(machine: &Machine, index: u8) -> MocsClass {
     if machine.platform.graphics.major == 8 {
         let is_uncached = index & GEN8_MEMORY_TYPE == GEN8_UNCACHED;

@@ -24,12 +24,22 @@ pub enum Unknown {
         text: Excerpt,
     },
 
-    /// A kernel older than the rules that are known.
-    KernelTooOld {
+    /// A kernel whose rules are not known.
+    KernelWithoutRules {
         /// The version asked for.
         version: KernelVersion,
         /// The oldest version with rules.
         oldest: KernelVersion,
+        /// The next version with rules, from which on every version has them.
+        next: KernelVersion,
+    },
+
+    /// A platform that a kernel's driver does not claim.
+    PlatformUnderKernel {
+        /// The platform's name.
+        platform: &'static str,
+        /// The kernel.
+        kernel: KernelVersion,
     },
 
     /// A PCI id that no platform claims.
@@ -66,8 +76,11 @@ impl fmt::Display for Unknown {
             Self::KernelVersion { text } => {
                 write!(f, "'{text}' is not a kernel version (expected major.minor, e.g. 6.12)")
             }
-            Self::KernelTooOld { version, oldest } => {
-                write!(f, "kernel {version} is not supported: the rules cover {oldest} and later")
+            Self::KernelWithoutRules { version, oldest, next } => {
+                write!(f, "kernel {version} is not supported: the rules cover {oldest}, and {next} and later")
+            }
+            Self::PlatformUnderKernel { platform, kernel } => {
+                write!(f, "the i915 driver of Linux {kernel} does not claim {platform}")
             }
             Self::DeviceId { id } => write!(f, "unknown i915 PCI ID 8086:{id:04x}"),
             Self::Platform { name } => {

@@ -271,3 +271,25 @@ fn a_display_flush_of_an_object_without_pages_brings_them_in_first() {
         );
     }
 }
+
+#[test]
+fn linux_5_10_changes_the_level_before_it_acquires_the_pages() {
+    for ((major, minor), flushes) in [((5, 10), &[FlushSync][..]), ((5, 14), &[FlushAsync])] {
+        let under = Under::new("jsl", major, minor);
+        let named = Snapshot { framebuffer: true, ..under.created(Creation::User) };
+        let step = under.step(named, Event::PinDisplay);
+        let actions: Vec<_> = step.effects.actions().collect();
+        assert_eq!((&actions[..], step.next.dirty), (flushes, false), "{}", under.rules.version);
+    }
+}
+
+#[test]
+fn the_worker_of_linux_5_10_acquires_the_pages_of_a_clean_object() {
+    for ((major, minor), flushes) in [((5, 10), &[FlushAsync][..]), ((5, 14), &[FlushSync, FlushAsync])] {
+        let under = Under::new("glk", major, minor);
+        let named = Snapshot { framebuffer: true, ..under.created(Creation::User) };
+        let step = under.step(named, Event::SwFinish);
+        let actions: Vec<_> = step.effects.actions().collect();
+        assert_eq!((&actions[..], step.next.pages), (flushes, true), "{}", under.rules.version);
+    }
+}

@@ -91,3 +91,19 @@ fn changing_the_level_of_a_shown_object_never_returns() {
         refused(under, shown, CachingMode::None, None, Rule::ShownLevelHangs);
     }
 }
+
+#[test]
+fn userptr_is_an_ordinary_object_under_linux_5_10() {
+    let under = Under::new("glk", 5, 10);
+    let object = Snapshot { pages: true, ..under.created(Creation::Userptr) };
+    let none = Snapshot { level: NONE, coherent: Coherency::empty(), dirty: true, ..object };
+    under.case(object, Event::SetCaching(CachingMode::None), &[], none);
+    let wc = Snapshot { read_domains: CPU | WC, write_domain: NO, dirty: false, ..none };
+    under.case(none, Event::SetDomainWc(READ), &[Action::FlushSync, Action::Barrier], wc);
+    let pread = Snapshot { read_domains: WC, ..wc };
+    under.case(pread, Event::Pread, &[Action::FlushBefore], pread);
+    let later = Under::new("glk", 5, 14);
+    let object = Snapshot { pages: true, ..later.created(Creation::Userptr) };
+    refused(later, object, CachingMode::None, Some(Errno::ENXIO), Rule::UserptrKeepsLevel);
+    assert_eq!(later.step(object, Event::SetDomainWc(READ)).rule, Rule::UserptrUntracked);
+}

@@ -51,8 +51,8 @@ fn the_kernels_own_objects_are_not_flushed_on_jsl() {
 
 #[test]
 fn kernels_without_the_series_leak_on_jsl() {
-    // 5.14 lacks the rule. From 5.16 to 6.0 it never applies to ordinary objects, which lacked the USER flag.
-    for (major, minor) in [(5, 14), (5, 16), (6, 0)] {
+    // 5.10 and 5.14 lack the rule. From 5.16 to 6.0 it never applies to ordinary objects, which lacked the USER flag.
+    for (major, minor) in [(5, 10), (5, 14), (5, 16), (6, 0)] {
         let under = Under::new("jsl", major, minor);
         let fresh = under.created(Creation::User);
         let rule = under.case(fresh, Event::Acquire, &[], Snapshot { pages: true, ..fresh });
@@ -225,5 +225,15 @@ fn discrete_objects_are_never_flushed() {
             under.case(fresh, Event::Acquire, &[], Snapshot { pages: true, ..fresh });
             under.case(acquired, Event::Release, &[], Snapshot { pages: false, ..acquired });
         }
+    }
+}
+
+#[test]
+fn linux_5_10_leaves_the_domains_of_released_internal_objects() {
+    for ((major, minor), write) in [((5, 10), NO), ((5, 14), CPU)] {
+        let under = Under::new("glk", major, minor);
+        let held = under.step(under.created(Creation::Internal), Event::Acquire).next;
+        let released = under.step(held, Event::Release).next;
+        assert_eq!(released.write_domain, write, "{}", under.rules.version);
     }
 }

@@ -116,3 +116,22 @@ fn a_release_after_the_machine_slept_needs_no_second_flush() {
         assert!(!released.effects.actions().any(|action| action == FlushSync));
     }
 }
+
+#[test]
+fn linux_5_10_moves_each_object_when_the_machine_sleeps() {
+    let under = Under::new("glk", 5, 10);
+    let stored = under.state(NONE, CPU, CPU, true);
+    let cleaned = under.state(NONE, CPU | GTT, NO, false);
+    under.case(stored, Event::Suspend, &[FlushSync, Action::Barrier], cleaned);
+    // What the GPU wrote is invalidated at the next access, not here.
+    let drawn = under.state(NONE, GPU, RENDER, false);
+    under.case(drawn, Event::Suspend, &[Action::Barrier], under.state(NONE, GPU | GTT, NO, false));
+    let shown = |state| Snapshot { framebuffer: true, ..state };
+    let home = shown(under.state(NONE, CPU, CPU, true));
+    under.case(shown(drawn), Event::Hibernate, &[Action::Barrier, FlushSync], home);
+    let gone = Snapshot { pages: false, ..under.state(NONE, CPU, CPU, true) };
+    under.case(drawn, Event::Hibernate, &[FlushSync], gone);
+    // Later kernels write back all caches instead.
+    let later = Under::new("glk", 5, 14);
+    later.case(drawn, Event::Suspend, &[Wbinvd], later.state(NONE, CPU, CPU, true));
+}

@@ -26,8 +26,7 @@ impl Object<'_> {
 
     /// A mode set, a flip or a plane update (`i915_gem_object_pin_to_display_plane`).
     ///
-    /// The kernel acquires the pages before it forces the level, so the acquire does not flush a cached
-    /// object.
+    /// If the kernel acquires the pages before it forces the level, the acquire does not flush a cached object.
     pub(super) fn pin_display(&mut self) -> Result<(), Refusal> {
         if !self.state.framebuffer {
             return Err(Refusal::new(Errno::EINVAL, Rule::NotFramebuffer));
@@ -35,9 +34,12 @@ impl Object<'_> {
         if self.has(Caps::DISCRETE) && self.state.backing != Backing::Local {
             return Err(Refusal::new(Errno::EINVAL, Rule::DisplayNeedsLocal));
         }
-        self.acquire();
+        if self.rules.pin_acquires_first {
+            self.acquire();
+        }
         let level = self.scanout_level();
         self.set_cache_level(level);
+        self.acquire();
         self.flush_if_display();
         self.state.pinned = true;
         Ok(())

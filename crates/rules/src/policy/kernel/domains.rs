@@ -39,7 +39,7 @@ impl Object<'_> {
             return Err(Refusal::new(Errno::ENODEV, Rule::DiscreteRefuses));
         }
         self.acquire();
-        if self.state.backing == Backing::Userptr {
+        if self.is_proxy() {
             self.skip(Rule::UserptrUntracked);
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl Object<'_> {
             CachingMode::Cached => CacheLevel::Llc,
             CachingMode::Display => self.scanout_level(),
         };
-        if self.state.backing == Backing::Userptr {
+        if self.is_proxy() {
             self.skip(Rule::UserptrKeepsLevel);
             return match mode {
                 CachingMode::Cached => Ok(()),
@@ -140,12 +140,14 @@ impl Object<'_> {
     /// Fails unless the object has a dma-buf of this driver, which alone has these operations.
     fn exportable(&self) -> Result<(), Refusal> {
         match self.state.backing {
-            Backing::Userptr | Backing::Import | Backing::Internal => {
-                Err(Refusal::new(Errno::EINVAL, Rule::NoSuchOperation))
-            }
-            Backing::Shmem | Backing::Local | Backing::LocalSystem | Backing::Stolen | Backing::Phys => {
-                Ok(())
-            }
+            _ if self.is_proxy() => Err(Refusal::new(Errno::EINVAL, Rule::NoSuchOperation)),
+            Backing::Import | Backing::Internal => Err(Refusal::new(Errno::EINVAL, Rule::NoSuchOperation)),
+            Backing::Userptr
+            | Backing::Shmem
+            | Backing::Local
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Phys => Ok(()),
         }
     }
 }

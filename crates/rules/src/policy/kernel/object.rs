@@ -7,7 +7,7 @@ use crate::vocabulary::{CacheLevel, Coherency, Domains};
 
 use super::event::{Action, Effects};
 use super::rules::KernelRules;
-use super::snapshot::Snapshot;
+use super::snapshot::{Backing, Snapshot};
 use super::{Step, pages};
 
 /// An object during an event.
@@ -67,6 +67,11 @@ impl<'a> Object<'a> {
 
     pub(super) fn has(&self, cap: Caps) -> bool {
         self.caps.contains(cap)
+    }
+
+    /// Returns whether userspace cannot change the object's level and domains (`i915_gem_object_is_proxy`).
+    pub(super) fn is_proxy(&self) -> bool {
+        self.state.backing == Backing::Userptr && self.rules.userptr_is_proxy
     }
 
     pub(super) fn coherent_for(&self, access: Coherency) -> bool {
@@ -146,7 +151,7 @@ impl<'a> Object<'a> {
             // Without the flush, the object stays dirty.
             When::Async | When::Sync if self.rules.lacks(rule) => {}
             When::Async => {
-                // The pages are pinned when the worker is queued.
+                self.state.dirty &= self.rules.flush_acquires_first;
                 self.acquire();
                 self.issue(Action::FlushAsync, rule);
                 self.state.dirty = false;

@@ -119,7 +119,9 @@ impl Object<'_> {
             }
             Backing::Internal => {
                 self.skip(Rule::ReleaseCoherent);
-                self.start_cpu_write();
+                if self.rules.internal_release_is_cpu {
+                    self.start_cpu_write();
+                }
                 self.state.pages = false;
             }
             Backing::Import => {

@@ -1,8 +1,9 @@
 //! Suspend, hibernation and resume.
 
 use crate::policy::Rule;
-use crate::vocabulary::{Coherency, Domains};
+use crate::vocabulary::{Access, Coherency, Domains};
 
+use super::domains::Target;
 use super::event::Action;
 use super::object::Object;
 use super::snapshot::Backing;
@@ -10,10 +11,14 @@ use super::snapshot::Backing;
 impl Object<'_> {
     /// Suspend to memory (`i915_gem_suspend_late`): issues the flush that this object requires.
     ///
-    /// One wbinvd covers all objects; the caller, which suspends the device, issues it once.
+    /// One wbinvd covers all objects; the caller, which suspends the device, issues it once. Without it, each
+    /// object leaves the CPU's write domain.
     pub(super) fn suspend(&mut self) {
         if !self.is_visited() {
             return;
+        }
+        if !self.rules.sleep_flushes_at_once {
+            return self.set_to_uncached_domain(Target::Gtt, Access::Read);
         }
         self.skip(Rule::SuspendCoherent);
         if !self.coherent_for(Coherency::READ) && !self.state.read_domains.contains(Domains::CPU) {
@@ -26,14 +31,19 @@ impl Object<'_> {
     ///
     /// The freeze releases all pages except those of framebuffers (`i915_gem_freeze`, through
     /// `i915_gem_shrink_all`). The late freeze suspends the objects that still have pages, and writes back
-    /// all caches before the image is made (`i915_gem_freeze_late`). It shrinks again, but only objects that
-    /// the kernel has mapped for itself (`I915_SHRINK_VMAPS`).
+    /// all caches, or moves those objects to the CPU domain, before the image is made
+    /// (`i915_gem_freeze_late`). It shrinks again, but only objects that the kernel has mapped for itself
+    /// (`I915_SHRINK_VMAPS`).
     pub(super) fn hibernate(&mut self) {
         if !self.state.framebuffer && self.is_visited() {
             self.release();
         }
         self.suspend();
-        self.issue(Action::Wbinvd, Rule::HibernateWbinvd);
+        if self.rules.sleep_flushes_at_once {
+            self.issue(Action::Wbinvd, Rule::HibernateWbinvd);
+        } else if self.is_visited() {
+            self.set_to_cpu_domain(Access::Write);
+        }
     }
 
     /// Resume (`i915_ggtt_resume_vm`): moves a bound object to the GTT domain.

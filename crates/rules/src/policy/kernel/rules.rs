@@ -27,14 +27,32 @@ pub struct KernelRules {
     pub pat_index: bool,
     /// DIRTYFB is a no-op for a framebuffer that is not on a plane (1bb2af547a4b, 6.7).
     pub dirtyfb_needs_plane: bool,
+    /// Userptr objects are proxies: their level and domains are fixed, and they have no pread, no pwrite and
+    /// no export (`I915_GEM_OBJECT_IS_PROXY` and `i915_gem_userptr_ops`; absent in 5.10).
+    pub userptr_is_proxy: bool,
+    /// A flush by a worker acquires the pages when it is queued (`clflush_work_create`); the worker of 5.10
+    /// acquires them when the object is already clean (`clflush_work`).
+    pub flush_acquires_first: bool,
+    /// A pin for the display acquires the pages before it changes the level (`intel_pin_and_fence_fb_obj`);
+    /// 5.10 changes the level first.
+    pub pin_acquires_first: bool,
+    /// Suspend and hibernation write back all caches at once (`i915_gem_suspend_late`,
+    /// `i915_gem_freeze_late`); 5.10 moves each object to the GTT domain, and to the CPU domain for an image.
+    pub sleep_flushes_at_once: bool,
+    /// Released internal objects are in the CPU domain (`i915_gem_object_put_pages_internal`); 5.10 leaves
+    /// their domains.
+    pub internal_release_is_cpu: bool,
     /// A rule that is removed for an experiment: what it requires is not done, and what it marks is not
     /// marked. No real kernel lacks one.
     pub without: Option<Rule>,
 }
 
 impl KernelRules {
-    /// The oldest kernel whose rules are known: the last one without any of the bypass series.
-    pub const OLDEST: KernelVersion = KernelVersion::new(5, 14);
+    /// The oldest kernel whose rules are known; it has long-term support.
+    pub const OLDEST: KernelVersion = KernelVersion::new(5, 10);
+    /// The next one: the last kernel without any of the bypass series. Those in between have a part of what
+    /// distinguishes the two.
+    const NEXT: KernelVersion = KernelVersion::new(5, 14);
 
     /// Returns whether `rule` was removed.
     pub fn lacks(&self, rule: Rule) -> bool {
@@ -43,14 +61,14 @@ impl KernelRules {
 
     /// Returns the rules of `version`.
     ///
-    /// A version has no patch level. 5.15 and 6.1, which have long-term support, stand for their newest
+    /// A version has no patch level. 5.10, 5.15 and 6.1, which have long-term support, stand for their newest
     /// stable release: 5.15 means 5.15.94 or newer. Any other version stands for its first release.
     ///
     /// # Errors
-    /// [`Unknown::KernelTooOld`] before [`Self::OLDEST`].
+    /// [`Unknown::KernelWithoutRules`] before [`Self::OLDEST`], and from 5.11 to 5.13.
     pub fn of(version: KernelVersion) -> Result<Self, Unknown> {
-        if version < Self::OLDEST {
-            return Err(Unknown::KernelTooOld { version, oldest: Self::OLDEST });
+        if version != Self::OLDEST && version < Self::NEXT {
+            return Err(Unknown::KernelWithoutRules { version, oldest: Self::OLDEST, next: Self::NEXT });
         }
         let since = |major, minor| version >= KernelVersion::new(major, minor);
         let stable = |minors: &[(u16, u16)]| minors.contains(&(version.major, version.minor));
@@ -63,6 +81,11 @@ impl KernelRules {
             discrete_never_dirty: since(6, 2) || stable(&[(6, 1)]),
             pat_index: version >= PAT_INDEX,
             dirtyfb_needs_plane: since(6, 7),
+            userptr_is_proxy: version >= Self::NEXT,
+            flush_acquires_first: version >= Self::NEXT,
+            pin_acquires_first: version >= Self::NEXT,
+            sleep_flushes_at_once: version >= Self::NEXT,
+            internal_release_is_cpu: version >= Self::NEXT,
             without: None,
         })
     }

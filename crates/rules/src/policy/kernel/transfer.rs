@@ -49,6 +49,10 @@ impl Object<'_> {
             self.skip(Rule::PwritePageCache);
             return Ok(());
         }
+        if self.state.backing == Backing::Userptr {
+            // 5.10, the only kernel that gets here, pins the pages before it chooses the path.
+            self.acquire();
+        }
         if !struct_pages || (awake && self.cpu_write_needs_clflush()) {
             self.set_to_uncached_domain(Target::Gtt, Access::Write);
             self.skip(Rule::PwriteAperture);
@@ -76,11 +80,13 @@ impl Object<'_> {
         self.issue(Action::FlushAfter, Rule::PwriteFlush);
     }
 
-    /// Fails for userptr objects and internal objects, which have no pread and pwrite.
+    /// Fails for proxies and internal objects, which have no pread and pwrite.
     fn transferable(&self) -> Result<(), Refusal> {
         match self.state.backing {
-            Backing::Userptr | Backing::Internal => Err(Refusal::new(Errno::EINVAL, Rule::NoSuchOperation)),
-            Backing::Shmem
+            _ if self.is_proxy() => Err(Refusal::new(Errno::EINVAL, Rule::NoSuchOperation)),
+            Backing::Internal => Err(Refusal::new(Errno::EINVAL, Rule::NoSuchOperation)),
+            Backing::Userptr
+            | Backing::Shmem
             | Backing::Import
             | Backing::Local
             | Backing::LocalSystem
