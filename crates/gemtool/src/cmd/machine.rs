@@ -23,9 +23,19 @@ pub struct Ruled {
 pub fn named(name: Option<&str>, kernel: KernelVersion, edram: bool) -> Result<Vec<Ruled>, Failure> {
     let rules = KernelRules::of(kernel).map_err(|error| Failure::flag("--kernel", error))?;
     let platforms = match name {
-        Some(name) => vec![platform::by_name(name).map_err(|error| Failure::refused("--platform", error))?],
-        None => platform::all().to_vec(),
+        Some(name) => vec![claimed(name, kernel)?],
+        None => platform::all().iter().filter_map(|platform| platform.claimed_by(kernel).ok()).collect(),
     };
     let ruled = |platform: &'static Platform| Ruled { machine: platform.machine(kernel, edram), rules };
     Ok(platforms.into_iter().map(ruled).collect())
+}
+
+/// Returns the platform `name`, which the driver of `kernel` claims.
+///
+/// # Errors
+/// An unknown name, or a platform that the driver does not claim.
+pub fn claimed(name: &str, kernel: KernelVersion) -> Result<&'static Platform, Failure> {
+    platform::by_name(name)
+        .and_then(|platform| platform.claimed_by(kernel))
+        .map_err(|error| Failure::refused("--platform", error))
 }

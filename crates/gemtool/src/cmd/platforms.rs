@@ -107,18 +107,20 @@ pub struct PlatformDetail {
     pub ids: Vec<PciId>,
 }
 
-/// Returns the table.
+/// Returns the platforms that the kernel's driver claims.
 pub fn table(kernel: KernelVersion) -> PlatformTable {
-    let rows = platform::all().iter().map(|platform| row(platform, kernel));
-    PlatformTable { kernel, platforms: rows.collect() }
+    let claimed = platform::all().iter().filter_map(|platform| platform.claimed_by(kernel).ok());
+    PlatformTable { kernel, platforms: claimed.map(|platform| row(platform, kernel)).collect() }
 }
 
 /// Returns the requested platform.
 ///
 /// # Errors
-/// A name or a PCI ID that no platform has.
+/// A name or a PCI ID that no platform has, or one that the kernel's driver does not claim.
 pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failure> {
-    let platform = platform::by_name(which).map_err(|error| Failure::refused("NAME|PCIID", error))?;
+    let platform = platform::by_name(which)
+        .and_then(|platform| platform.claimed_by(args.kernel))
+        .map_err(|error| Failure::refused("NAME|PCIID", error))?;
     let machine = platform.machine(args.kernel, false);
     Ok(PlatformDetail {
         row: row(platform, args.kernel),
@@ -141,7 +143,7 @@ fn row(platform: &'static Platform, kernel: KernelVersion) -> PlatformRow {
         title: platform.title,
         graphics: platform.graphics.to_string(),
         caps: platform.machine(kernel, false).caps.iter_names().map(|(name, _)| cap_word(name)).collect(),
-        edram_possible: platform.edram_probed,
+        edram_possible: platform.machine(kernel, true).caps.contains(Caps::WT),
         pci_ids: platform.ids().count(),
     }
 }

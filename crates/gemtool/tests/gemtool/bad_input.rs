@@ -39,7 +39,24 @@ fn a_platform_or_kernel_that_is_not_known_is_named() {
         gemtool(&format!("info --device sim:jsl,kernel={version}"))
             .refused(&["--device", &format!("'{version}'")]);
     }
-    gemtool("explain --table --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
+    for kernel in ["5.4", "5.12"] {
+        gemtool(&format!("explain --table --kernel {kernel}")).refused(&["--kernel", kernel, "5.10", "5.14"]);
+    }
+}
+
+#[test]
+fn a_platform_that_the_kernel_does_not_claim_is_named() {
+    for run in [
+        "check --kernel 5.10 --platform glk --platform dg2",
+        "explain --kernel 5.10 --platform dg2 --who kernel --event acquire",
+        "platforms dg2 --kernel 5.10",
+        "alloc --device sim:dg2,kernel=5.10",
+        "sanitize sim:glk,kernel=5.10 --platforms glk,dg2 -- true",
+    ] {
+        gemtool(run).refused(&["Linux 5.10 does not claim dg2"]);
+    }
+    let listed = gemtool("platforms --kernel 5.10").held();
+    assert!(listed.contains("rkl") && !listed.contains("dg2"), "{listed}");
 }
 
 #[test]

@@ -56,6 +56,14 @@ fn the_series_of_2021_is_about_a_leak_that_takes_two_steps() {
 }
 
 #[test]
+fn linux_5_10_leaks_on_both_platforms_whose_llc_can_be_bypassed() {
+    let text = gemtool("check --kernel 5.10 --platform jsl --platform ehl --caller hostile").violated();
+    assert!(text.contains("no-leak is broken on ehl under kernel 5.10, in 2 steps."), "{text}");
+    assert!(text.contains("  2  caller     GPU (bypass-llc) reads line 0"), "{text}");
+    gemtool("check --kernel 5.10 --platform tgl --caller hostile").held();
+}
+
+#[test]
 fn the_fixed_kernel_does_not_leak() {
     let text = gemtool(FIXED).held();
     fits(&text, 100);

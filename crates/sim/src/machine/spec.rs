@@ -131,7 +131,7 @@ impl Settings {
         // Only Haswells with Iris Pro graphics commonly use the level WT.
         let edram = self.edram.unwrap_or(platform.name == "hsw");
         Ok(Spec {
-            machine: platform.machine(kernel, edram),
+            machine: platform.claimed_by(kernel).map_err(|error| error.to_string())?.machine(kernel, edram),
             rules: KernelRules { without: self.without, ..rules },
             id,
             dropped: self.dropped,

@@ -4,7 +4,7 @@ use gem_coherency::platform;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_check::{Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Scope, machines};
+use gem_coherency_check::{Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Scope, all_machines};
 use gem_coherency_hierarchy::{Assumption, Assumptions};
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ pub struct ScopeLine {
 /// Returns the scope that the arguments request.
 ///
 /// # Errors
-/// An unknown platform or kernel.
+/// An unknown platform or kernel; a platform that one of the kernels does not claim.
 pub fn of(args: &Check) -> Result<Scope, Failure> {
     let kernels = unique(&args.kernels, &KERNELS);
     for &kernel in &kernels {
@@ -70,15 +70,18 @@ pub fn of(args: &Check) -> Result<Scope, Failure> {
     let mut platforms = Vec::new();
     for name in &args.platforms {
         let platform = platform::by_name(name).map_err(|error| Failure::refused("--platform", error))?;
+        for &kernel in &kernels {
+            platform.claimed_by(kernel).map_err(|error| Failure::refused("--platform", error))?;
+        }
         if !platforms.contains(&platform.name) {
             platforms.push(platform.name);
         }
     }
     let is_requested = |name| platforms.is_empty() || platforms.contains(&name);
-    let listed = || platform::all().iter().filter(|platform| is_requested(platform.name));
-    let of_kernel = |kernel| listed().flat_map(move |&platform| machines(platform, kernel));
+    let mut machines = all_machines(&kernels);
+    machines.retain(|machine| is_requested(machine.platform.name));
     let mut scope = Scope {
-        machines: kernels.iter().flat_map(|&kernel| of_kernel(kernel)).collect(),
+        machines,
         callers: unique(&args.callers, Caller::ALL),
         held: Assumptions::ALL,
         kept: Conditions::ALL,

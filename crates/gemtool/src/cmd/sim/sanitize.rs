@@ -155,10 +155,13 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     if let Some(path) = &args.svg {
         has_folder(path)?;
     }
-    let judges = args.platforms.as_ref().map_or(&[][..], |judges| &judges.0);
-    let settings =
-        Settings { folder: None, findings: true, platforms: judges.to_vec(), history: args.svg.is_some() };
     let devices = args.specs();
+    let kernels: Vec<_> =
+        devices.iter().filter_map(|device| machine_of(device)).map(|machine| machine.kernel).collect();
+    let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| judges.under(&kernels));
+    let judges = judges.map_err(|error| Failure::flag("--platforms", error))?;
+    let settings =
+        Settings { folder: None, findings: true, platforms: judges.clone(), history: args.svg.is_some() };
     let (status, server) = on_server(&devices, &args.program, &settings)?;
     let mut places = Places(Symbols::new());
     let found = server.findings();
@@ -167,7 +170,7 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     let mut flushes = places.flushes(&server, bypass, !judges.is_empty());
     let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites(), !judges.is_empty());
     suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
-    let platforms = across::verdicts(judges, &server, &findings);
+    let platforms = across::verdicts(&judges, &server, &findings);
     let picture = args.svg.clone().map(|path| {
         let number = args.finding.map_or(1, NonZeroUsize::get);
         let shown = findings.iter().enumerate().filter(|(_, row)| row.suppressed.is_none()).nth(number - 1);
