@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::call::CallEvent;
 use super::trace_event::{EventKind, TraceEvent};
 
 /// The memory that was flushed.
@@ -135,7 +136,7 @@ impl Attribution {
                     self.push(seen, None, Kind::Wbinvd, false);
                 }
             }
-            EventKind::Transfer { object, .. } => {
+            EventKind::Transfer { object, .. } | EventKind::Call(CallEvent::Prepared { object }) => {
                 self.copying.insert(seen.tid, *object);
             }
             // A decision only: the flush that follows it is seen as `FlushPages`.

@@ -49,6 +49,8 @@ pub(super) const PROBES: &[Probe] = &[
     flushes("range", "drm_clflush_virt_range", "len=$arg2:u64 caller=$stack0:symbol"),
     flushes("wbinvd", "wbinvd_on_all_cpus", "caller=$stack0:symbol"),
     flushes("level", "i915_gem_object_set_cache_level", "obj=$arg1:x64 level=$arg2:u32"),
+    flushes("prepared", "i915_gem_object_prepare_read", "obj=$arg1:x64"),
+    flushes("prepared_write", "i915_gem_object_prepare_write", "obj=$arg1:x64"),
     // Calls. `$arg2` of an ioctl is the kernel's copy of its argument.
     begins("create", "i915_gem_create_ioctl", ""),
     ends("end_create", "i915_gem_create_ioctl"),
@@ -94,8 +96,6 @@ pub(super) const PROBES: &[Probe] = &[
     begins("binding", "i915_vma_instance", "obj=$arg1:x64"),
     Probe { fetch: "vma=$retval:x64", ..ends("bound", "i915_vma_instance") },
     begins("used", "_i915_vma_move_to_active", "vma=$arg1:x64 flags=$arg4:u32"),
-    begins("prepared", "i915_gem_object_prepare_read", "obj=$arg1:x64"),
-    begins("prepared_write", "i915_gem_object_prepare_write", "obj=$arg1:x64"),
     begins("if_display", "i915_gem_object_flush_if_display", "obj=$arg1:x64"),
     begins("shown", "i915_gem_object_pin_to_display_plane", "obj=$arg1:x64"),
     begins("framebuffer", "intel_framebuffer_init", "fb=$arg1:x64 obj=$arg2:x64"),

@@ -17,6 +17,9 @@ use super::tracefs::{append, failed, find, lock, open_nonblocking, read, try_loc
 /// Prefix of the names of every tracer's group and instance.
 const NAME: &str = "gemco";
 
+/// The option that hides the addresses of tracepoints.
+const HASH_PTR: &str = "options/hash-ptr";
+
 /// Largest size of a mark in bytes: the kernel cuts longer ones.
 const MARK_BYTES: usize = 900;
 
@@ -86,7 +89,7 @@ impl Tracer {
             _alive: alive,
         };
         tracer.define(scope)?;
-        tracer.enable()?;
+        tracer.enable(scope)?;
         debug!(directory = %tracer.directory.display(), missing = ?tracer.missing, "tracing");
         Ok(tracer)
     }
@@ -169,10 +172,17 @@ impl Tracer {
     }
 
     /// Enables the events, and opens the files to read them from.
-    fn enable(&mut self) -> Result<()> {
+    fn enable(&mut self, scope: Scope) -> Result<()> {
         let directory = self.directory.clone();
-        // The tracepoints' addresses must be comparable with those of the kprobes.
-        write(&directory.join("options/hash-ptr"), "0")?;
+        // The tracepoints' addresses must be comparable with those of the kprobes. Linux 5.10 always hashes them; flushes
+        // can do without the tracepoints.
+        let mut tracepoints = TRACEPOINTS;
+        if scope == Scope::Flushes && !directory.join(HASH_PTR).exists() {
+            tracepoints = &[];
+            self.missing.extend(TRACEPOINTS.iter().map(|&(_, name)| name));
+        } else {
+            write(&directory.join(HASH_PTR), "0")?;
+        }
         if self.has_instance() {
             write(&directory.join("trace_clock"), "mono")?;
         }
@@ -180,7 +190,7 @@ impl Tracer {
         let marker = directory.join("trace_marker");
         let opened = fs::OpenOptions::new().write(true).open(&marker);
         self.marker = Some(opened.map_err(|error| failed("write", &marker, &error))?);
-        for &(system, name) in TRACEPOINTS {
+        for &(system, name) in tracepoints {
             let enable = directory.join("events").join(system).join(name).join("enable");
             if let Err(error) = write(&enable, "1") {
                 debug!(system, name, %error, "not traced");
@@ -218,7 +228,9 @@ impl Drop for Tracer {
             if let Err(error) = fs::remove_dir(&self.directory) {
                 warn!(%error, path = %self.directory.display(), "a trace instance is left behind");
             }
-        } else if let Err(error) = write(&self.directory.join("options/hash-ptr"), "1") {
+        } else if self.directory.join(HASH_PTR).exists()
+            && let Err(error) = write(&self.directory.join(HASH_PTR), "1")
+        {
             warn!(%error, "the trace option hash-ptr could not be restored");
         }
         for name in &self.probes {
