@@ -5,6 +5,9 @@ use gem_coherency::drm::MemoryRegion;
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::vocabulary::KernelVersion;
 
+/// The kernel that lacks CREATE_EXT, the probe of USERPTR, the mode FIXED of MMAP_OFFSET, and all queries after
+/// PERF_CONFIG. In 5.14 they are known.
+pub(crate) const LINUX_5_10: KernelVersion = KernelVersion::new(5, 10);
 /// The first kernel with version 5 of MMAP_OFFSET.
 pub(crate) const MMAP_VERSION_5: KernelVersion = KernelVersion::new(6, 12);
 

@@ -86,6 +86,11 @@ pub(crate) struct AroundCopy {
 }
 
 impl Object {
+    /// Returns whether requests cannot change the object's tiling or export it (`i915_gem_object_is_proxy`).
+    pub(crate) fn is_proxy(&self) -> bool {
+        self.system.rules.userptr_is_proxy && self.state().snapshot.backing == Backing::Userptr
+    }
+
     /// Creates an object of `size` bytes, a whole number of pages.
     pub(crate) fn new(system: &Arc<System>, size: u64, snapshot: Snapshot) -> Arc<Self> {
         let zeroing = match snapshot.backing {

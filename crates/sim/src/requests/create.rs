@@ -24,6 +24,10 @@ use gem_coherency::units::PAGE_BYTES;
 
 pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_CREATE, Everyone => create;
+};
+
+/// The request that 5.10 lacks.
+pub(super) static AFTER_5_10: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_CREATE_EXT, Everyone => create_ext;
 };
 

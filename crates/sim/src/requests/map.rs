@@ -8,7 +8,7 @@ use super::table::{Entry, entries};
 use super::{Caller, extensions, refuse};
 use crate::Soft;
 use crate::machine::area::Pages;
-use crate::machine::facts::MMAP_VERSION_5;
+use crate::machine::facts::{LINUX_5_10, MMAP_VERSION_5};
 use crate::machine::faults::Needs;
 use crate::machine::object::Object;
 use crate::machine::window::Window;
@@ -117,6 +117,9 @@ impl Soft {
         let Some(&mode) = MmapMode::ALL.iter().find(|&&mode| number(mode) == flags) else {
             return refuse(request, Errno::EINVAL);
         };
+        if mode == MmapMode::Fixed && self.system.machine.kernel == LINUX_5_10 {
+            return refuse(request, Errno::EINVAL);
+        }
         self.offset_of(request, handle, mode)
     }
 

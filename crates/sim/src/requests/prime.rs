@@ -13,7 +13,7 @@ use crate::machine::files::File;
 use crate::machine::object::Object;
 use gem_coherency::drm::Created;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Backing, Creation, Snapshot};
+use gem_coherency::policy::kernel::{Creation, Snapshot};
 use gem_coherency::uapi::drm::{
     DRM_CLOEXEC, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle,
 };
@@ -57,7 +57,7 @@ impl Soft {
         if let Some(known) = self.handles().dma_buf_of(handle) {
             return Ok(known);
         }
-        if object.state().snapshot.backing == Backing::Userptr {
+        if object.is_proxy() {
             return refuse(request, Errno::EINVAL);
         }
         let dma_buf = object.dma_buf(flags & DRM_RDWR != 0);

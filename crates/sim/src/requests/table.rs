@@ -6,6 +6,7 @@ use super::{
     Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
     modes, names, param, perf, prime, query, syncobj, tiling, transfer, userptr, version, wait,
 };
+use crate::machine::facts::LINUX_5_10;
 use crate::machine::masters::Allowed;
 use gem_coherency::error::Result;
 use gem_coherency::vocabulary::KernelVersion;
@@ -69,6 +70,7 @@ const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
 pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry> {
     let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };
     let events = if kernel < syncobj::EVENTS { &[] } else { syncobj::SINCE_6_6 };
-    let all = GROUPS.iter().copied().chain([legacy, events]).flatten();
+    let extended = if kernel == LINUX_5_10 { &[] } else { create::AFTER_5_10 };
+    let all = GROUPS.iter().copied().chain([legacy, events, extended]).flatten();
     all.into_iter().find(|entry| entry.code & 0xff == number)
 }

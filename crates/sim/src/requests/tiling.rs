@@ -12,7 +12,6 @@ use crate::machine::sight::Changes;
 use crate::machine::tiling::Tiling;
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Machine};
-use gem_coherency::policy::kernel::Backing;
 use gem_coherency::uapi::i915::{
     DRM_IOCTL_I915_GEM_GET_TILING, DRM_IOCTL_I915_GEM_SET_TILING, I915_BIT_6_SWIZZLE_UNKNOWN,
     I915_TILING_LAST, I915_TILING_NONE, I915_TILING_Y, drm_i915_gem_get_tiling, drm_i915_gem_set_tiling,
@@ -38,11 +37,10 @@ fn set_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_tiling) -> Re
     device.system.enter(request, Needs::Nothing)?;
     device.check(request, Call::Tiling)?;
     let object = device.find(request, args.handle)?;
-    let mut state = object.state();
-    if state.snapshot.backing == Backing::Userptr {
-        // A proxy object: the exporter determines its tiling.
+    if object.is_proxy() {
         return refuse(request, Errno::ENXIO);
     }
+    let mut state = object.state();
     if !fits(machine, args.tiling_mode, args.stride) {
         return refuse(request, Errno::EINVAL);
     }

@@ -5,6 +5,7 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::transfer::access_ok;
 use super::{Caller, refuse};
+use crate::machine::facts::LINUX_5_10;
 use crate::machine::faults::Needs;
 use crate::machine::limits;
 use crate::machine::object::Object;
@@ -28,7 +29,8 @@ pub(super) fn userptr(caller: &mut Caller<'_>, args: &mut drm_i915_gem_userptr) 
     let device = caller.device;
     device.system.enter(request, Needs::Memory)?;
     device.check(request, Call::Userptr)?;
-    let known = I915_USERPTR_READ_ONLY | I915_USERPTR_PROBE | I915_USERPTR_UNSYNCHRONIZED;
+    let probe = if device.system.machine.kernel == LINUX_5_10 { 0 } else { I915_USERPTR_PROBE };
+    let known = I915_USERPTR_READ_ONLY | probe | I915_USERPTR_UNSYNCHRONIZED;
     if args.flags & !known != 0 {
         return refuse(request, Errno::EINVAL);
     }

@@ -101,6 +101,7 @@ impl Soft {
         let kernel = self.system.machine.kernel;
         // DRIVER_DATE of i915_driver.h; removed in 6.14, and in 6.12's stable series.
         let date = match (kernel.major, kernel.minor) {
+            (5, 10) => "20200917",
             (..6, _) | (6, ..7) => "20201103",
             (6, 12 | 14..) | (7.., _) => "0",
             (6, 7..) => "20230929",

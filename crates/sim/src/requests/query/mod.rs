@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::facts;
+use crate::machine::facts::{self, LINUX_5_10};
 use crate::machine::faults::Needs;
 use crate::machine::memory::Memory;
 use gem_coherency::drm::MemoryRegion;
@@ -63,6 +63,7 @@ fn query(caller: &mut Caller<'_>, args: &mut drm_i915_query) -> Result<()> {
 /// Runs one query; returns the length of its result.
 fn answer(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
     match item.query_id {
+        id if device.lacks_query(id) => Err(Errno::EINVAL),
         DRM_I915_QUERY_TOPOLOGY_INFO => answers::topology(device, memory, item),
         DRM_I915_QUERY_ENGINE_INFO => answers::engines(device, memory, item),
         DRM_I915_QUERY_PERF_CONFIG => perf::config(device, memory, item),
@@ -114,9 +115,18 @@ fn write<T: IntoBytes + Immutable + ?Sized>(memory: &mut Memory, at: u64, value:
 }
 
 impl Soft {
+    /// Returns whether the kernel has no such query, but later kernels do.
+    fn lacks_query(&self, id: u64) -> bool {
+        self.system.machine.kernel == LINUX_5_10 && id > DRM_I915_QUERY_PERF_CONFIG
+    }
+
     /// Returns the memory regions.
     pub(crate) fn memory_regions_query(&self) -> Result<Vec<MemoryRegion>> {
-        self.system.enter(DRM_IOCTL_I915_QUERY.name, Needs::Nothing)?;
+        let request = DRM_IOCTL_I915_QUERY.name;
+        self.system.enter(request, Needs::Nothing)?;
+        if self.lacks_query(DRM_I915_QUERY_MEMORY_REGIONS) {
+            return refuse(request, Errno::EINVAL);
+        }
         Ok(facts::memory_regions(self.system.machine))
     }
 }
