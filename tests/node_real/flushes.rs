@@ -366,8 +366,11 @@ fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
         Ok(tracer) => RefCell::new(tracer),
         Err(why) => return Some(why.to_string()),
     };
-    assert_eq!(trace.borrow().missing(), [""; 0], "what cannot be probed");
     let node = bench.open();
+    // Linux 5.10 hides the addresses of tracepoints.
+    let hidden = |name: &str| node.kernel() == KernelRules::OLDEST && name.starts_with("i915_gem_object_");
+    let missing: Vec<_> = trace.borrow().missing().iter().copied().filter(|&name| !hidden(name)).collect();
+    assert_eq!(missing, [""; 0], "what cannot be probed");
     let machine = machine(&node);
     let rules = KernelRules::of(node.kernel()).unwrap();
     let discrete = machine.caps.contains(Caps::DISCRETE);
@@ -395,6 +398,7 @@ fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
     println!("{platform} under {kernel}: {calls} calls, {flushed} flushes, {count} differences");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert!(calls > 500, "only {calls} calls");
-    assert_eq!(missed_by_old > 0, machine.caps.contains(Caps::LLC_BYPASS_MOCS), "rules without the flush");
+    let has_flush = machine.caps.contains(Caps::LLC_BYPASS_MOCS) && rules.bypass_acquire_flush;
+    assert_eq!(missed_by_old > 0, has_flush, "rules without the flush");
     None
 }
