@@ -90,7 +90,9 @@ impl Platforms {
     /// Evaluates the rules for a machine.
     fn row(&mut self, machine: &Machine) -> Row {
         let caps = machine.caps;
-        let rules = KernelRules::of(machine.kernel.max(KernelRules::OLDEST)).expect("not too old");
+        let rules = KernelRules::of(machine.kernel)
+            .or_else(|_| KernelRules::of(KernelRules::OLDEST))
+            .expect("the oldest has rules");
         let created =
             |creation| Snapshot::created(caps, &rules, creation).map_or(NO_LEVEL, |new| new.level as usize);
         let [none, cached, display] = [CachingMode::None, CachingMode::Cached, CachingMode::Display]
