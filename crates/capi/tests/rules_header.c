@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct { unsigned major, minor; } kernels[] = {{5, 14}, {6, 4}, {6, 5}, {6, 11}, {6, 12}, {7, 3}, {0, 0}};
+static const struct { unsigned major, minor; } kernels[] = {{5, 10}, {5, 14}, {6, 4}, {6, 5}, {6, 11}, {6, 12}, {7, 3}, {0, 0}};
 enum { KERNELS = sizeof(kernels) / sizeof(kernels[0]), IDS = sizeof(gemcr_ids) / sizeof(gemcr_ids[0]) };
 
 static unsigned long long answers, differences;
