@@ -231,7 +231,8 @@ mod tests {
         bad("sim:jsl,", "''");
         bad("sim:jsl,kernel", "'kernel'");
         bad("sim:jsl,kernel=six", "six");
-        bad("sim:jsl,kernel=5.10", "5.10");
+        bad("sim:jsl,kernel=5.13", "5.13");
+        bad("sim:dg2,kernel=5.10", "dg2");
         bad("sim:jsl,seed=-1", "-1");
         bad("sim:jsl,seed=1,seed=2", "twice");
         bad("sim:jsl,edram=yes", "yes");
