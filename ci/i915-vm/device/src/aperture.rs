@@ -30,8 +30,12 @@ impl Gpu {
     }
 
     fn behind_aperture(&self, offset: u64) -> Option<Address> {
-        let address = self.translate_global(self.detile(offset))?;
-        Some(if self.snoops(Access::Aperture) { address } else { address.unsnooped() })
+        Some(match self.translate_global(self.detile(offset))? {
+            Address::Snooped(address) | Address::Kept(address) | Address::Unsnooped(address) => {
+                self.destination(false, address, Access::Aperture)
+            }
+            Address::Local(address) => Address::Local(address),
+        })
     }
 
     /// The global address behind an offset in the aperture. No bit-6 swizzling: the driver is told that

@@ -106,7 +106,7 @@ impl Gpu {
     }
 
     /// Where an access to local or to system memory goes.
-    fn destination(&self, local: bool, address: u64, access: Access) -> Address {
+    pub fn destination(&self, local: bool, address: u64, access: Access) -> Address {
         if local {
             Address::Local(address)
         } else if self.platform.keeping.keeps(access, |register| self.registers.get(register)) {

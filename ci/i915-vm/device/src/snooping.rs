@@ -56,11 +56,13 @@ impl Keeping {
             Access::HugePage(entry) => selected(entry, &OF_HUGE_PAGE[PRIVATE]),
         };
         match (self, access) {
-            (Self::Nothing, _) => false,
+            // "System agent ggtt writes (i.e. cpu gtt mmaps)" are uncached, and snoop, whatever entry 0 says
+            // (bdw_setup_private_ppat). Frames drawn there would not be on screen otherwise: no flush follows.
+            (Self::Nothing, _) | (_, Access::Aperture) => false,
             (Self::ByEntry { bits, values }, Access::Global(entry) | Access::Page(entry)) => {
                 values.contains(&(entry as u32 & bits))
             }
-            (Self::ByEntry { .. }, Access::HugePage(_) | Access::Walk | Access::Aperture) => false,
+            (Self::ByEntry { .. }, Access::HugePage(_) | Access::Walk) => false,
             (Self::ByPrivatePat, _) => private_pat(number, register) & WRITE_BACK == WRITE_BACK,
             (Self::ByPat(first), _) => register(first + 4 * number) & WRITE_BACK == WRITE_BACK,
         }

@@ -170,5 +170,8 @@ fn the_last_level_cache_keeps_writes_by_write_back_entries_of_the_pat() {
     assert_eq!(by(KEPT_GEN12, &gen12), [true, false, false, false, true]);
     // The global table goes by entry 0.
     assert!(Keeping::ByPrivatePat.keeps(Access::Global(0x19), gen8()));
+    for keeping in [KEPT_GEN6, KEPT_HASWELL, Keeping::ByPrivatePat, KEPT_GEN11] {
+        assert!(!keeping.keeps(Access::Aperture, gen8()));
+    }
     assert!(!KEPT_GEN12.keeps(Access::Global(0x1), registers([(0x4800, 0)])));
 }
