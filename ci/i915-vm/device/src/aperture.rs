@@ -18,14 +18,14 @@ impl Gpu {
         let mut bytes = [0xff; 8];
         if let Some(address) = self.behind_aperture(offset) {
             bytes = [0; 8];
-            self.memory.read(address, &mut bytes);
+            self.memory.read_combining(address, &mut bytes);
         }
         u64::from_le_bytes(bytes)
     }
 
     pub fn aperture_write(&self, offset: u64, data: &[u8]) {
         if let Some(address) = self.behind_aperture(offset) {
-            self.memory.write(address, data);
+            self.memory.write_combining(address, data);
         }
     }
 

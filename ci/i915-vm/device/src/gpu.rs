@@ -79,6 +79,8 @@ pub struct Gpu {
     pub reset_control: u32,
     /// A MOCS entry that goes past the CPU's caches, whatever the driver wrote for it.
     pub bypassing: Option<u8>,
+    /// Writes by MOCS entries that go past the CPU's caches do so, too.
+    pub bypassing_writes: bool,
     function: PciFunction,
     interrupting: bool,
     trace: Option<File>,
@@ -100,6 +102,7 @@ impl Gpu {
             sideband: Sideband::default(),
             reset_control: 0,
             bypassing: std::env::var("I915_VM_BYPASS").ok().and_then(|entry| entry.parse().ok()),
+            bypassing_writes: std::env::var_os("I915_VM_BYPASS_WRITES").is_some(),
             function: parts.function,
             interrupting: false,
             trace: std::env::var_os("I915_VM_TRACE").and_then(|path| File::create(path).ok()),

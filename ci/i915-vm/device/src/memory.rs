@@ -26,6 +26,14 @@ impl Address {
         }
     }
 
+    /// The same place, where the last-level cache keeps nothing.
+    pub fn not_kept(self) -> Self {
+        match self {
+            Self::Kept(address) => Self::Snooped(address),
+            Self::Snooped(_) | Self::Unsnooped(_) | Self::Local(_) => self,
+        }
+    }
+
     pub fn plus(self, offset: u64) -> Self {
         match self {
             Self::Snooped(address) => Self::Snooped(address.wrapping_add(offset)),
@@ -48,6 +56,24 @@ impl Memory {
             (Address::Unsnooped(address), _) => cache::read(address, buffer, false),
             (Address::Local(address), Some(local)) => local.read(address, buffer),
             (Address::Local(_), None) => {}
+        }
+    }
+
+    /// Reads for the CPU, which has a write-combining mapping of the place: its own stores are there.
+    pub fn read_combining(&self, address: Address, buffer: &mut [u8]) {
+        if let Address::Snooped(address) | Address::Kept(address) | Address::Unsnooped(address) = address {
+            cache::combine(address);
+        }
+        self.read(address, buffer);
+    }
+
+    /// Writes up to eight bytes for the CPU, which has a write-combining mapping of the place: they may wait.
+    pub fn write_combining(&self, address: Address, data: &[u8]) {
+        match address {
+            Address::Snooped(address) => cache::write_late(address, data, Write::Snoops),
+            Address::Kept(address) => cache::write_late(address, data, Write::Allocates),
+            Address::Unsnooped(address) => cache::write_late(address, data, Write::Bypasses),
+            Address::Local(_) => self.write(address, data),
         }
     }
 

@@ -99,7 +99,7 @@ impl Gpu {
         self.platform.snooping.snoops(access, |register| self.registers.get(register))
     }
 
-    /// Whether accesses by a MOCS entry go past the CPU's caches, whatever page tables say.
+    /// Whether reads by a MOCS entry go past the CPU's caches, whatever page tables say.
     pub fn bypasses(&self, mocs: u8) -> bool {
         self.bypassing == Some(mocs)
             || self.platform.snooping.bypasses(mocs, |register| self.registers.get(register))
@@ -131,16 +131,29 @@ impl Gpu {
         }
     }
 
-    /// Translates an address that a kernel or its state is at.
-    fn translate_pointer(&self, context: &Context, Pointer { at, mocs }: Pointer) -> Option<Address> {
+    /// Translates an address that a kernel or its state is read from.
+    fn source(&self, context: &Context, Pointer { at, mocs }: Pointer) -> Option<Address> {
         let address = self.translate(context, Space::PerProcess, at)?;
         Some(if self.bypasses(mocs) { address.unsnooped() } else { address })
+    }
+
+    /// Translates an address that a kernel writes to.
+    fn target(&self, context: &Context, Pointer { at, mocs }: Pointer) -> Option<Address> {
+        let address = self.translate(context, Space::PerProcess, at)?;
+        let keeps = self.platform.snooping.mocs_keeps(mocs, |register| self.registers.get(register));
+        Some(if self.bypassing_writes && self.bypasses(mocs) {
+            address.unsnooped()
+        } else if keeps {
+            address
+        } else {
+            address.not_kept()
+        })
     }
 
     /// Reads the per-process space of a context; `None`: a page is not mapped.
     pub fn load(&self, context: &Context, from: Pointer, buffer: &mut [u8]) -> Option<()> {
         for (at, piece) in pieces(from.at, buffer.len()) {
-            let address = self.translate_pointer(context, Pointer { at, ..from })?;
+            let address = self.source(context, Pointer { at, ..from })?;
             self.memory.read(address, &mut buffer[piece]);
         }
         Some(())
@@ -160,7 +173,7 @@ impl Gpu {
     /// Writes the per-process space of a context, up to the first page that is not mapped.
     pub fn save(&self, context: &Context, to: Pointer, data: &[u8]) -> Option<()> {
         for (at, piece) in pieces(to.at, data.len()) {
-            let address = self.translate_pointer(context, Pointer { at, ..to })?;
+            let address = self.target(context, Pointer { at, ..to })?;
             self.memory.write(address, &data[piece]);
         }
         Some(())

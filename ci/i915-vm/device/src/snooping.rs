@@ -22,8 +22,8 @@ pub enum Snooping {
     ByPat,
 }
 
-/// What says whether the last-level cache keeps the GPU's writes, so that memory has them later. MOCS entries, which
-/// may say otherwise, are not looked at.
+/// What says whether the last-level cache keeps the GPU's writes, so that memory has them later. MOCS entries may say
+/// otherwise; they are looked at where accesses can go past that cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
     /// The CPU and the GPU share no cache.
@@ -115,6 +115,9 @@ const MOCS: u32 = 0xc800;
 /// driver writes the entries on every platform of gen11 and most of gen12, but calls them those of Elkhart and Jasper Lake,
 /// and these two are all that i915_gem_object_can_bypass_llc names.
 const MOCS_SNOOP_CONTROL: u32 = 1 << 14;
+/// LE_CACHEABILITY, and its values LE_1_UC and LE_2_WT: the others are the page table's and write-back.
+const MOCS_CACHEABILITY: u32 = 3;
+const NOT_KEPT: [u32; 2] = [1, 2];
 
 impl Snooping {
     /// Whether an access snoops, given the values of registers.
@@ -145,7 +148,14 @@ impl Snooping {
         }
     }
 
-    /// Whether accesses by a MOCS entry go past the LLC.
+    /// Whether the LLC may keep what is written by a MOCS entry.
+    pub fn mocs_keeps(self, entry: u8, register: impl Fn(u32) -> u32) -> bool {
+        self != Self::UnlessMocs
+            || !NOT_KEPT.contains(&(register(MOCS + 4 * u32::from(entry)) & MOCS_CACHEABILITY))
+    }
+
+    /// Whether reads by a MOCS entry go past the LLC. i915_gem_object_can_bypass_llc speaks of reads; what becomes of writes
+    /// is not known.
     pub fn bypasses(self, entry: u8, register: impl Fn(u32) -> u32) -> bool {
         self == Self::UnlessMocs && register(MOCS + 4 * u32::from(entry)) & MOCS_SNOOP_CONTROL != 0
     }

@@ -139,6 +139,15 @@ fn a_mocs_entry_with_the_snoop_control_bypasses_on_two_platforms() {
 }
 
 #[test]
+fn a_mocs_entry_that_is_not_write_back_leaves_nothing_in_the_last_level_cache() {
+    // The page table's, uncached, written through, and write-back.
+    let entries = || registers([(0xc800, 0x30), (0xc804, 5), (0xc808, 6), (0xc80c, 0x37)]);
+    let by = |snooping: Snooping| [0, 1, 2, 3].map(|entry| snooping.mocs_keeps(entry, entries()));
+    assert_eq!(by(Snooping::UnlessMocs), [true, false, false, true]);
+    assert_eq!(by(Snooping::Always), [true; 4]);
+}
+
+#[test]
 fn the_last_level_cache_keeps_writes_through_its_entries() {
     let kept = |keeping: Keeping, entries: &[u64]| -> Vec<bool> {
         entries.iter().map(|entry| keeping.keeps(Access::Page(*entry), none)).collect()

@@ -146,7 +146,7 @@ impl<R: Ram> Cache<R> {
     /// The CPU's load through an uncached or write-combining mapping.
     pub fn uncached_load(&mut self, at: u64, buffer: &mut [u8]) {
         for line in (at & !(LINE - 1)..at + buffer.len() as u64).step_by(LINE as usize) {
-            self.waiting.drain_line(&mut self.lines, line);
+            self.combine(line);
             if !self.settings.aliases {
                 self.lines.leave_if_present(line);
             }
@@ -154,17 +154,26 @@ impl<R: Ram> Cache<R> {
         self.lines.read_memory(at, buffer);
     }
 
+    /// What waits of the line takes effect: the CPU loads from it through a write-combining mapping.
+    pub fn combine(&mut self, at: u64) {
+        self.waiting.drain_line(&mut self.lines, at & !(LINE - 1));
+    }
+
+    /// The CPU's store of at most eight bytes through a write-combining mapping.
+    pub fn combined_store(&mut self, at: u64, data: &[u8], write: Write) {
+        let (mut bytes, length) = ([0; 8], data.len().min(8));
+        bytes[..length].copy_from_slice(&data[..length]);
+        self.later(Late::Combined { at, bytes, length, write });
+    }
+
     /// The CPU's store through an uncached or (`combines`) write-combining mapping, of at most eight bytes.
     pub fn uncached_store(&mut self, at: u64, data: &[u8], combines: bool) {
         let write = if self.settings.aliases { Write::Bypasses } else { Write::Snoops };
-        let (mut bytes, length) = ([0; 8], data.len().min(8));
-        bytes[..length].copy_from_slice(&data[..length]);
-        let late = Late::Combined { at, bytes, length, write };
         if combines {
-            self.later(late);
+            self.combined_store(at, data, write);
         } else {
             self.uncached_access();
-            late.apply(&mut self.lines);
+            self.lines.write(at, data, write);
         }
     }
 

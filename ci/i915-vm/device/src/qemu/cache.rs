@@ -189,6 +189,22 @@ pub fn write(at: u64, data: &[u8], write: Write) {
     }
 }
 
+/// Stores of the CPU to this line that wait take effect.
+pub fn combine(at: u64) {
+    if holds(at) {
+        with((), |cache| cache.combine(at));
+    }
+}
+
+/// The CPU stores up to eight bytes through the aperture.
+pub fn write_late(at: u64, data: &[u8], write: Write) {
+    if holds(at) {
+        with((), |cache| cache.combined_store(at, data, write));
+    } else {
+        write_physical(at, data);
+    }
+}
+
 /// Writes a line to the log, if there is one. A full disk does not stop the machine.
 pub fn log(line: std::fmt::Arguments<'_>) {
     if let Some(machine) = machine()
