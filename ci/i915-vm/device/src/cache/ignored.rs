@@ -41,16 +41,18 @@ impl Ignored {
         Ok(())
     }
 
+    /// How many flushes were ignored, in which functions; nothing without functions.
+    pub fn report(&self) -> Option<String> {
+        let names: Vec<_> = self.functions.iter().map(|function| function.name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{} flushes ignored in {}", self.flushes, names.join(", ")))
+    }
+
     pub fn is_entry(&self, at: u64) -> bool {
         self.functions.iter().any(|function| function.code.start == at)
     }
 
     pub fn contains(&self, at: u64) -> bool {
         self.functions.iter().any(|function| function.code.contains(&at))
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.functions.iter().map(|function| function.name.as_str())
     }
 
     /// A function was entered, with its return address at `at`.

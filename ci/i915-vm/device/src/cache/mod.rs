@@ -215,9 +215,8 @@ impl<R: Ram> Cache<R> {
         if let Some(adversary) = &self.adversary {
             let _ = write!(report, "; {} interventions of the adversary", adversary.interventions);
         }
-        let names: Vec<_> = self.ignored.names().collect();
-        if !names.is_empty() {
-            let _ = write!(report, "; {} flushes ignored in {}", self.ignored.flushes, names.join(", "));
+        if let Some(ignored) = self.ignored.report() {
+            let _ = write!(report, "; {ignored}");
         }
         report
     }

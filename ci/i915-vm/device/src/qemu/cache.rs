@@ -221,7 +221,16 @@ pub fn report() {
     }
 }
 
-/// Takes a line of text: "ignore NAME START END", a function whose flushes are to be ignored, or "mark TEXT", for the log.
+/// Code that was translated before is translated again: the functions whose flushes are ignored are others.
+fn translate_again() {
+    if let Some(cpu) = cpu::cpu() {
+        // SAFETY: the CPU lives on.
+        unsafe { (symbols().tb_flush)(cpu.object) }
+    }
+}
+
+/// Takes a line of text: "ignore NAME START END", a function whose flushes are to be ignored; "heed", which ends that
+/// for all functions, and logs how many flushes were ignored; or "mark TEXT", for the log.
 fn say(text: &str) {
     match text.split_once(' ') {
         Some(("ignore", function)) => {
@@ -233,9 +242,13 @@ fn say(text: &str) {
             if let Err(error) = added {
                 fatal(&format!("--ignore-flush: {error}"));
             }
-            if let Some(cpu) = cpu::cpu() {
-                // SAFETY: the CPU lives on. Code that was translated before is translated again.
-                unsafe { (symbols().tb_flush)(cpu.object) }
+            translate_again();
+        }
+        None if text == "heed" => {
+            let ignored = with(Ignored::default(), |cache| std::mem::take(&mut cache.ignored));
+            translate_again();
+            if let Some(report) = ignored.report() {
+                log(format_args!("{report}"));
             }
         }
         Some(("mark", mark)) => log(format_args!("mark {mark}")),
