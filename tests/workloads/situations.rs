@@ -1,0 +1,157 @@
+//! The workloads: each is one situation that a rule of the kernel is for.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
+
+use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::drm::Drm;
+use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
+use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES};
+use gem_coherency_exercise::{Region, Walker};
+
+use super::bench::{Bench, NEW, OLD, SIZE, Seen};
+use super::foreign_objects::foreign;
+
+/// A workload by name.
+pub struct Workload {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub run: fn(&Bench) -> Seen,
+}
+
+macro_rules! workloads {
+    ($($name:literal $run:ident $about:literal)+) => {
+        pub const WORKLOADS: &[Workload] = &[$(Workload { name: $name, about: $about, run: $run }),+];
+    };
+}
+
+workloads! {
+    "new-exec" new_exec "the GPU reads a new object"
+    "uncached-exec" uncached_exec "the GPU reads a new uncached object"
+    "new-bypass" new_bypass "a kernel reads a new object by MOCS entry 16"
+    "import-exec" import_exec "the GPU reads a new object of another device"
+    "store-exec" store_exec "CPU stores in the CPU domain, the GPU reads"
+    "store-wc" store_wc "CPU stores in the CPU domain, WC loads in the WC domain"
+    "store-wc-exec" store_wc_exec "CPU stores in the CPU domain, WC domain, the GPU reads"
+    "store-dma-buf-exec" store_dma_buf_exec "CPU stores between DMA_BUF_IOCTL_SYNCs, the GPU reads"
+    "gpu-load" gpu_load "the GPU writes, CPU loads in the CPU domain"
+    "gpu-dma-buf-load" gpu_dma_buf_load "the GPU writes, CPU loads after DMA_BUF_IOCTL_SYNC"
+    "gpu-pread" gpu_pread "the GPU writes, PREAD"
+}
+
+const CPU: Domains = Domains::CPU;
+const NONE: Domains = Domains::empty();
+
+fn is_new(_: usize) -> u32 {
+    NEW
+}
+
+fn is_zero(_: usize) -> u32 {
+    0
+}
+
+/// Leaves old bytes in pages that are free: those that new objects get.
+fn leave_old_pages(bench: &Bench) {
+    let objects: Vec<Handle> = (0..16).map(|_| bench.filled(OLD)).collect();
+    objects.into_iter().for_each(|object| bench.node.close(object).unwrap());
+    // A worker of the kernel frees them.
+    sleep(Duration::from_millis(50));
+}
+
+fn new_exec(bench: &Bench) -> Seen {
+    leave_old_pages(bench);
+    Seen::new(&bench.gpu_reads(bench.create(SIZE)), is_zero)
+}
+
+fn uncached_exec(bench: &Bench) -> Seen {
+    leave_old_pages(bench);
+    Seen::new(&bench.gpu_reads(bench.uncached()), is_zero)
+}
+
+fn new_bypass(bench: &Bench) -> Seen {
+    let device = Device::from_drm(Arc::clone(&bench.node) as Arc<dyn Drm>).unwrap();
+    let kernel = kernels::copy(device.machine()).unwrap();
+    let to = device.alloc(AllocRequest::new(SIZE)).unwrap();
+    leave_old_pages(bench);
+    let from = device.alloc(AllocRequest::new(SIZE)).unwrap();
+    let mut walker = Walker::new(&device, &kernel).unwrap();
+    walker.surface(Region::new(&from, 0).mocs(16), SIZE, Access::Read).unwrap();
+    walker.surface(Region::new(&to, 0), SIZE, Access::Write).unwrap();
+    walker.submit((SIZE / COPY_BYTES) as u32).unwrap().wait(None).unwrap();
+    let mut bytes = vec![0; SIZE as usize];
+    to.read(0, SIZE).unwrap().read_at(0, &mut bytes).unwrap();
+    Seen::new(&bytes, is_zero)
+}
+
+fn import_exec(bench: &Bench) -> Seen {
+    let vgem = File::options().read(true).write(true).open("/dev/dri/card1").unwrap();
+    leave_old_pages(bench);
+    let dma_buf = foreign(&vgem, 1024, SIZE as u32 / 4096);
+    let imported = bench.node.import(dma_buf.as_fd()).unwrap();
+    Seen::new(&bench.gpu_reads(imported.handle), is_zero)
+}
+
+/// An object with old bytes, and new ones that the CPU stored in the CPU domain.
+fn stored(bench: &Bench) -> Handle {
+    let object = bench.filled(OLD);
+    bench.set_domain(object, CPU, CPU);
+    bench.store(object, NEW);
+    object
+}
+
+fn store_exec(bench: &Bench) -> Seen {
+    Seen::new(&bench.gpu_reads(stored(bench)), is_new)
+}
+
+fn store_wc(bench: &Bench) -> Seen {
+    let object = stored(bench);
+    bench.set_domain(object, Domains::WC, NONE);
+    Seen::new(&bench.load(object, MmapMode::Wc), is_new)
+}
+
+fn store_wc_exec(bench: &Bench) -> Seen {
+    let object = stored(bench);
+    bench.set_domain(object, Domains::WC, NONE);
+    Seen::new(&bench.gpu_reads(object), is_new)
+}
+
+fn store_dma_buf_exec(bench: &Bench) -> Seen {
+    let object = bench.filled(OLD);
+    let dma_buf = bench.node.export(object).unwrap();
+    bench.node.begin_dma_buf_access(dma_buf.as_fd(), Access::Write).unwrap();
+    bench.store(object, NEW);
+    bench.node.end_dma_buf_access(dma_buf.as_fd(), Access::Write).unwrap();
+    Seen::new(&bench.gpu_reads(object), is_new)
+}
+
+/// An object of which the CPU has cached the old bytes, and to which the GPU has written new ones.
+fn written(bench: &Bench) -> Handle {
+    let (from, to) = (bench.filled(NEW), bench.filled(OLD));
+    bench.set_domain(to, CPU, NONE);
+    bench.load(to, MmapMode::Wb);
+    bench.copy(from, to);
+    to
+}
+
+fn gpu_load(bench: &Bench) -> Seen {
+    let object = written(bench);
+    bench.set_domain(object, CPU, NONE);
+    Seen::new(&bench.load(object, MmapMode::Wb), is_new)
+}
+
+fn gpu_dma_buf_load(bench: &Bench) -> Seen {
+    let object = written(bench);
+    let dma_buf = bench.node.export(object).unwrap();
+    bench.node.begin_dma_buf_access(dma_buf.as_fd(), Access::Read).unwrap();
+    Seen::new(&bench.load(object, MmapMode::Wb), is_new)
+}
+
+fn gpu_pread(bench: &Bench) -> Seen {
+    let object = written(bench);
+    let mut bytes = vec![0; SIZE as usize];
+    bench.node.pread(object, 0, &mut bytes).unwrap();
+    Seen::new(&bytes, is_new)
+}
