@@ -43,7 +43,7 @@ pub struct Counts {
     pub dropped: u64,
     /// Dirty lines whose write-back overwrote what something else had written to memory.
     pub overwritten: u64,
-    /// Bytes that a device read from memory while the CPU's cache had others.
+    /// Bytes that a device read from memory while the CPU's cache had newer ones.
     pub stale_bytes: u64,
     pub watched_pages: u64,
 }
@@ -312,19 +312,18 @@ impl<R: Ram> Lines<R> {
         buffer.copy_from_slice(&self.memory[at as usize..][..buffer.len()]);
     }
 
-    /// The number of bytes of a range that are in memory with other values than in the cache.
+    /// The number of bytes of a range that the CPU has stored, and that are not in memory. A byte that something else wrote
+    /// to memory is not among them.
     pub fn stale_bytes(&self, at: u64, length: usize) -> usize {
-        let mut stale = 0;
-        let mut cached = [0; LINE as usize];
-        for (at, part) in parts(at, length) {
-            let cached = &mut cached[..part.len()];
-            self.ram.read(at, cached);
-            let stored = &self.memory[at as usize..][..part.len()];
-            if cached != stored {
-                stale += cached.iter().zip(stored).filter(|(cached, stored)| cached != stored).count();
-            }
+        let mut cached = vec![0; length];
+        self.ram.read(at, &mut cached);
+        let range = at as usize..at as usize + length;
+        let stored = &self.memory[range.clone()];
+        if cached == stored {
+            return 0;
         }
-        stale
+        let bytes = cached.iter().zip(stored).zip(&self.base[range]);
+        bytes.filter(|((cached, stored), base)| cached != stored && cached != base).count()
     }
 
     /// A device reads without a look at the CPU's caches.
