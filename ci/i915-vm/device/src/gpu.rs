@@ -1,7 +1,8 @@
 //! One GPU: its parts, and the way of a register access: first the platform's generation, then the
 //! display engine, then the command streamers; what nobody claims is plain memory.
 
-use crate::display::{self, Model};
+use crate::display::scanout::Logged;
+use crate::display::{self, Model, pipes};
 use crate::engine::Engine;
 use crate::gen11_12::Banks;
 use crate::memory::Memory;
@@ -71,6 +72,8 @@ pub struct Gpu {
     pub display: Option<&'static Model>,
     /// Rings at the vertical blank, while a pipe is on.
     pub frame: Timer,
+    /// The last lines in the cache's log about each pipe.
+    pub scanned: [Logged; pipes::PIPES as usize],
     /// Pending events of gen11 and later.
     pub banks: Banks,
     /// Registers behind the sideband of Valleyview and Cherryview.
@@ -98,6 +101,7 @@ impl Gpu {
             retry: parts.retry,
             display: display::wanted(platform),
             frame: parts.frame,
+            scanned: Default::default(),
             banks: Banks::default(),
             sideband: Sideband::default(),
             reset_control: 0,

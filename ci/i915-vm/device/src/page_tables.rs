@@ -3,6 +3,7 @@
 
 use crate::gpu::Gpu;
 use crate::memory::Address;
+use crate::qemu::cache;
 use crate::snooping::Access;
 use std::ops::Range;
 
@@ -192,6 +193,26 @@ impl Gpu {
             let access = Access::Global(entry.into());
             (entry & 1 != 0).then(|| self.destination(false, page_of_u32(entry) | address & 0xfff, access))
         }
+    }
+
+    /// Reads the global space past the CPU's caches; `None`: a page is not mapped.
+    pub fn scan(&self, from: u64, buffer: &mut [u8]) -> Option<()> {
+        for (at, piece) in pieces(from, buffer.len()) {
+            self.memory.read(self.translate_global(at)?.unsnooped(), &mut buffer[piece]);
+        }
+        Some(())
+    }
+
+    /// The number of bytes in a range of the global space that are newer in the CPU's cache; `None`: a page is not mapped.
+    pub fn stale_bytes(&self, from: u64, length: usize) -> Option<usize> {
+        pieces(from, length)
+            .map(|(at, piece)| {
+                Some(match self.translate_global(at)?.unsnooped() {
+                    Address::Unsnooped(at) => cache::stale_bytes(at, piece.len()),
+                    Address::Snooped(_) | Address::Kept(_) | Address::Local(_) => 0,
+                })
+            })
+            .sum()
     }
 
     fn global_entry(&self, index: u64) -> u64 {

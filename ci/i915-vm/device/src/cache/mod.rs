@@ -192,6 +192,11 @@ impl<R: Ram> Cache<R> {
         self.lines.write(at, data, write);
     }
 
+    /// The number of bytes that the CPU has stored and a device does not find in memory.
+    pub fn stale_bytes(&self, at: u64, length: usize) -> usize {
+        self.lines.stale_bytes(at, length)
+    }
+
     /// The adversary intervenes; after how many nanoseconds it wants to do so again.
     pub fn intervene(&mut self) -> Option<u64> {
         let adversary = self.adversary.as_mut()?;

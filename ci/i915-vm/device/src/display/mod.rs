@@ -1,13 +1,15 @@
 //! The display engine. Where a fuse exists it is fused off, and what the driver touches
 //! nevertheless, when it initialises power domains and clocks, is granted at once. Some platforms
 //! have a [`Model`] of more, for a run with the display on: enough for mode sets, page flips, cursors
-//! and vertical blanks to be done. Nothing is connected, and nothing is drawn: no pixel is read.
+//! and vertical blanks to be done. Nothing is connected; what a frame reads is summed up in its CRC.
 
 mod memory;
 pub mod models;
 pub mod pipes;
+mod planes;
 mod ports;
 mod registers;
+pub mod scanout;
 
 use crate::gpu::Gpu;
 use crate::interrupts::Block;
@@ -15,6 +17,7 @@ use crate::platforms::{Display, Platform};
 pub use memory::answer;
 use ports::PhyGroup;
 use registers::{Row, State};
+use scanout::Scanout;
 
 /// What a platform's display has beyond what all have ([`registers`]).
 pub struct Model {
@@ -30,6 +33,7 @@ pub struct Model {
     phy_groups: &'static [PhyGroup],
     /// For each pipe, where it reports a vertical blank and a finished flip.
     pipe_events: &'static [(Block, u32)],
+    scanout: &'static Scanout,
 }
 
 /// In the environment: the display is wanted.

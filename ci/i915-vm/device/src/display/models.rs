@@ -4,6 +4,7 @@ use super::Model;
 use super::pipes::{EVENTS, EVENTS_IVB};
 use super::ports::PhyGroup;
 use super::registers::{Row, State};
+use super::scanout;
 
 const ENABLE: u32 = 1 << 31;
 const LOCKED: u32 = 1 << 30;
@@ -57,10 +58,11 @@ const NOTHING: Model = Model {
     clear_on_write: &[],
     phy_groups: &[],
     pipe_events: &[],
+    scanout: &scanout::SKYLAKE,
 };
 
-pub static HASWELL: Model = Model { pipe_events: EVENTS_IVB, ..LCPLL_PLATFORM };
-pub static BROADWELL: Model = Model { pipe_events: EVENTS, ..LCPLL_PLATFORM };
+pub static HASWELL: Model = Model { pipe_events: EVENTS_IVB, scanout: &scanout::HASWELL, ..LCPLL_PLATFORM };
+pub static BROADWELL: Model = Model { pipe_events: EVENTS, scanout: &scanout::BROADWELL, ..LCPLL_PLATFORM };
 
 const LCPLL_PLATFORM: Model = Model {
     power_up: &[STRAP, LATENCIES, LATENCIES_HIGH],
@@ -106,5 +108,6 @@ const GEN11: Model = Model {
         State::follows(PLLS[1], POWER_WANTED, POWER_ON),
     ],
     pipe_events: EVENTS,
+    scanout: &scanout::ICE_LAKE,
     ..NOTHING
 };

@@ -1,13 +1,14 @@
 //! Pipes: where their scan is, and the events of vertical blanks, sixty times a second. The clock
 //! alone says where a scan is: the mode's timings decide no more than the number of its lines.
 
+use super::scanout;
 use crate::gpu::Gpu;
 use crate::interrupts::Block;
 use crate::qemu::clock;
 
 /// How many pipes there are at most, and the distance of their registers.
-const PIPES: u32 = 4;
-const DISTANCE: u32 = 0x1000;
+pub const PIPES: u32 = 4;
+pub const DISTANCE: u32 = 0x1000;
 /// PIPEDSL(A): the line that is scanned out.
 const SCAN_LINE: u32 = 0x7_0000;
 /// PIPE_FRMCOUNT_G4X(A): frames since power-up.
@@ -114,6 +115,7 @@ pub fn vertical_blank(gpu: &mut Gpu) {
     let mut any = false;
     for (pipe, (block, events)) in (0..).zip(model.pipe_events) {
         if is_on(gpu, pipe) {
+            scanout::frame(gpu, model, pipe, *block);
             block.raise(gpu, *events);
             any = true;
         }

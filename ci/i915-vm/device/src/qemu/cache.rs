@@ -205,6 +205,16 @@ pub fn write_late(at: u64, data: &[u8], write: Write) {
     }
 }
 
+/// The number of bytes that the CPU has stored and a device does not find in memory.
+pub fn stale_bytes(at: u64, length: usize) -> usize {
+    if holds(at) { with(0, |cache| cache.stale_bytes(at, length)) } else { 0 }
+}
+
+/// Whether there is a cache with a log.
+pub fn has_log() -> bool {
+    ARMED.load(Relaxed) && machine().is_some_and(|machine| machine.log.is_some())
+}
+
 /// Writes a line to the log, if there is one. A full disk does not stop the machine.
 pub fn log(line: std::fmt::Arguments<'_>) {
     if let Some(machine) = machine()
