@@ -15,8 +15,9 @@ in the screen's preferred mode. Every step is a row: the caching mode before and
 the library flushed, and the objects that the kernel flushed. A software device reports its kernel \
 flushes. On a real device they are traced, which needs root, tracefs and kprobes, or otherwise \
 predicted by the rules; the output names the source. A traced flush that was not predicted, or a \
-predicted one that was not seen, is a mismatch. On a software device the CRC of the pixels that the \
-display engine reads is compared with the CRC of the drawn picture.
+predicted one that was not seen, is a mismatch. The CRC of the pixels that the display engine reads is \
+compared with the CRC of the drawn picture. On a real device the pipe computes both CRCs, which needs root \
+and debugfs; the second one is that of the same picture in an uncached buffer, shown at the end.
 
 Needs the primary node and DRM master: no compositor may run on the device. The previous picture is \
 restored at the end, also after an error or Ctrl-C.

@@ -8,7 +8,7 @@ use gemtool::kernel_trace::Shape;
 
 use super::{Align, Page, Report, Table, explain, held_style};
 use crate::args::Buffer;
-use crate::cmd::scanout::report::{CrcLine, Known, Row, ScanoutReport};
+use crate::cmd::scanout::report::{CrcLine, CrcSource, Known, Row, ScanoutReport};
 
 impl Report for ScanoutReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
@@ -39,6 +39,16 @@ impl Report for ScanoutReport {
                     "its flushes were traced; the rules shown are those that predict them".to_owned()
                 }
                 Known::Predicted(why) => format!("its flushes are predicted by the rules, not traced: {why}"),
+            },
+        )?;
+        page.field(
+            "display",
+            &match &self.display_crcs {
+                CrcSource::Simulated => "its CRCs are compared with those of the drawn pictures".to_owned(),
+                CrcSource::Measured => {
+                    "its CRCs are compared with those of the same pictures in an uncached buffer".to_owned()
+                }
+                CrcSource::Unknown(why) => format!("its CRCs are unknown: {why}"),
             },
         )?;
         page.gap()?;

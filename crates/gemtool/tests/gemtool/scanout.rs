@@ -42,6 +42,7 @@ fn every_picture_is_right_and_the_kernel_flushes_as_predicted() {
         let pictures = pictures(&report);
         assert!(pictures.len() >= 5 && pictures.iter().all(|&right| right), "{platform} {more}");
         assert_eq!(report["held"], true);
+        assert_eq!(report["display_crcs"], "simulated");
         let level = if platform == "hsw" { "display" } else { "none" };
         assert_eq!(steps(&report, "mode-set")[0]["caching_after"], level, "{platform} {more}");
         assert_eq!(steps(&report, "remove")[1]["caching_after"], level, "{platform}: it stays");

@@ -1,5 +1,6 @@
 //! `gemtool scanout`: shows frames on a screen, and reports the flushes for each.
 
+mod crcs;
 mod kernel;
 mod picture;
 pub mod report;
@@ -21,8 +22,9 @@ use super::hold::Hold;
 use crate::args::{self, Buffer, Frame};
 use crate::cmd::alloc::report::StepLine;
 use crate::failure::Failure;
+use crcs::Crcs;
 use kernel::Kernel;
-use picture::Picture;
+use picture::{Contents, Layout, Picture, draw_cursor};
 use report::{CrcLine, KernelStep, Request, Row, ScanoutReport, ScreenLine};
 
 /// Size of the cursor in bytes.
@@ -52,16 +54,19 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
         before: screen.before().map(|before| before.framebuffer.id()),
     };
     let kernel = Kernel::new(&device, soft.clone());
+    let crcs = Crcs::new(&device, soft, &screen);
     let mut show =
-        Show { args, device: device.clone(), soft, screen, kernel, signals, rows: Vec::new(), shown: None };
+        Show { args, device: device.clone(), screen, kernel, crcs, signals, rows: Vec::new(), shown: None };
     show.run()?;
-    let Show { screen, kernel, rows, .. } = show;
+    show.compare()?;
+    let Show { screen, kernel, crcs, rows, .. } = show;
     screen.close().map_err(Failure::step("the screen as it was before"))?;
     Ok(ScanoutReport {
         device: DeviceLine::of(&device)?,
         asked: Request::from(args),
         screen: screen_line,
         kernel_flushes: kernel.known(),
+        display_crcs: crcs.source(),
         held: rows.iter().all(Row::held),
         rows,
     })
@@ -95,13 +100,20 @@ fn open(args: &args::Device) -> Result<(Device, Option<Arc<Soft>>), Failure> {
 struct Show<'a> {
     args: &'a args::Scanout,
     device: Device,
-    soft: Option<Arc<Soft>>,
     screen: Screen,
     kernel: Kernel,
+    crcs: Crcs,
     signals: Hold,
     rows: Vec<Row>,
     /// Index of the buffer that is shown.
     shown: Option<usize>,
+}
+
+/// A picture that should be on the screen after a step.
+#[derive(Clone, Copy)]
+struct Expected<'a> {
+    contents: &'a Contents,
+    cursor: bool,
 }
 
 /// A step in progress.
@@ -161,7 +173,7 @@ impl Show<'_> {
             bo.map(mode).map_err(Failure::step("mapping a buffer"))?;
         }
         self.end(step, &events, None, None, None)?;
-        Ok(Picture::new(bo, &self.screen))
+        Ok(Picture::new(bo, Layout::of(&self.screen)))
     }
 
     fn cpu_frame(&mut self, buffers: &mut [Picture; 2], place: usize, number: u32) -> Result<(), Failure> {
@@ -193,7 +205,7 @@ impl Show<'_> {
         };
         let left = self.shown.replace(place).filter(|&left| left != place);
         let left = left.map(|left| (buffers[left].bo().handle(), Event::UnpinDisplay));
-        let expected = picture.crc().finish();
+        let expected = Expected { contents: picture.contents(), cursor: false };
         self.end(step, &[Event::PinDisplay], left, report, Some(expected))?;
         self.signals.pause(self.args.pause)
     }
@@ -228,7 +240,8 @@ impl Show<'_> {
         } else {
             Some(self.screen.dirty().map_err(Failure::step("DIRTYFB"))?)
         };
-        self.end(step, &[Event::DirtyFb], None, report, Some(picture.crc().finish()))?;
+        let expected = Expected { contents: picture.contents(), cursor: false };
+        self.end(step, &[Event::DirtyFb], None, report, Some(expected))?;
         self.signals.pause(self.args.pause)
     }
 
@@ -237,23 +250,25 @@ impl Show<'_> {
         self.kernel.begin()?;
         let bo = self.device.alloc(AllocRequest::new(CURSOR_BYTES)).map_err(Failure::step("a cursor"))?;
         self.kernel.created(bo.handle())?;
-        let pixels = vec![0x80; CURSOR_BYTES as usize];
         let step =
             Step { name: "cpu-draw", buffer: "cursor", handle: bo.handle(), before: self.caching(&bo) };
-        let mut write = bo.write(0, CURSOR_BYTES).map_err(Failure::step("drawing a cursor"))?;
-        write.write_at(0, &pixels).map_err(Failure::step("drawing a cursor"))?;
-        write.finish();
+        draw_cursor(&bo).map_err(Failure::step("drawing a cursor"))?;
         self.end(step, &[Event::Fault], None, None, None)?;
-        let mut crc = buffers[self.shown.unwrap_or(0)].crc();
-        let without_cursor = crc.finish();
-        crc.add(&pixels);
+        let contents = buffers[self.shown.unwrap_or(0)].contents();
         let step = self.begin("set", "cursor", &bo)?;
         let report = self.screen.set_cursor(Some(&bo), CURSOR_AT).map_err(Failure::step("CURSOR"))?;
-        self.end(step, &[Event::AddFramebuffer, Event::PinDisplay], None, report, Some(crc.finish()))?;
+        self.end(
+            step,
+            &[Event::AddFramebuffer, Event::PinDisplay],
+            None,
+            report,
+            Some(Expected { contents, cursor: true }),
+        )?;
         self.signals.pause(self.args.pause)?;
         let step = self.begin("unset", "cursor", &bo)?;
         self.screen.set_cursor(None, CURSOR_AT).map_err(Failure::step("CURSOR"))?;
-        self.end(step, &[Event::UnpinDisplay, Event::RemoveFramebuffer], None, None, Some(without_cursor))
+        let expected = Expected { contents, cursor: false };
+        self.end(step, &[Event::UnpinDisplay, Event::RemoveFramebuffer], None, None, Some(expected))
     }
 
     fn off(&mut self, buffers: &[Picture; 2]) -> Result<(), Failure> {
@@ -282,16 +297,14 @@ impl Show<'_> {
         events: &[Event],
         left: Option<(Handle, Event)>,
         report: Option<FlushReport>,
-        expected: Option<u32>,
+        expected: Option<Expected<'_>>,
     ) -> Result<(), Failure> {
         let Step { name, buffer, handle, before } = step;
         let caching_after = self.device.drm().caching(handle).ok();
         let kernel: KernelStep = self.kernel.ended(handle, events, left, caching_after)?;
-        let read = |soft: &Arc<Soft>| soft.display_crc(self.screen.crtc()).ok();
-        let crc = expected.and_then(|expected| {
-            let read = self.soft.as_ref().and_then(read)?;
-            Some(CrcLine { expected, read })
-        });
+        if let Some(Expected { contents, cursor }) = expected {
+            self.crcs.see(&self.screen, self.rows.len(), contents, cursor);
+        }
         self.rows.push(Row {
             step: name,
             buffer,
@@ -300,8 +313,19 @@ impl Show<'_> {
             caching_after,
             flushed: report.as_ref().map(StepLine::from),
             kernel,
-            crc,
+            crc: None,
         });
+        Ok(())
+    }
+
+    /// Compares the CRCs that were read with those of the drawn pictures.
+    fn compare(&mut self) -> Result<(), Failure> {
+        self.signals.pause(None)?;
+        for (row, expected, read) in self.crcs.compare(&self.device, &mut self.screen)? {
+            if let Some(row) = self.rows.get_mut(row) {
+                row.crc = Some(CrcLine { expected, read });
+            }
+        }
         Ok(())
     }
 }

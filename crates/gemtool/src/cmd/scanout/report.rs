@@ -63,6 +63,18 @@ pub enum Known {
     Predicted(String),
 }
 
+/// The source of the display's CRCs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CrcSource {
+    /// The software device reports them.
+    Simulated,
+    /// The pipe computes them.
+    Measured,
+    /// There are none; the text is the reason.
+    Unknown(String),
+}
+
 /// A flush by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelLine {
@@ -88,7 +100,7 @@ pub struct KernelStep {
 /// The CRC of the pixels that the display engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CrcLine {
-    /// The CRC of the drawn picture.
+    /// The CRC of the drawn picture; of a pipe: of the same picture in a buffer without cached lines.
     pub expected: u32,
     /// The CRC of the pixels that the display engine reads.
     pub read: u32,
@@ -141,6 +153,8 @@ pub struct ScanoutReport {
     pub screen: ScreenLine,
     /// The source of the kernel's flushes.
     pub kernel_flushes: Known,
+    /// The source of the display's CRCs.
+    pub display_crcs: CrcSource,
     /// The steps.
     pub rows: Vec<Row>,
     /// Every check passed.
