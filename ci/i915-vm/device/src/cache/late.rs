@@ -31,6 +31,10 @@ impl Late {
         }
     }
 
+    fn is_store(&self) -> bool {
+        matches!(self, Self::Around { .. } | Self::Combined { .. })
+    }
+
     /// Takes effect.
     pub fn apply<R: Ram>(&self, lines: &mut Lines<R>) {
         match *self {
@@ -64,18 +68,18 @@ impl Waiting {
 
     /// An uncached access: stores take effect, flushes need not.
     pub fn drain_stores<R: Ram>(&mut self, lines: &mut Lines<R>) {
-        self.drain_those(lines, |late| matches!(late, Late::Around { .. } | Late::Combined { .. }));
+        self.drain_those(lines, Late::is_store);
     }
 
-    /// All of one line take effect.
-    pub fn drain_line<R: Ram>(&mut self, lines: &mut Lines<R>, line: u64) {
-        self.drain_those(lines, |late| late.line() == line);
+    /// The stores to one line take effect.
+    pub fn drain_stores_to<R: Ram>(&mut self, lines: &mut Lines<R>, line: u64) {
+        self.drain_those(lines, |late| late.is_store() && late.line() == line);
     }
 
     /// All of the line of one of them take effect: those of one line keep their order.
     pub fn drain_one<R: Ram>(&mut self, lines: &mut Lines<R>, index: usize) {
         if let Some(line) = self.0.get(index).map(Late::line) {
-            self.drain_line(lines, line);
+            self.drain_those(lines, |late| late.line() == line);
         }
     }
 

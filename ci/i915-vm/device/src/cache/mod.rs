@@ -154,9 +154,9 @@ impl<R: Ram> Cache<R> {
         self.lines.read_memory(at, buffer);
     }
 
-    /// What waits of the line takes effect: the CPU loads from it through a write-combining mapping.
+    /// Stores to the line that wait take effect: the CPU loads from it through a write-combining mapping.
     pub fn combine(&mut self, at: u64) {
-        self.waiting.drain_line(&mut self.lines, at & !(LINE - 1));
+        self.waiting.drain_stores_to(&mut self.lines, at & !(LINE - 1));
     }
 
     /// The CPU's store of at most eight bytes through a write-combining mapping.

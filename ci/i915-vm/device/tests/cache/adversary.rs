@@ -28,6 +28,17 @@ fn a_weak_flush_waits_for_a_fence() {
 }
 
 #[test]
+fn an_uncached_load_waits_for_stores_and_not_for_flushes() {
+    let mut machine = Machine::new(Settings { adversary: Some(1), aliases: true, ..Settings::default() });
+    machine.store(HERE, &[1]);
+    machine.cache.flush(HERE, &Flush::Weak);
+    machine.cache.uncached_store(HERE + 1, &[2], true);
+    assert_eq!((machine.uncached_load(HERE), machine.uncached_load(HERE + 1)), (0, 2));
+    machine.cache.fence();
+    assert_eq!(machine.uncached_load(HERE), 1);
+}
+
+#[test]
 fn stores_past_the_cache_wait_for_an_uncached_access() {
     let mut machine = hostile(1);
     machine.cache.uncached_store(HERE, &[1], true);
