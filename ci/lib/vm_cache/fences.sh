@@ -8,12 +8,12 @@ head_fences='| machine | stores past the cache, and with SFENCE | CLFLUSHOPT, an
 prepare_fences() {
     local -a cflags
     read -ra cflags < <(pkg-config --cflags libdrm) || fail "no headers of libdrm"
-    gcc ci/lib/vm_cache/fences.c -o "$folder/fences" -std=gnu11 -O1 -mclflushopt -Wall -Wextra -Werror "${cflags[@]}"
+    gcc ci/lib/vm_cache/fences.c -o "$folder/fences-program" -std=gnu11 -O1 -mclflushopt -Wall -Wextra -Werror "${cflags[@]}"
 }
 
 # fences [OPTION...]: what the program prints in its four modes, in a line each.
 fences() {
-    boot --aliases "$@" -- sh -c 'for mode in wc "wc fence" weak "weak fence"; do "$0" /dev/dri/renderD128 $mode; done' "$folder/fences"
+    boot --aliases "$@" -- sh -c 'for mode in wc "wc fence" weak "weak fence"; do "$0" /dev/dri/renderD128 $mode; done' "$folder/fences-program"
 }
 
 check_fences() {

@@ -2,7 +2,7 @@
 # With --no-flush the same ones are stale. Without the kernel's flush for scanout more of them are, where it has one. Without a cache
 # none is.
 # shellcheck shell=bash disable=SC2034,SC2154 # ci/vm-cache reads and sets them
-few_scanout=(glk skl)
+few_scanout=(skl)
 all_scanout=()
 for platform in glk apl skl icl tgl jsl ehl bdw hsw; do all_scanout+=("$platform" "$platform:6.1"); done
 head_scanout='| machine | with the library | without | and without the kernel'\''s flush | without, no cache |'
