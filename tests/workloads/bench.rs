@@ -1,6 +1,7 @@
 //! An open device, and what workloads do with its objects. All of it avoids the CPU's cache, except where it says so.
 
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,8 @@ use gem_coherency::drm::{Addresses, Drm, ExecObject, Mapping, Param, Placement, 
 use gem_coherency::platform::{Caps, Facts, Machine};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency_exercise::commands::{Builder, Extent, Memory, Surface};
+
+use super::foreign_objects::userptr;
 
 /// The size of an object.
 pub const SIZE: u64 = 64 << 10;
@@ -19,6 +22,8 @@ pub const NEW: u32 = 0x1e3e_1e3e;
 /// The GPU addresses of a copy's source, destination and batch.
 const ADDRESSES: [u64; 3] = [0x100_0000, 0x200_0000, 0x300_0000];
 const ROW: u32 = 4096;
+/// The PAT index of Meteor Lake for uncached accesses.
+const UNCACHED_PAT: u32 = 2;
 
 pub struct Bench {
     pub node: Arc<Node>,
@@ -85,15 +90,23 @@ impl Bench {
         created.unwrap().handle
     }
 
+    /// Creates an object of the process's memory, in this file.
+    pub fn userptr(&self) -> Handle {
+        userptr(&File::from(self.node.file().unwrap().try_clone_to_owned().unwrap()), SIZE)
+    }
+
     /// Creates an uncached object.
     pub fn uncached(&self) -> Handle {
+        if self.machine.caps.contains(Caps::PAT_AT_CREATE) {
+            return self.node.create_with_pat(SIZE, UNCACHED_PAT).unwrap().handle;
+        }
         let handle = self.create(SIZE);
         self.set_caching(handle, CachingMode::None);
         handle
     }
 
     /// Sets the caching where there is such a call; elsewhere objects are cached.
-    fn set_caching(&self, handle: Handle, mode: CachingMode) {
+    pub fn set_caching(&self, handle: Handle, mode: CachingMode) {
         if !self.is_discrete() && !self.machine.caps.contains(Caps::PAT_AT_CREATE) {
             self.node.set_caching(handle, mode).unwrap();
         }

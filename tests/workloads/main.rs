@@ -6,9 +6,10 @@
 
 mod bench;
 #[path = "../node_real/foreign_objects.rs"]
-#[expect(dead_code, reason = "the module is shared: there are no workloads on userptr objects")]
+#[expect(dead_code, reason = "the module is shared: no workload imports from another GPU")]
 mod foreign_objects;
 mod situations;
+mod udmabuf;
 
 use std::env;
 use std::process::ExitCode;
