@@ -1,6 +1,7 @@
 # Each flush of the kernel that a rule is for, ignored in turn: does a workload (tests/workloads) read old bytes? docs/needed-flushes.md has
-# the rules, with what the machine and the explorer (`gemtool check --rules`) say. The explorer is asked with --all only: `ci/model`
-# makes these searches, on the platforms that stand for their class. With all flushes each workload has to be right. Each rule that flushes has a row, or a reason why it has none.
+# the rules, with what the machine and the explorer (`gemtool check --rules`) say. The explorer is asked with --all only: `ci/model` makes
+# these searches, on the platforms that stand for their class. With all flushes each workload has to be right. Each rule that flushes has a
+# row, or a reason why it has none.
 # shellcheck shell=bash disable=SC2034,SC2154 # ci/vm-cache reads and sets them
 few_needed=(glk jsl)
 all_needed=(glk jsl chv skl tgl mtl)
