@@ -22,7 +22,7 @@ attack() {
         shift
     done
     # shellcheck disable=SC2016 # the machine's shell expands it
-    boot --cache --bypass 16 "${@:2}" -- sh -c 'for entry; do "$0" victim --objects 8; "$0" attacker --objects 8 --entry "$entry"; done' \
+    boot --cache --bypass 16 "${@:2}" -- sh -c 'for entry; do "$0" victim --objects 4; "$0" attacker --objects 4 --entry "$entry"; done' \
         "$stale_pages" "${entries[@]}" >"$log" 2>&1 || status=$?
     [ "$status" != 77 ] || return 0
     awk '/^attacker: / { part++ } /^  .* dwords$/ { all[part] += $(NF - 1); if ($1 != "zeros") stale[part] += $(NF - 1) }
