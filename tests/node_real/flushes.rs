@@ -18,7 +18,7 @@ use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle
 use gemtool::kernel_trace::{Attribution, Kind, Toucher, Tracer};
 
 use super::display::Scanout;
-use super::{Bench, Skip, Test, shown, test};
+use super::{Bench, Skip, Test, shown, test, tracers};
 
 pub(super) const TESTS: &[Test] = &[test!(the_kernel_flushes_when_the_rules_say_and_only_then)];
 
@@ -367,15 +367,11 @@ fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
         Err(why) => return Some(why.to_string()),
     };
     let node = bench.open();
-    // Linux 5.10 hides the addresses of tracepoints.
-    let hidden = |name: &str| node.kernel() == KernelRules::OLDEST && name.starts_with("i915_gem_object_");
-    let missing: Vec<_> = trace.borrow().missing().iter().copied().filter(|&name| !hidden(name)).collect();
-    assert_eq!(missing, [""; 0], "what cannot be probed");
+    assert_eq!(tracers::missing(&trace.borrow(), node.kernel()), [""; 0], "what cannot be probed");
     let machine = machine(&node);
     let rules = KernelRules::of(node.kernel()).unwrap();
     let discrete = machine.caps.contains(Caps::DISCRETE);
-    let events = possible(&machine);
-    let mut seed = seed();
+    let (events, mut seed) = (possible(&machine), seed());
     // The first submission also brings in the kernel's own objects.
     let mut warm = Subject::new(&node, &trace, discrete);
     let done = drive(&mut warm, &machine, &rules, Creation::User, [Event::Exec(Access::Read)]);

@@ -5,7 +5,8 @@ compare_verify.py --runs PLATFORM machine  the runs that the reasons need beside
 compare_verify.py --runs PLATFORM sim
 compare_verify.py --self-test
 
-FOLDER has the outputs: `machine`, `sim`, and one for each NAME. The library's and the kernel's column must be right everywhere. Old bytes that
+FOLDER has the outputs: `machine`, `sim`, one for each NAME, and, if the machine was measured with it, `adversary`. The library's and the kernel's
+column must be right everywhere. Old bytes that
 nobody flushed must show on the machine where they show on the software i915. The file `reasons` beside this one explains differences:
 a reason with an option explains a cell that comes to the same with it; a fact, those of the cells that it names in which the machine
 shows none. A reason that explains no cell of its platform is a problem.
@@ -59,7 +60,7 @@ def compare(outputs, known):
     for cell in machine.keys() ^ sim.keys():
         problems.append(f"{named(cell)}: on one side only")
     for name, table in tables.items():
-        if name in ("machine", *(reason for reason, side, _ in known if side == "machine"), "sim"):
+        if name in ("machine", "adversary", *(reason for reason, side, _ in known if side == "machine"), "sim"):
             for cell, row in table.items():
                 for column in ("library", "kernel"):
                     if isinstance(row[column], dict) and "wrong" in row[column]:
@@ -104,8 +105,8 @@ def self_test():
     assert known == [("same", "machine", "--option")], known
     right = {"machine": output(0, 0, 1), "sim": output(0, 1, 1), "same": output(0, 1, 1)}
     assert compare(right, known) == (3, 1, {"same": 1}, []), compare(right, known)
-    for name, column in [("machine", "kernel"), ("sim", "library"), ("same", "library")]:
-        wrong = copy.deepcopy(right)
+    for name, column in [("machine", "kernel"), ("sim", "library"), ("same", "library"), ("adversary", "library")]:
+        wrong = copy.deepcopy(right | {"adversary": output(0, 1, 1)})
         wrong[name]["rows"][0][column] = {"wrong": "bytes"}
         assert len(compare(wrong, known)[3]) == 1, name
     facts = [("fact", "fact", "rule=rule kind=row1")]
@@ -134,6 +135,8 @@ def main(words):
         case [platform, folder]:
             known = reasons(data.read_text(), platform)
             names = ["machine", "sim", *(name for name, side, _ in known if side != "fact")]
+            if Path(folder, "adversary").exists():
+                names.append("adversary")
             outputs = {name: json.loads(Path(folder, name).read_text()) for name in names}
             number, both, counts, problems = compare(outputs, known)
             print(f"{number}\t{both}\t{', '.join(f'{count} {name}' for name, count in counts.items()) or '-'}")

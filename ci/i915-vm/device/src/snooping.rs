@@ -5,7 +5,7 @@
 //! The display is not among the accesses: it never snoops (the xe driver's xe_ttm_tt_create: "Display scanout is always
 //! non-coherent with the CPU cache").
 
-/// What decides on a platform.
+/// The part of the hardware that decides on a platform.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Snooping {
     /// No access snoops.
@@ -22,7 +22,7 @@ pub enum Snooping {
     ByPat,
 }
 
-/// What says whether the last-level cache keeps the GPU's writes, so that memory has them later. MOCS entries may say
+/// The page-table bits by which the last-level cache keeps the GPU's writes, so that memory has them later. MOCS entries may say
 /// otherwise; they are looked at where accesses can go past that cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {

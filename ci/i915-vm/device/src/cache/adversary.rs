@@ -1,4 +1,4 @@
-//! What a cache may do at any time, done at random: dirty lines are written back, lines are evicted, absent ones are
+//! Moves that a cache may make at any time, made at random: dirty lines are written back, lines are evicted, absent ones are
 //! filled, and what waits takes effect. The seed fixes the choices, not the moments: the machine's time is the host's.
 
 use super::late::Waiting;

@@ -16,7 +16,7 @@ pub const LINE: u64 = 64;
 pub const PAGE: u64 = 4096;
 /// All lines of a page, as bits.
 const ALL_LINES: u64 = u64::MAX;
-/// What lies below is firmware and legacy devices, not memory that a GPU is given.
+/// Memory below it belongs to the firmware and to legacy devices: no GPU is given any of it.
 pub const FIRST: u64 = 1 << 20;
 
 /// The guest's RAM as QEMU has it.
@@ -36,7 +36,7 @@ pub enum Write {
     Bypasses,
 }
 
-/// What happened, for the report.
+/// Counts of events, for the report.
 #[derive(Default)]
 pub struct Counts {
     pub written_back: u64,

@@ -24,7 +24,7 @@ use lines::Lines;
 pub use lines::{FIRST, LINE, PAGE, Ram, Write};
 use std::fmt::Write as _;
 
-/// What a machine's cache is like.
+/// The options of a machine's cache.
 #[derive(Clone, Copy, Default)]
 pub struct Settings {
     /// The seed of the adversary, if there is one.
@@ -79,6 +79,7 @@ impl<R: Ram> Cache<R> {
         self.lines.overwrite(page);
     }
 
+    /// The CPU fetches instructions from a watched page.
     pub fn fetch_code(&mut self, at: u64) {
         self.lines.fetch_code(at);
     }
@@ -187,6 +188,7 @@ impl<R: Ram> Cache<R> {
         }
     }
 
+    /// A device writes.
     pub fn device_write(&mut self, at: u64, data: &[u8], write: Write) {
         self.notice(at);
         self.lines.write(at, data, write);
@@ -203,7 +205,7 @@ impl<R: Ram> Cache<R> {
         Some(adversary.intervene(&mut self.waiting, &mut self.lines))
     }
 
-    /// What happened so far, in a line.
+    /// Returns the counts so far, in a line.
     pub fn report(&self) -> String {
         let counts = &self.lines.counts;
         let mut report = format!(

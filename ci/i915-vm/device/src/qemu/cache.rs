@@ -50,7 +50,7 @@ pub fn ram_word(at: u64) -> Option<u64> {
     })
 }
 
-/// What the machine was started with, and what became of it.
+/// The machine's options, its log, and its cache once there is one.
 struct Machine {
     settings: Settings,
     log: Option<File>,

@@ -78,7 +78,7 @@ pub enum Kind {
     Uncached,
 }
 
-/// What a debugger is told of a register.
+/// Returns a register's value, as a debugger gets it.
 fn debugger_register(object: Object, number: c_int) -> u64 {
     let symbols = symbols();
     // SAFETY: QEMU appends the register's bytes to the array.
