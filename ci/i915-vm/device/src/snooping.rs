@@ -74,7 +74,7 @@ fn private_pat(number: u32, register: impl Fn(u32) -> u32) -> u32 {
     register(PRIVATE_PAT + number / 4 * 4) >> (8 * (number % 4)) & 0xff
 }
 
-/// What leads an access to system memory.
+/// The way of an access to system memory.
 #[derive(Clone, Copy)]
 pub enum Access {
     /// An entry of the global table.

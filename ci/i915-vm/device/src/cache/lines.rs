@@ -144,7 +144,7 @@ impl<R: Ram> Lines<R> {
         }
     }
 
-    /// Stops watching a page that has neither an absent nor a stale line. What the TLB still has of it does no harm.
+    /// Stops watching a page that has neither an absent nor a stale line. Entries that the TLB still has of it do no harm.
     fn unwatch_if_settled(&mut self, at: u64) {
         let page = (at & !(PAGE - 1)) as usize..(at | (PAGE - 1)) as usize + 1;
         if self.absent.word(at / LINE) == 0 && self.memory[page.clone()] == self.base[page] {

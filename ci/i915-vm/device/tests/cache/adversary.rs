@@ -1,4 +1,4 @@
-//! What takes effect late, and what moves at random.
+//! Late effects, and random moves.
 
 use super::cache::Settings;
 use super::cache::instructions::Flush;

@@ -1,4 +1,4 @@
-//! What the CPU and a device see of each other's bytes.
+//! The bytes that the CPU and a device see of each other's.
 
 use super::cache::instructions::Flush;
 use super::cache::{Settings, Write};
