@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -185,18 +185,17 @@ fn a_signal_ends_an_allocation_that_holds_and_everything_is_released() {
         let mut held = command(&line);
         held.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = held.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(500));
+        let _open = child.stdin.take();
         let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+        // The list of handles is longer than a pipe holds, so it is read while the command ends.
+        let (ended, output) = std::sync::mpsc::channel();
+        std::thread::spawn(move || ended.send(child.wait_with_output().unwrap()));
+        std::thread::sleep(Duration::from_millis(500));
         kill(pid, signal).unwrap();
-        let sent = Instant::now();
-        while child.try_wait().unwrap().is_none() {
-            if sent.elapsed() > Duration::from_secs(60) {
-                child.kill().unwrap();
-                panic!("{signal} was ignored");
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let output = child.wait_with_output().unwrap();
+        let output = output.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| {
+            kill(pid, Signal::SIGKILL).unwrap();
+            panic!("{signal} was ignored")
+        });
         let (out, err) =
             (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(output.status.code(), Some(2), "{signal}: {err}");
