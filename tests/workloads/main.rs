@@ -9,6 +9,7 @@ mod bench;
 #[expect(dead_code, reason = "the module is shared: no workload imports from another GPU")]
 mod foreign_objects;
 mod situations;
+mod system;
 mod udmabuf;
 
 use std::env;

@@ -16,7 +16,7 @@ use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES};
 use gem_coherency_exercise::{Region, Walker};
 
 use super::bench::{Bench, NEW, OLD, SIZE, Seen};
-use super::udmabuf;
+use super::{system, udmabuf};
 
 /// A workload by name.
 pub struct Workload {
@@ -48,6 +48,10 @@ workloads! {
     "pwrite-exec" pwrite_exec "PWRITE while the device is idle, the GPU reads"
     "pwrite-bypass" pwrite_bypass "PWRITE while the device is idle, a kernel reads by MOCS entry 16"
     "gpu-pwrite-load" gpu_pwrite_load "the GPU writes, PWRITE of a dword per line while the device is idle, CPU loads in the CPU domain"
+    "swap-load" swap_load "the GPU writes, the pages are swapped out, CPU loads in the CPU domain"
+    "suspend-load" suspend_load "the GPU writes, the machine is suspended, CPU loads in the CPU domain"
+    "suspend-bound-exec" suspend_bound_exec "CPU stores to an object that is bound into the GGTT, the machine is suspended, the GPU reads"
+    "hibernate-load" hibernate_load "the GPU writes, the machine hibernates, CPU loads in the CPU domain"
 }
 
 /// A worker of the kernel frees objects that are closed.
@@ -233,4 +237,34 @@ fn gpu_pwrite_load(bench: &Bench) -> Seen {
     pwrite_idle(bench, object, (0..SIZE).step_by(64), &NEW.to_le_bytes());
     bench.set_domain(object, CPU, NONE);
     Seen::new(&bench.load(object, MmapMode::Wb), is_new)
+}
+
+/// What the CPU loads of an object that the GPU has written, after `happens`.
+fn loads_after(bench: &Bench, happens: fn()) -> Seen {
+    let object = written(bench);
+    happens();
+    bench.set_domain(object, CPU, NONE);
+    Seen::new(&bench.load(object, MmapMode::Wb), is_new)
+}
+
+fn swap_load(bench: &Bench) -> Seen {
+    loads_after(bench, system::swap_out)
+}
+
+fn suspend_load(bench: &Bench) -> Seen {
+    loads_after(bench, system::suspend)
+}
+
+fn hibernate_load(bench: &Bench) -> Seen {
+    loads_after(bench, system::hibernate)
+}
+
+fn suspend_bound_exec(bench: &Bench) -> Seen {
+    let object = bench.filled(OLD);
+    // A fault binds it.
+    bench.load(object, MmapMode::Gtt);
+    bench.set_domain(object, CPU, CPU);
+    bench.store(object, NEW);
+    system::suspend();
+    Seen::new(&bench.gpu_reads(object), is_new)
 }

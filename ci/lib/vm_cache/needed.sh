@@ -10,7 +10,7 @@ needed_page=docs/needed-flushes.md
 
 # needed_rows HEADING: the rows of the table under it, "CELL;CELL;...".
 needed_rows() {
-    sed -n "/^## $1\$/,/^## /s/^| *\(.*[^ ]\) *|\$/\1/p" "$needed_page" | sed '1,/^---/d; s/ *| */;/g; s/`\(__\)\?\([a-z0-9_]*\)`/\1\2/'
+    sed -n "/^## $1\$/,/^## /s/^| *\(.*[^ ]\) *|\$/\1/p" "$needed_page" | sed '1,/^---/d; s/ *| */;/g; s/`\(__\)\?\([a-z0-9_ ]*\)`/\1\2/'
 }
 
 prepare_needed() {
@@ -45,7 +45,7 @@ check_needed() {
         jobs+=("$workload $functions")
     done
     [ ${#jobs[@]} -gt 0 ] || { complain "$needed_page has no row for this platform"; return; }
-    boot --cache --cache-log "$out/log" --append mitigations=off -- \
+    boot --swap --cache --cache-log "$out/log" --append mitigations=off -- \
         sh ci/lib/vm_cache/needed.job "$workloads" "${jobs[@]}" >"$out/real" 2>&1 || complain "exit status $?"
     mapfile -t kept_lines < <(grep -A 1 '^== ' "$out/real" | grep -v '^--$' | sed -n 'n; s/^[^:]*: //; p' | tr -d '\r')
     mapfile -t seen_lines < <(grep -A 2 '^== ' "$out/real" | grep -v '^--$' | sed -n 'n; n; s/^[^:]*: //; p' | tr -d '\r')
