@@ -1,5 +1,5 @@
 // The parts that programs with draws and dispatches share. The encodings are those of Mesa's src/intel/genxml, gen9.xml to gen125.xml, which name the
-// commands and structures here; the formats are those of src/intel/isl/isl.h. Graphics 9 (glk), 11 (jsl), 12 (tgl) and 12.5 (mtl, dg2) differ in what
+// commands and structures here; the formats are those of src/intel/isl/isl.h. Graphics 9 (apl, glk), 11 (jsl), 12 (tgl) and 12.5 (mtl, dg2) differ in what
 // `generation` tells apart.
 #include "common.h"
 
@@ -11,6 +11,7 @@ static inline int generation(void) {
     struct drm_i915_getparam args = {.param = I915_PARAM_CHIPSET_ID, .value = &id};
     request("GETPARAM", DRM_IOCTL_I915_GETPARAM, &args);
     switch (id >> 8) {
+        case 0x5a:              // Apollo Lake
         case 0x31: return 9;    // Gemini Lake
         case 0x4e: return 11;   // Jasper Lake
         case 0x9a: return 12;   // Tiger Lake
