@@ -8,7 +8,7 @@ all_leak=(jsl:5.10 ehl:5.10 jsl:6.1 ehl:6.1 jsl ehl)
 head_leak='| machine | explorer | stale dwords by entry 16, and by entry 2 | by entry 16, the flush on acquire ignored |'
 
 prepare_leak() {
-    cargo build --quiet --locked --example stale_pages
+    cargo build --quiet "${workspace[@]}" --example stale_pages
     stale_pages=$(readlink -f "${CARGO_TARGET_DIR:-target}/debug/examples/stale_pages")
 }
 

@@ -14,7 +14,7 @@ needed_rows() {
 }
 
 prepare_needed() {
-    workloads=$(CARGO_TARGET_DIR=${CARGO_TARGET_DIR%/gemtool} cargo test --locked --quiet --no-run --message-format=json --test workloads |
+    workloads=$(cargo test "${workspace[@]}" --quiet --no-run --message-format=json --test workloads |
         sed -n 's/.*"executable":"\([^"]*workloads[^"]*\)".*/\1/p')
     [ -x "$workloads" ] || fail "tests/workloads was not built"
     local machine='no machine' out=$folder/needed/rules rule reason
