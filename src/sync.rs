@@ -35,6 +35,12 @@ mod inner {
         word.load(ordering)
     }
 
+    /// Stores `value` to a word that others change by read-modify-writes.
+    #[inline]
+    pub(crate) fn put(word: &AtomicU64, value: u64, ordering: Ordering) {
+        word.store(value, ordering);
+    }
+
     /// Does nothing: SeqCst accesses order themselves.
     #[inline]
     pub(crate) fn full_fence() {}
@@ -59,6 +65,12 @@ mod inner {
 
     pub(crate) fn peek(word: &AtomicU64, ordering: Ordering) -> u64 {
         if PEEKS.get() { word.load(ordering) } else { u64::MAX }
+    }
+
+    /// Stores `value` by an exchange: loom lets a load return the result of a read-modify-write that a later plain store
+    /// has replaced.
+    pub(crate) fn put(word: &AtomicU64, value: u64, ordering: Ordering) {
+        word.swap(value, ordering);
     }
 
     pub(crate) fn zeroed_words(count: usize) -> Option<Box<[AtomicU64]>> {

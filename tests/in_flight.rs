@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use gem_coherency::Error;
-use gem_coherency::tracking::{Completion, Taken, Tracked, complete};
+use gem_coherency::tracking::{Completion, Marks, Taken, Tracked, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 
@@ -19,7 +19,7 @@ fn a_flush_that_completes_leaves_nothing_behind() {
     object.dirty().mark(LineRange::new(10, 20)).unwrap();
     object.word().note_wc_store();
     let mut in_flight = object.begin_flush(object.dirty().all()).unwrap();
-    assert_eq!(in_flight.take_dirty(|_| {}), 10);
+    assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 10);
     assert_eq!(in_flight.take_wc_stores(), Taken::Pending);
     assert_eq!(in_flight.take_wc_stores(), Taken::Nothing);
     assert_eq!(in_flight.take_gtt_stores(), Taken::Nothing);
@@ -37,7 +37,7 @@ fn a_dropped_flush_restores_exactly_its_marks() {
     object.word().note_gpu_write();
     let range = LineRange::new(64, 128);
     let mut in_flight = object.begin_flush(range).unwrap();
-    assert_eq!(in_flight.take_dirty(|_| {}), 64);
+    assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 64);
     assert_eq!(in_flight.take_stale(|_| {}), 64);
     assert_eq!(in_flight.take_gtt_stores(), Taken::Pending);
     assert_eq!(in_flight.take_gpu_write(), Taken::Pending);
@@ -60,7 +60,7 @@ fn a_panicking_flush_restores_its_marks() {
     object.dirty().mark(LineRange::new(3, 4)).unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut in_flight = object.begin_flush(LineRange::new(3, 4)).unwrap();
-        in_flight.take_dirty(|_| panic!("in the middle of a flush"));
+        in_flight.take_dirty(Marks::Shared, |_| panic!("in the middle of a flush"));
     }));
     assert!(panicked.is_err());
     assert_eq!(object.dirty().count(), 1);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gem_coherency::Error;
-use gem_coherency::tracking::{Completion, LineMap, Tracked, complete};
+use gem_coherency::tracking::{Completion, LineMap, Marks, Tracked, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use proptest::prelude::*;
@@ -190,20 +190,20 @@ fn a_flush_over_all_of_a_large_object_leaves_a_map_that_one_look_finds_clean() {
         // find.
         let other = object.begin_flush(LineRange::new(0, 1)).unwrap();
         let mut in_flight = object.begin_flush(all).unwrap();
-        assert_eq!(in_flight.take_dirty(|_| {}), 2);
+        assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 2);
         std::thread::scope(|scope| {
             let completion = scope.spawn(|| complete([in_flight]));
             assert_eq!(complete([other]), Completion::InMemory);
             assert_eq!(completion.join().unwrap(), Completion::InMemory);
         });
         let mut in_flight = object.begin_flush(all).unwrap();
-        assert_eq!(in_flight.take_dirty(|_| {}), 0);
+        assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 0);
         assert_eq!(complete([in_flight]), Completion::InMemory);
         assert!(object.dirty().is_quickly_clean(all), "{pages} pages");
         // Lines that are marked again are found again.
         object.dirty().mark_all();
         let mut in_flight = object.begin_flush(all).unwrap();
-        assert_eq!(in_flight.take_dirty(|_| {}), pages * 64);
+        assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), pages * 64);
         assert_eq!(complete([in_flight]), Completion::InMemory);
         assert!(object.dirty().is_quickly_clean(all), "{pages} pages");
     }
@@ -216,7 +216,7 @@ fn marks_and_sweeps_of_several_threads_lose_no_line() {
     let object = Tracked::new(PAGES * 4096, CacheLevel::None).unwrap();
     let sweep = || {
         let mut in_flight = object.begin_flush(object.dirty().all()).unwrap();
-        let taken = in_flight.take_dirty(|_| {});
+        let taken = in_flight.take_dirty(Marks::Shared, |_| {});
         assert_eq!(complete([in_flight]), Completion::InMemory);
         taken
     };
@@ -231,7 +231,7 @@ fn marks_and_sweeps_of_several_threads_lose_no_line() {
                         let line = (round * 2 + marker) * 37 % (PAGES * 64);
                         object.dirty().mark(LineRange::new(line, line + 1)).unwrap();
                         let mut in_flight = object.begin_flush(LineRange::new(line, line + 1)).unwrap();
-                        taken += in_flight.take_dirty(|_| {});
+                        taken += in_flight.take_dirty(Marks::Shared, |_| {});
                         assert_eq!(complete([in_flight]), Completion::InMemory);
                         assert!(!object.dirty().any(LineRange::new(line, line + 1)), "line {line}");
                     }

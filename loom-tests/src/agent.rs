@@ -8,7 +8,7 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
 use gem_coherency::policy::{DecisionTable, Decisions, Rule};
-use gem_coherency::tracking::Tracked;
+use gem_coherency::tracking::{Marks, Tracked};
 use gem_coherency::units::{LineRange, Lines};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
@@ -109,7 +109,14 @@ pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
     let task = |object| {
         let lines = engine::Object::tracked(object).dirty().all();
         Task::new(
-            Need { object, lines, next, access: Access::Read, stale: StaleLines::Invalidate },
+            Need {
+                object,
+                lines,
+                next,
+                access: Access::Read,
+                stale: StaleLines::Invalidate,
+                marks: Marks::Shared,
+            },
             Step::Submit,
         )
     };

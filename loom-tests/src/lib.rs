@@ -17,7 +17,7 @@
 
 mod agent;
 
-use gem_coherency::tracking::{Completion, InFlightFlush, Tracked, complete};
+use gem_coherency::tracking::{Completion, InFlightFlush, Marks, Tracked, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use loom::cell::UnsafeCell;
@@ -173,7 +173,7 @@ impl Object {
 
     fn flush_by(&self, flush: impl FnMut(LineRange)) -> InFlightFlush<'_> {
         let mut in_flight = self.begin_flush();
-        in_flight.take_dirty(flush);
+        in_flight.take_dirty(Marks::Shared, flush);
         in_flight
     }
 

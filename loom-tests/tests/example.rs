@@ -6,7 +6,7 @@
 //! Preemption bound: none. Time: 0.1 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Completion, Tracked, complete};
+use gem_coherency::tracking::{Completion, Marks, Tracked, complete};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,8 @@ struct Bo {
 /// The submission as the library does it.
 fn submit(bo: &Bo) {
     let mut in_flight = bo.tracked.begin_flush(bo.tracked.dirty().all()).unwrap();
-    in_flight.take_dirty(|_| bo.memory.store(bo.cache.load(Ordering::Relaxed), Ordering::Relaxed));
+    in_flight
+        .take_dirty(Marks::Shared, |_| bo.memory.store(bo.cache.load(Ordering::Relaxed), Ordering::Relaxed));
     assert_eq!(complete([in_flight]), Completion::InMemory);
 }
 

@@ -8,7 +8,7 @@
 #![cfg(loom)]
 
 use gem_coherency::policy::Path;
-use gem_coherency::tracking::{Completion, InFlightFlush, State, complete};
+use gem_coherency::tracking::{Completion, InFlightFlush, Marks, State, complete};
 use loom_tests::{Agent, Object, Unfenced, race, settle};
 
 const BOUND: Option<usize> = Some(4);
@@ -61,7 +61,7 @@ fn queue_with(objects: &[&Object], steps: fn(Vec<InFlightFlush<'_>>, &Unfenced<'
     let unfenced = Unfenced::default();
     let mut in_flight: Vec<_> = objects.iter().map(|object| object.begin_flush()).collect();
     for (object, in_flight) in objects.iter().zip(&mut in_flight) {
-        in_flight.take_dirty(|run| unfenced.flush(object, run));
+        in_flight.take_dirty(Marks::Shared, |run| unfenced.flush(object, run));
     }
     steps(in_flight, &unfenced);
 }
@@ -155,7 +155,7 @@ fn deciding_about_fences_before_the_take_loses_a_line_that_is_marked_between() {
         let unfenced = Unfenced::default();
         let mut in_flight = object.begin_flush();
         let fenced = object.tracked.dirty().any(in_flight.range());
-        in_flight.take_dirty(|run| unfenced.flush(object, run));
+        in_flight.take_dirty(Marks::Shared, |run| unfenced.flush(object, run));
         if fenced {
             unfenced.fence();
         }

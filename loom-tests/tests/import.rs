@@ -8,7 +8,7 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{Closed, Completion, Named, Number, Registry, Tracked, complete};
+use gem_coherency::tracking::{Closed, Completion, Marks, Named, Number, Registry, Tracked, complete};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::Arc;
 use loom::thread;
@@ -57,7 +57,7 @@ impl Device {
         bo.tracked.word().begin_submit().expect("the BO was closed");
         let mut in_flight =
             bo.tracked.begin_flush(bo.tracked.dirty().all()).expect("all lines are in the object");
-        in_flight.take_dirty(|lines| self.memory.flush(lines));
+        in_flight.take_dirty(Marks::Shared, |lines| self.memory.flush(lines));
         assert_eq!(complete([in_flight]), Completion::InMemory);
         assert_eq!(self.kernel.opening(), Some(bo.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");

@@ -9,7 +9,7 @@
 use gem_coherency::engine::{Overwrite, overwrite, prepare_store};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Path;
-use gem_coherency::tracking::{Tracked, complete};
+use gem_coherency::tracking::{Marks, Tracked, complete};
 use gem_coherency::units::{ByteRange, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -129,7 +129,7 @@ impl Overwrite for Trusting<'_> {
 #[test]
 fn no_writer_stores_before_the_line_was_invalidated() {
     two_writers(|writer, range| {
-        prepare_store(writer, range, Path::Cpu(MmapMode::Wb)).expect("nothing fails");
+        prepare_store(writer, range, Path::Cpu(MmapMode::Wb), Marks::Shared).expect("nothing fails");
     });
 }
 

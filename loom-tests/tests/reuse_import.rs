@@ -9,7 +9,9 @@
 use std::convert::Infallible;
 use std::sync::Arc as Plain;
 
-use gem_coherency::tracking::{Claim, Completion, Named, Number, Registry, ReuseCache, Tracked, complete};
+use gem_coherency::tracking::{
+    Claim, Completion, Marks, Named, Number, Registry, ReuseCache, Tracked, complete,
+};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::Arc;
 use loom::thread;
@@ -97,7 +99,7 @@ impl Device {
         bo.0.tracked.word().begin_submit().expect("nothing blocks it");
         let all = bo.0.tracked.dirty().all();
         let mut in_flight = bo.0.tracked.begin_flush(all).expect("all lines are in the object");
-        in_flight.take_dirty(|lines| self.memory.flush(lines));
+        in_flight.take_dirty(Marks::Shared, |lines| self.memory.flush(lines));
         assert_eq!(complete([in_flight]), Completion::InMemory);
         assert_eq!(self.kernel.opening(), Some(bo.0.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");

@@ -8,7 +8,7 @@
 
 use std::process::Command;
 
-use gem_coherency::tracking::{Completion, Taken, complete};
+use gem_coherency::tracking::{Completion, Marks, Taken, complete};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::Arc;
 use loom::thread;
@@ -45,7 +45,7 @@ fn whoever_finds_no_line_waits_for_the_one_who_took_it() {
 #[should_panic(expected = "reads old data")]
 fn taking_without_a_flush_lets_the_second_agent_read_old_data() {
     two_agents(|object| {
-        let dirty = object.tracked.dirty();
+        let dirty = object.tracked.dirty().shared();
         dirty.take(dirty.all(), |run| object.memory.flush(run));
     });
 }
@@ -54,7 +54,7 @@ fn taking_without_a_flush_lets_the_second_agent_read_old_data() {
 #[should_panic(expected = "reads old data")]
 fn a_flush_announced_after_taking_is_announced_too_late() {
     two_agents(|object| {
-        let dirty = object.tracked.dirty();
+        let dirty = object.tracked.dirty().shared();
         let mut runs = Vec::new();
         dirty.take(dirty.all(), |run| runs.push(run));
         let in_flight = object.begin_flush();
@@ -72,7 +72,7 @@ fn one_fails(agent: fn(&Object)) {
     };
     let fails = |object: &Object| {
         let mut in_flight = object.begin_flush();
-        in_flight.take_dirty(|_| {});
+        in_flight.take_dirty(Marks::Shared, |_| {});
         drop(in_flight);
     };
     let agent = move |object: &Object| {

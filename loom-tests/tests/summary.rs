@@ -5,7 +5,7 @@
 //! Preemption bound: 3. Time: 5 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Completion, Tracked, complete, set_peeks};
+use gem_coherency::tracking::{Completion, Marks, Tracked, complete, set_peeks};
 use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::CacheLevel;
 use loom_tests::{Memory, race};
@@ -33,7 +33,7 @@ impl Large {
         object.mark(0);
         // Part of the object only: this does not sweep.
         let mut in_flight = object.tracked.begin_flush(line(0)).expect("a line of the object");
-        in_flight.take_dirty_pages(|_| {});
+        in_flight.take_dirty_pages(Marks::Shared, |_| {});
         assert_eq!(complete([in_flight]), Completion::InMemory);
         object
     }
@@ -54,7 +54,7 @@ impl Large {
     /// Flushes what is dirty of the whole object, and sweeps.
     fn make_current(&self) {
         let mut in_flight = self.tracked.begin_flush(self.tracked.dirty().all()).expect("all lines");
-        in_flight.take_dirty_pages(|page| self.flush(page));
+        in_flight.take_dirty_pages(Marks::Shared, |page| self.flush(page));
         assert_eq!(complete([in_flight]), Completion::InMemory);
     }
 

@@ -8,6 +8,7 @@
 #![cfg(loom)]
 
 use gem_coherency::engine;
+use gem_coherency::tracking::Marks;
 use gem_coherency::units::LineRange;
 use loom_tests::{Agent, Object, Unfenced, race};
 
@@ -44,7 +45,8 @@ fn upload(object: &Object) {
         store(object);
         Ok(())
     };
-    engine::upload_to(&Agent::new(object, &unfenced), LineRange::new(0, 1), stored).expect("nothing fails");
+    engine::upload_to(&Agent::new(object, &unfenced), LineRange::new(0, 1), Marks::Shared, stored)
+        .expect("nothing fails");
     assert_eq!(object.memory.gpu_load(UPLOADED), 1, "the GPU reads old data");
 }
 
@@ -71,7 +73,7 @@ fn a_submission_waits_for_the_upload_that_took_the_mark() {
 #[should_panic(expected = "the GPU reads old data")]
 fn an_upload_without_a_flush_hides_the_line_from_a_submission() {
     against_a_submission(|object| {
-        object.tracked.dirty().take_pages(LineRange::new(0, 1), |_| {});
+        object.tracked.dirty().shared().take_pages(LineRange::new(0, 1), |_| {});
         store(object);
     });
 }
@@ -96,7 +98,7 @@ fn taking_the_marks_after_the_stores_loses_what_was_stored_beside_them() {
     against_a_writer(|object| {
         let mut in_flight = object.begin_flush();
         store(object);
-        in_flight.take_dirty_pages(|_| {});
+        in_flight.take_dirty_pages(Marks::Shared, |_| {});
         let _ = gem_coherency::tracking::complete([in_flight]);
     });
 }

@@ -12,6 +12,7 @@ use crate::fork::Confined;
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::shared::{Need, SharedBo};
+use crate::tracking::{Marks, State};
 use crate::units::ByteRange;
 use crate::vocabulary::Access;
 
@@ -32,6 +33,7 @@ pub struct CpuAccess<'bo> {
     access: Access,
     range: ByteRange,
     pub(super) report: FlushReport,
+    pub(super) marks: Marks,
     pointer: Pointer,
 }
 
@@ -50,17 +52,18 @@ enum Pointer {
 struct Begun<'bo> {
     bo: &'bo Confined<SharedBo>,
     access: Access,
+    marks: Marks,
 }
 
 impl<'bo> Begun<'bo> {
     fn new(bo: &'bo Confined<SharedBo>, access: Access) -> Result<Self> {
         let word = bo.tracked.word();
         let begun = match access {
-            Access::Read => word.begin_read(),
-            Access::Write => word.begin_write(),
+            Access::Read => word.begin_read().map(|_| Marks::Shared),
+            Access::Write => word.begin_write().map(State::marks),
         };
-        begun.map_err(|blocked| blocked.error(bo.handle))?;
-        Ok(Self { bo, access })
+        let marks = begun.map_err(|blocked| blocked.error(bo.handle))?;
+        Ok(Self { bo, access, marks })
     }
 
     /// Leaves the end of the access to the guard.
@@ -95,12 +98,13 @@ impl<'bo> CpuAccess<'bo> {
             Access::Write => Step::Write,
         };
         let stale = StaleLines::at_begin(access);
-        let need = Need { object: bo, lines: range.lines(), next: Path::Cpu(mapping.mode()), access, stale };
+        let (next, marks) = (Path::Cpu(mapping.mode()), begun.marks);
+        let need = Need { object: bo, lines: range.lines(), next, access, stale, marks };
         let mut task = Task::new(need, step)?;
         engine::settle(slice::from_mut(&mut task))?;
         task.report.trace(bo.handle);
         begun.keep();
-        Ok(Self { bo, mapping, access, range, report: task.report, pointer: Pointer::NotGiven })
+        Ok(Self { bo, mapping, access, range, report: task.report, marks, pointer: Pointer::NotGiven })
     }
 
     /// Returns the kind of access.
@@ -129,7 +133,7 @@ impl<'bo> CpuAccess<'bo> {
         self.prepare_store(range)?;
         let copied = self.mapping.copy_in(offset, data);
         // If a page fault fails, a part may have been stored.
-        self.bo.note_stored(self.mapping.mode(), range.lines());
+        self.note_stored(range);
         copied
     }
 
@@ -182,6 +186,7 @@ impl<'bo> CpuAccess<'bo> {
             next: Path::Cpu(self.mapping.mode()),
             access: self.access,
             stale: StaleLines::Invalidate,
+            marks: self.marks,
         };
         let report = engine::invalidate(need, self.report.step)?;
         self.add(report);
@@ -200,7 +205,7 @@ impl<'bo> CpuAccess<'bo> {
     /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`].
     pub fn mark_written(&mut self, offset: u64, len: u64) -> Result<()> {
         let range = self.check_store(offset, len)?;
-        self.bo.note_stored(self.mapping.mode(), range.lines());
+        self.note_stored(range);
         if self.pointer == Pointer::Given {
             self.pointer = Pointer::Named;
         }
@@ -212,7 +217,7 @@ impl<'bo> CpuAccess<'bo> {
     /// If a pointer was given out and no store through it was reported, the whole range counts as written.
     pub fn finish(mut self) -> FlushReport {
         if std::mem::replace(&mut self.pointer, Pointer::NotGiven) == Pointer::Given {
-            self.mark_range();
+            self.note_stored(self.range);
         }
         self.report
     }
@@ -225,9 +230,10 @@ impl<'bo> CpuAccess<'bo> {
         }
     }
 
-    /// Marks the whole range as written.
-    fn mark_range(&self) {
-        self.bo.note_stored(self.mapping.mode(), self.range.lines());
+    /// Records stores to `range`.
+    #[inline]
+    fn note_stored(&self, range: ByteRange) {
+        self.bo.note_stored(self.mapping.mode(), range.lines(), self.marks);
     }
 
     /// Returns the bytes as a range, if they lie within the guard's range.
@@ -254,7 +260,8 @@ impl<'bo> CpuAccess<'bo> {
         if cpu_memory(self.bo.level(), self.mapping.mode()) != CpuMemory::Cached {
             return Ok(());
         }
-        let report = engine::prepare_store::<SharedBo>(self.bo, range, Path::Cpu(self.mapping.mode()))?;
+        let next = Path::Cpu(self.mapping.mode());
+        let report = engine::prepare_store::<SharedBo>(self.bo, range, next, self.marks)?;
         self.add(report);
         Ok(())
     }
@@ -264,7 +271,7 @@ impl Drop for CpuAccess<'_> {
     fn drop(&mut self) {
         if self.pointer != Pointer::NotGiven || (self.access == Access::Write && std::thread::panicking()) {
             // The caller may not have reported all stores.
-            self.mark_range();
+            self.note_stored(self.range);
         }
         end(self.bo, self.access);
     }

@@ -60,7 +60,7 @@ impl CpuAccess<'_> {
         }
         self.prepare_store(range)?;
         let (bo, mapping) = (self.bo, self.mapping);
-        engine::upload_to::<SharedBo>(bo, range.lines(), || {
+        engine::upload_to::<SharedBo>(bo, range.lines(), self.marks, || {
             match hint.store_method(range.len()) {
                 StoreMethod::NonTemporal => mapping.copy_around(range.offset(), data)?,
                 StoreMethod::WriteBack => mapping.copy_through(range.offset(), data)?,

@@ -47,6 +47,7 @@ use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy;
 use crate::shared::{SharedBo, level_of};
+use crate::tracking::Marks;
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle};
 
@@ -179,7 +180,7 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let mapping = self.shared.mapping()?;
-        self.shared.note_stored(mapping.mode(), range.lines());
+        self.shared.note_stored(mapping.mode(), range.lines(), Marks::Shared);
         Ok(())
     }
 

@@ -22,7 +22,7 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let shared = self.shared();
-        let _begun = Begun::new(shared)?;
+        let begun = Begun::new(shared)?;
         let mode = shared.mode();
         let needs = readers.iter().map(|&next| Need {
             object: shared,
@@ -30,6 +30,7 @@ impl Bo {
             next,
             access: Access::Read,
             stale: StaleLines::Leave,
+            marks: begun.marks,
         });
         let decide = |need: Need<'_>| {
             let decisions = shared.decisions(need.next, need.access);
@@ -47,7 +48,7 @@ impl Bo {
         };
         let mut report = FlushReport::new(Step::Sync, decision, 0);
         if decision.is_needed() {
-            shared.note_stored(mode, range.lines());
+            shared.note_stored(mode, range.lines(), begun.marks);
             // One by one: a CPU and a GPU among the readers need different fences. The first that needs a flush takes
             // the lines.
             for need in needs.filter(|need| decide(*need).verdict != Verdict::Refused) {
@@ -70,7 +71,7 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let shared = self.shared();
-        let _begun = Begun::new(shared)?;
+        let begun = Begun::new(shared)?;
         let next = Path::Cpu(shared.mode());
         let need = Need {
             object: shared,
@@ -78,6 +79,7 @@ impl Bo {
             next,
             access: Access::Read,
             stale: StaleLines::Invalidate,
+            marks: begun.marks,
         };
         let decisions = shared.decisions(next, Access::Read);
         if let Some(rule) = decisions.refusal {

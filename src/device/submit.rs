@@ -12,6 +12,7 @@ use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::policy::Path;
 use crate::shared::{Need, SharedDevice, settle};
+use crate::tracking::Marks;
 use crate::vocabulary::{Access, Handle, MocsClass};
 
 /// The use of one BO by a batch.
@@ -43,14 +44,15 @@ struct Begun {
     bo: Bo,
     access: Access,
     mocs: MocsClass,
+    marks: Marks,
 }
 
 impl Begun {
     fn new(submission: &Submission<'_>) -> Result<Self> {
         let Submission { bo, access, mocs } = *submission;
         let shared = bo.shared();
-        shared.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle()))?;
-        let begun = Self { bo: bo.clone(), access, mocs };
+        let state = shared.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle()))?;
+        let begun = Self { bo: bo.clone(), access, mocs, marks: state.marks() };
         shared.confirm_level()?;
         Ok(begun)
     }
@@ -106,7 +108,13 @@ pub(super) fn begin(
     }
     let mut bos = room("submissions", submissions.len())?;
     for submission in submissions {
-        bos.push(Begun::new(submission)?);
+        let mut begun = Begun::new(submission)?;
+        if begun.marks == Marks::Shared {
+            // A BO that is listed twice is this submission's alone if it was at the first time.
+            let before = bos.iter().find(|before: &&Begun| before.bo.is_same(&begun.bo));
+            begun.marks = before.map_or(Marks::Shared, |before| before.marks);
+        }
+        bos.push(begun);
     }
     let needs = bos.iter().map(|begun: &Begun| Need {
         object: begun.bo.shared().as_ref(),
@@ -114,6 +122,7 @@ pub(super) fn begin(
         next: Path::Gpu(begun.mocs),
         access: begun.access,
         stale: StaleLines::Leave,
+        marks: begun.marks,
     });
     let reports = settle(needs, Step::Submit)?;
     bos.iter().for_each(Begun::note_gpu_access);

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::policy::driver::CpuMemory;
 use crate::policy::pending::RequiredWork;
 use crate::policy::{Decision, Decisions, Path, Rule, Verdict};
-use crate::tracking::{Completion, InFlightFlush, State, Taken, Tracked, complete};
+use crate::tracking::{Completion, InFlightFlush, Marks, State, Taken, Tracked, complete};
 use crate::units::{LineRange, Lines};
 use crate::vocabulary::Access;
 
@@ -31,6 +31,8 @@ pub struct Need<'a, O> {
     pub access: Access,
     /// The handling of stale lines.
     pub stale: StaleLines,
+    /// The place of the caller's marks.
+    pub marks: Marks,
 }
 
 impl<O> Clone for Need<'_, O> {
@@ -169,9 +171,9 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
             let Some(required) = task.begin()? else { continue };
             is_noted_late |= task.is_noted_late();
             let Task { need, in_flight: Some(in_flight), report, .. } = task else { continue };
-            let Need { object, next, access, .. } = *need;
+            let Need { object, next, access, marks, .. } = *need;
             let found = Found { batch: &mut batch, report };
-            carry_out(&mut Taking { object, in_flight, found }, &required, next, access)?;
+            carry_out(&mut Taking { object, in_flight, marks, found }, &required, next, access)?;
         }
         batch.end()?;
         match complete(tasks.iter_mut().filter_map(|task| task.in_flight.take())) {
@@ -190,8 +192,13 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
 ///
 /// # Errors
 /// Those of `store`; [`Error::RangeOutOfBounds`]. Then the lines are dirty.
-pub fn upload_to<O: Object>(object: &O, lines: LineRange, store: impl Fn() -> Result<()>) -> Result<()> {
-    by_itself(object, lines, |flush| upload(flush, |_| store()))
+pub fn upload_to<O: Object>(
+    object: &O,
+    lines: LineRange,
+    marks: Marks,
+    store: impl Fn() -> Result<()>,
+) -> Result<()> {
+    by_itself(object, lines, marks, |flush| upload(flush, |_| store()))
 }
 
 /// Performs the pending work of the old level before a level change, after the GPU's writes
@@ -203,7 +210,7 @@ pub fn upload_to<O: Object>(object: &O, lines: LineRange, store: impl Fn() -> Re
 /// As [`settle`]; those of SET_DOMAIN.
 pub fn leave_level_of<O: Object>(object: &O, changes: bool) -> Result<()> {
     object.wait_for_gpu()?;
-    by_itself(object, object.tracked().dirty().all(), |flush| leave_level(flush, changes))
+    by_itself(object, object.tracked().dirty().all(), Marks::Own, |flush| leave_level(flush, changes))
 }
 
 /// Drains the stores that were made around the cache, while their mappings can still be used. Dirty lines stay dirty.
@@ -213,18 +220,19 @@ pub fn leave_level_of<O: Object>(object: &O, changes: bool) -> Result<()> {
 /// # Errors
 /// Those of a read through such a mapping.
 pub fn drain_stores_of<O: Object>(object: &O) -> Result<()> {
-    by_itself(object, object.tracked().dirty().all(), |flush| drain_stores(flush))
+    by_itself(object, object.tracked().dirty().all(), Marks::Own, |flush| drain_stores(flush))
 }
 
 /// Runs a flush of a single object that queues no lines.
 fn by_itself<'a, O: Object>(
     object: &'a O,
     lines: LineRange,
+    marks: Marks,
     carry_out: impl Fn(&mut Taking<'_, 'a, O, ()>) -> Result<()>,
 ) -> Result<()> {
     loop {
         let mut in_flight = object.tracked().begin_flush(lines)?;
-        carry_out(&mut Taking { object, in_flight: &mut in_flight, found: () })?;
+        carry_out(&mut Taking { object, in_flight: &mut in_flight, marks, found: () })?;
         match complete([in_flight]) {
             Completion::InMemory => return Ok(()),
             Completion::Again => tracing::debug!("work is pending again: start over"),
@@ -236,6 +244,7 @@ fn by_itself<'a, O: Object>(
 struct Taking<'t, 'a, O: Object, F> {
     object: &'a O,
     in_flight: &'t mut InFlightFlush<'a>,
+    marks: Marks,
     /// The destination of the lines that it finds, if it looks for lines.
     found: F,
 }
@@ -263,7 +272,7 @@ impl<O: Object, F> Take for Taking<'_, '_, O, F> {
     }
 
     fn forget_dirty(&mut self) {
-        self.in_flight.take_dirty_pages(|_| {});
+        self.in_flight.take_dirty_pages(self.marks, |_| {});
     }
 }
 
@@ -274,8 +283,9 @@ impl<'t, 'a, O: Object> Flush for Taking<'t, 'a, O, Found<'t, 'a, O>> {
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64> {
-        let take =
-            |add: &mut dyn FnMut(Lines)| self.in_flight.take_dirty_pages(|page| add(Lines::Page(page)));
+        let take = |add: &mut dyn FnMut(Lines)| {
+            self.in_flight.take_dirty_pages(self.marks, |page| add(Lines::Page(page)))
+        };
         let lines = self.found.batch.add(self.object, op, take)?;
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {

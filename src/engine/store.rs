@@ -8,6 +8,7 @@ use super::report::{FlushReport, Step};
 use super::settle::{Need, Task, settle};
 use crate::error::{Error, Result};
 use crate::policy::Path;
+use crate::tracking::Marks;
 use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::Access;
 
@@ -18,9 +19,14 @@ use crate::vocabulary::Access;
 /// # Errors
 /// As [`Task::new`] and [`settle`].
 #[inline]
-pub fn prepare_store<O: Object>(object: &O, range: ByteRange, next: Path) -> Result<Option<FlushReport>> {
+pub fn prepare_store<O: Object>(
+    object: &O,
+    range: ByteRange,
+    next: Path,
+    marks: Marks,
+) -> Result<Option<FlushReport>> {
     let parts = range.partial_lines().map(|line| LineRange::new(line, line + 1));
-    let mut store = Store { object, next, report: None };
+    let mut store = Store { object, next, marks, report: None };
     overwrite(&mut store, range.lines(), parts)?;
     Ok(store.report)
 }
@@ -42,6 +48,7 @@ pub fn invalidate<O: Object>(need: Need<'_, O>, step: Step) -> Result<Option<Flu
 struct Store<'a, O> {
     object: &'a O,
     next: Path,
+    marks: Marks,
     report: Option<FlushReport>,
 }
 
@@ -54,8 +61,8 @@ impl<O: Object> Overwrite for Store<'_, O> {
     }
 
     fn invalidate(&mut self, lines: LineRange) -> Result<()> {
-        let Self { object, next, .. } = *self;
-        let need = Need { object, lines, next, access: Access::Write, stale: StaleLines::Invalidate };
+        let Self { object, next, marks, .. } = *self;
+        let need = Need { object, lines, next, access: Access::Write, stale: StaleLines::Invalidate, marks };
         if let Some(later) = invalidate(need, Step::Write)? {
             match &mut self.report {
                 Some(report) => report.add(later),

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
 use crate::policy::{DecisionTable, Decisions, Path, Rule};
-use crate::tracking::Tracked;
+use crate::tracking::{Marks, Tracked};
 use crate::units::{LineRange, Lines};
 use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
@@ -112,7 +112,14 @@ fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&
     let task = |object| {
         let lines = Object::tracked(object).dirty().all();
         Task::new(
-            Need { object, lines, next, access: Access::Read, stale: StaleLines::Invalidate },
+            Need {
+                object,
+                lines,
+                next,
+                access: Access::Read,
+                stale: StaleLines::Invalidate,
+                marks: Marks::Shared,
+            },
             Step::Submit,
         )
     };
@@ -205,8 +212,8 @@ fn an_upload_takes_the_marks_of_its_lines_and_one_that_fails_gives_them_back() {
         object.write("store");
         if fails { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
     };
-    upload_to(&object, lines, || store(true)).unwrap_err();
+    upload_to(&object, lines, Marks::Shared, || store(true)).unwrap_err();
     assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 65));
-    upload_to(&object, lines, || store(false)).unwrap();
+    upload_to(&object, lines, Marks::Shared, || store(false)).unwrap();
     assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 1));
 }

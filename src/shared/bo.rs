@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use gem_coherency_rules::Errno;
 
 use super::SharedDevice;
+use super::flush::Marking;
 use super::reuse::Key;
 use crate::drm::{Created, Mapping};
 use crate::engine;
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::tracking::{Mappings, Named, Number, Past, Tracked};
+use crate::tracking::{Mappings, Marks, Named, Number, Past, Tracked};
 use crate::vocabulary::{CacheLevel, Handle, MocsClass};
 
 /// The origin of a BO.
@@ -80,7 +81,7 @@ impl SharedBo {
     /// Records that the GPU writes the object through `mocs`.
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
         engine::note_gpu_write(
-            &mut &*self,
+            &mut Marking { bo: self, marks: Marks::Shared },
             self.pending_after(Path::Gpu(mocs)),
             self.device.is_conservative(),
         );

@@ -10,7 +10,7 @@ use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
 use crate::error::{Error, Result, room};
 use crate::policy::driver::{CpuMemory, Drain, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
-use crate::tracking::Tracked;
+use crate::tracking::{Marks, Tracked};
 use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
 
@@ -91,24 +91,30 @@ impl Object for SharedBo {
     }
 }
 
-impl Pending for &SharedBo {
+/// A BO with the place of an access's marks.
+pub(super) struct Marking<'a> {
+    pub(super) bo: &'a SharedBo,
+    pub(super) marks: Marks,
+}
+
+impl Pending for Marking<'_> {
     type Lines = LineRange;
 
     fn all(&self) -> LineRange {
-        self.tracked.dirty().all()
+        self.bo.tracked.dirty().all()
     }
 
+    #[inline]
     fn mark_dirty(&mut self, lines: LineRange) {
-        // Cannot fail: every range was checked when it was created.
-        let _ = self.tracked.dirty().mark(lines);
+        self.bo.tracked.dirty().mark_in(self.marks, lines);
     }
 
     fn note_uncached_write(&mut self, lines: LineRange) {
-        SharedBo::note_uncached_write(self, lines);
+        self.bo.note_uncached_write(lines);
     }
 
     fn note(&mut self, note: engine::Note) {
-        let word = self.tracked.word();
+        let word = self.bo.tracked.word();
         match note {
             engine::Note::WcStores => word.note_wc_store(),
             engine::Note::GttStores => word.note_gtt_store(),
@@ -117,7 +123,7 @@ impl Pending for &SharedBo {
     }
 
     fn count_gpu_write(&mut self) {
-        self.tracked.gpu_writes().tell();
+        self.bo.tracked.gpu_writes().tell();
     }
 }
 
@@ -147,12 +153,15 @@ pub(crate) fn settle<'a>(
 }
 
 /// A submission of one BO to the display or to an importer; ends when dropped.
-pub(crate) struct Begun<'a>(&'a SharedBo);
+pub(crate) struct Begun<'a> {
+    bo: &'a SharedBo,
+    pub(crate) marks: Marks,
+}
 
 impl<'a> Begun<'a> {
     pub(crate) fn new(bo: &'a SharedBo) -> Result<Self> {
-        bo.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle))?;
-        let begun = Self(bo);
+        let state = bo.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle))?;
+        let begun = Self { bo, marks: state.marks() };
         bo.confirm_level()?;
         Ok(begun)
     }
@@ -160,7 +169,7 @@ impl<'a> Begun<'a> {
 
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
-        self.0.tracked.word().end_submit();
+        self.bo.tracked.word().end_submit();
     }
 }
 
@@ -168,13 +177,13 @@ impl SharedBo {
     /// Makes memory current for a reader that looks up no cache.
     pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
         self.device.check()?;
-        let _begun = Begun::new(self)?;
-        self.flush_all(step)
+        let begun = Begun::new(self)?;
+        self.flush_all(step, begun.marks)
     }
 
     /// Flushes every dirty line and drains every store. The caller prevents that the object is closed meanwhile, and has
     /// confirmed the level.
-    pub(crate) fn flush_all(&self, step: Step) -> Result<FlushReport> {
+    pub(crate) fn flush_all(&self, step: Step, marks: Marks) -> Result<FlushReport> {
         let refusal = self.decisions(Path::Display, Access::Read).refusal;
         if step != Step::Scanout && refusal == Some(Rule::DisplayNeedsLocal) {
             let report = FlushReport::nothing(step, Rule::DiscreteSnoops);
@@ -182,8 +191,8 @@ impl SharedBo {
             return Ok(report);
         }
         let lines = self.tracked.dirty().all();
-        let need =
-            Need { object: self, lines, next: Path::Display, access: Access::Read, stale: StaleLines::Leave };
+        let (next, stale) = (Path::Display, StaleLines::Leave);
+        let need = Need { object: self, lines, next, access: Access::Read, stale, marks };
         let mut task = Task::new(need, step)?;
         engine::settle(slice::from_mut(&mut task))?;
         task.report.trace(self.handle);

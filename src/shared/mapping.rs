@@ -2,6 +2,7 @@
 
 use gem_coherency_rules::Errno;
 
+use super::flush::Marking;
 use super::{Origin, SharedBo};
 use crate::drm::Mapping;
 use crate::engine::{self, Object as _};
@@ -9,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::platform::Call;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::policy::{Path, Rule};
+use crate::tracking::Marks;
 use crate::units::LineRange;
 use crate::vocabulary::{Access, MmapMode};
 
@@ -91,9 +93,10 @@ impl SharedBo {
     }
 
     /// Records that this thread stored to `lines` of the object through a mapping of `mode`.
-    pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange) {
+    #[inline]
+    pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange, marks: Marks) {
         if !lines.is_empty() {
-            engine::note(&mut &*self, self.pending_after(Path::Cpu(mode)), lines);
+            engine::note(&mut Marking { bo: self, marks }, self.pending_after(Path::Cpu(mode)), lines);
         }
     }
 }

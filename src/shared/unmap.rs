@@ -11,6 +11,7 @@ use super::{Origin, SharedBo};
 use crate::drm::Mapping;
 use crate::engine::{self, Step};
 use crate::error::Result;
+use crate::tracking::Marks;
 
 /// A change of the mappings, which excludes accesses; ends when dropped.
 struct Unmapping<'a>(&'a SharedBo);
@@ -38,7 +39,7 @@ impl SharedBo {
         let _unmapping = Unmapping::begin(self)?;
         self.confirm_level()?;
         if matches!(self.origin, Origin::Adopted(_)) {
-            self.flush_all(Step::Sync)?.trace(self.handle);
+            self.flush_all(Step::Sync, Marks::Own)?.trace(self.handle);
         }
         engine::drain_stores_of(self)?;
         self.maps.forget(|mapping| {

@@ -13,7 +13,8 @@
 
 use std::sync::PoisonError;
 
-use super::lines::LineMap;
+use super::dirty::Marks;
+use super::lines::{LineMap, by_runs};
 use super::tracked::Tracked;
 use crate::sync::{Condvar, Mutex, MutexGuard, Ordering};
 use crate::units::{LineRange, PageLines};
@@ -118,15 +119,14 @@ impl<'a> InFlightFlush<'a> {
     }
 
     /// Takes the dirty lines of the range, by runs: [`LineMap::take`].
-    pub fn take_dirty(&mut self, visit: impl FnMut(LineRange)) -> u64 {
-        self.took.dirty = true;
-        self.object.dirty.take_in_flight(self.range, visit)
+    pub fn take_dirty(&mut self, marks: Marks, visit: impl FnMut(LineRange)) -> u64 {
+        by_runs(visit, |visit| self.take_dirty_pages(marks, visit))
     }
 
     /// Takes the dirty lines of the range, by pages: [`LineMap::take_pages`].
-    pub fn take_dirty_pages(&mut self, visit: impl FnMut(PageLines)) -> u64 {
+    pub fn take_dirty_pages(&mut self, marks: Marks, visit: impl FnMut(PageLines)) -> u64 {
         self.took.dirty = true;
-        self.object.dirty.take_pages_in_flight(self.range, visit)
+        self.object.dirty.take_pages(marks, self.range, visit)
     }
 
     /// Takes the stale lines of the range, to be invalidated: [`LineMap::take`].
@@ -151,7 +151,10 @@ impl<'a> InFlightFlush<'a> {
         };
         let lines = stale.take_in_flight(self.range, |run| {
             keep_if_pending(stale, run);
-            dirty.take_in_flight(run, |run| keep_if_pending(dirty, run));
+            by_runs(
+                |run| keep_if_pending(&dirty.shared, run),
+                |visit| dirty.take_pages(Marks::Shared, run, visit),
+            );
             visit(run);
         });
         self.kept |= kept;
@@ -196,7 +199,7 @@ impl<'a> InFlightFlush<'a> {
     /// Sweeps the summaries of the maps it took from; under the board's lock, while no other flush is open.
     fn sweep(&self) {
         let Tracked { dirty, stale, .. } = self.object;
-        for (map, taken) in [(dirty, self.took.dirty), (stale, self.took.stale)] {
+        for (map, taken) in [(&dirty.shared, self.took.dirty), (stale, self.took.stale)] {
             if taken {
                 map.sweep();
             }

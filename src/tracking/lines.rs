@@ -1,35 +1,24 @@
 //! A set of an object's cache lines, shared by threads.
 
 use std::fmt;
-use std::ops::Range;
 
+use super::page_words::{PageWords, page_mask};
 use super::summary::Summary;
-use crate::error::{Error, Result};
-use crate::sync::{AtomicU64, Ordering, peek, zeroed_words};
-use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES, PageLines};
+use crate::error::Result;
+use crate::sync::{AtomicU64, Ordering, peek};
+use crate::units::{LineRange, PAGE_LINES, PageLines};
 
 /// A bit for each cache line of an object; one word covers one page.
 ///
-/// An object has two maps: its dirty lines and its stale lines. A map takes 1/512 of the object's size; a
-/// large one has a summary that takes 1/32768 more. The kernel allocates a page of a large map when a line in
-/// it is first marked.
+/// A map takes 1/512 of the object's size ([`PageWords`]); a large one has a summary that takes 1/32768 more.
 pub struct LineMap {
-    pages: Box<[AtomicU64]>,
+    words: PageWords,
     /// The words that may have bits; `None` where checking all words is as fast.
     summary: Option<Summary>,
-    size_bytes: u64,
-    lines: u64,
 }
 
 /// Largest number of words of a map without a summary: one cache line of them.
 const FEW_PAGES: usize = 8;
-
-/// Returns the bits of `lines` in the word of page `page`, which contains at least one of them.
-fn page_mask(page: u64, lines: LineRange) -> u64 {
-    let first = lines.first().saturating_sub(page * PAGE_LINES);
-    let end = (lines.end() - page * PAGE_LINES).min(PAGE_LINES);
-    (u64::MAX >> (PAGE_LINES - (end - first))) << first
-}
 
 impl LineMap {
     /// Creates the empty map of an object of `size_bytes` bytes.
@@ -37,49 +26,22 @@ impl LineMap {
     /// # Errors
     /// [`Error::NoMemory`] if the map cannot be allocated.
     pub fn new(size_bytes: u64) -> Result<Self> {
-        let too_large = || Error::NoMemory {
-            what: "a line map",
-            bytes: size_bytes / (PAGE_BYTES / size_of::<u64>() as u64),
-        };
-        let count = usize::try_from(size_bytes.div_ceil(PAGE_BYTES)).map_err(|_| too_large())?;
-        let pages = zeroed_words(count).ok_or_else(too_large)?;
-        let summary = match count {
+        let words = PageWords::new(size_bytes)?;
+        let summary = match words.len() {
             0..=FEW_PAGES => None,
-            _ => Some(Summary::new(count).ok_or_else(too_large)?),
+            count => Some(Summary::new(count).ok_or_else(|| PageWords::too_large(size_bytes))?),
         };
-        Ok(Self { pages, summary, size_bytes, lines: size_bytes.div_ceil(LINE_BYTES) })
+        Ok(Self { words, summary })
     }
 
     /// Returns the range of all lines of the object.
     pub fn all(&self) -> LineRange {
-        LineRange::new(0, self.lines)
+        self.words.lines()
     }
 
     /// Checks that `lines` does not exceed the object.
     pub(super) fn check(&self, lines: LineRange) -> Result<()> {
-        if lines.end() <= self.lines {
-            return Ok(());
-        }
-        Err(Error::RangeOutOfBounds {
-            offset: lines.first().saturating_mul(LINE_BYTES),
-            len: lines.count().saturating_mul(LINE_BYTES),
-            size: self.size_bytes,
-        })
-    }
-
-    /// Returns the object's pages that `lines` covers.
-    fn pages(&self, lines: LineRange) -> Range<u64> {
-        let end = lines.end().min(self.lines);
-        if lines.first() >= end { 0..0 } else { lines.first() / PAGE_LINES..end.div_ceil(PAGE_LINES) }
-    }
-
-    /// Returns the words of `lines`, each with its page and the mask of `lines` in it; lines outside the
-    /// object are skipped.
-    fn words(&self, lines: LineRange) -> impl Iterator<Item = (u64, &AtomicU64, u64)> {
-        let pages = self.pages(lines);
-        let lines = LineRange::new(lines.first(), lines.end().min(self.lines));
-        let words = self.pages.get(pages.start as usize..pages.end as usize).unwrap_or_default();
-        (pages.start..).zip(words).map(move |(page, word)| (page, word, page_mask(page, lines)))
+        self.words.check(lines)
     }
 
     /// Marks `lines`.
@@ -104,22 +66,28 @@ impl LineMap {
         let page = lines.first() / PAGE_LINES;
         // Most stores are to one page, which needs only one word.
         let is_one_page = !lines.is_empty() && lines.end() <= (page + 1) * PAGE_LINES;
-        if let Some(word) = self.pages.get(page as usize).filter(|_| is_one_page) {
-            // Release pairs with the Acquire of `take`: a thread that finds the bit sees the store. SeqCst,
-            // which the summary requires (`Summary::note`), includes Release.
-            word.fetch_or(page_mask(page, lines), Ordering::SeqCst);
-            if let Some(summary) = &self.summary {
-                summary.note_page(page);
-            }
-            return;
+        if is_one_page {
+            return self.mark_page(PageLines::new(page, page_mask(page, lines)));
         }
-        for (_, word, mask) in self.words(lines) {
+        for (_, word, mask) in self.words.of(lines) {
             // A read-modify-write for whole pages, too: a plain store would end the release sequence of
             // another thread's mark, and with it that thread's guarantee.
             word.fetch_or(mask, Ordering::SeqCst);
         }
         if let Some(summary) = &self.summary {
-            summary.note(self.pages(lines));
+            summary.note(self.words.pages(lines));
+        }
+    }
+
+    /// Marks lines of one page; of a page outside the object, none.
+    #[inline]
+    pub(super) fn mark_page(&self, lines: PageLines) {
+        let Some(word) = self.words.get(lines.page()) else { return };
+        // Release pairs with the Acquire of `take`: a thread that finds the bit sees the store. SeqCst,
+        // which the summary requires (`Summary::note`), includes Release.
+        word.fetch_or(lines.mask(), Ordering::SeqCst);
+        if let Some(summary) = &self.summary {
+            summary.note_page(lines.page());
         }
     }
 
@@ -134,7 +102,7 @@ impl LineMap {
         if self.is_swept() {
             return 0;
         }
-        self.words(lines).map(|word| take_word(word, &mut visit)).sum()
+        self.words.of(lines).map(|word| take_word(word, &mut visit)).sum()
     }
 
     /// [`LineMap::take_pages`] for an in-flight flush, which can skip pages that the summary excludes: no
@@ -142,13 +110,23 @@ impl LineMap {
     pub(super) fn take_pages_in_flight(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
         let Some(summary) = &self.summary else { return self.take_pages(lines, visit) };
         let mut taken = 0;
-        for run in summary.pages(self.pages(lines)) {
-            let words = self.pages.get(run.start as usize..run.end as usize).unwrap_or_default();
-            for (page, word) in run.zip(words) {
+        for run in summary.pages(self.words.pages(lines)) {
+            for (page, word) in self.words.of_pages(run) {
                 taken += take_word((page, word, page_mask(page, lines)), &mut visit);
             }
         }
         taken
+    }
+
+    /// Takes the marks of those of `lines` that are in the page of `own`; returns them together with `own`.
+    #[inline]
+    pub(super) fn take_page(&self, own: PageLines, lines: LineRange) -> PageLines {
+        let mut both = own;
+        if let Some(word) = self.words.get(own.page()).filter(|_| !self.is_swept()) {
+            let page = (own.page(), word, page_mask(own.page(), lines));
+            take_word(page, &mut |taken| both = PageLines::new(own.page(), own.mask() | taken.mask()));
+        }
+        both
     }
 
     /// [`LineMap::take_pages`], by the longest possible runs.
@@ -168,7 +146,7 @@ impl LineMap {
         if let Some(summary) = &self.summary {
             summary.sweep(|page| {
                 // SeqCst: `Summary::sweep` requires it.
-                self.pages.get(page as usize).is_some_and(|word| word.load(Ordering::SeqCst) != 0)
+                self.words.get(page).is_some_and(|word| word.load(Ordering::SeqCst) != 0)
             });
         }
     }
@@ -177,26 +155,33 @@ impl LineMap {
     pub fn any(&self, lines: LineRange) -> bool {
         // Acquire: a thread that finds a mark taken sees what the taking thread did before
         // (`Tracked::may_be_stale`).
-        !self.is_swept() && self.words(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
+        !self.is_swept()
+            && self.words.of(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
     }
 
     /// Returns whether a check of a few words suffices to see that no line of `lines` is marked; like
     /// [`LineMap::any`].
     pub fn is_quickly_clean(&self, lines: LineRange) -> bool {
-        let pages = self.pages(lines);
+        let pages = self.words.pages(lines);
         self.is_swept() || (pages.end - pages.start <= FEW_PAGES as u64 && !self.any(lines))
+    }
+
+    /// Returns the marks of every page.
+    pub(super) fn words(&self) -> impl Iterator<Item = (u64, u64)> {
+        // Relaxed: as in `count`.
+        self.words.all().map(|(page, word)| (page, word.load(Ordering::Relaxed)))
     }
 
     /// Returns the number of marked lines.
     pub fn count(&self) -> u64 {
         // Relaxed: a statistic, which must not be used to conclude what memory holds.
-        self.pages.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
+        self.words().map(|(_, word)| u64::from(word.count_ones())).sum()
     }
 
     /// Returns whether no line is marked; like [`LineMap::any`].
     pub fn is_clean(&self) -> bool {
         // Relaxed: as in `take_word`.
-        self.is_swept() || self.pages.iter().all(|word| word.load(Ordering::Relaxed) == 0)
+        self.is_swept() || self.words.all().all(|(_, word)| word.load(Ordering::Relaxed) == 0)
     }
 
     /// Returns whether the summary shows that no line of the object is marked.
@@ -222,7 +207,10 @@ fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(
 }
 
 /// Merges the lines that `take` yields into the longest possible runs for `visit`.
-fn by_runs(mut visit: impl FnMut(LineRange), take: impl FnOnce(&mut dyn FnMut(PageLines)) -> u64) -> u64 {
+pub(super) fn by_runs(
+    mut visit: impl FnMut(LineRange),
+    take: impl FnOnce(&mut dyn FnMut(PageLines)) -> u64,
+) -> u64 {
     let mut pending = LineRange::new(0, 0);
     let taken = take(&mut |page| {
         for run in page.runs() {
@@ -243,6 +231,6 @@ fn by_runs(mut visit: impl FnMut(LineRange), take: impl FnOnce(&mut dyn FnMut(Pa
 
 impl fmt::Debug for LineMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} lines", self.count(), self.lines)
+        write!(f, "{} of {} lines", self.count(), self.all().count())
     }
 }

@@ -26,11 +26,14 @@
 //!   MADVISE; [`ObjectWord::set_will_need`]. The word and the maps are kept unchanged.
 
 mod blocked;
+mod dirty;
 mod gpu_writes;
 mod in_flight;
 mod layout;
 mod lines;
 mod mappings;
+mod own;
+mod page_words;
 mod registry;
 mod reuse;
 mod state;
@@ -41,6 +44,7 @@ mod word;
 #[cfg(loom)]
 pub use crate::sync::set_peeks;
 pub use blocked::Blocked;
+pub use dirty::{DirtyLines, Marks};
 pub use gpu_writes::GpuWrites;
 pub use in_flight::{Completion, InFlightFlush, Taken, complete};
 pub use lines::LineMap;

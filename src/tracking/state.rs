@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::blocked::Blocked;
+use super::dirty::Marks;
 use super::layout::{
     CHANGING, CLOSED, DONT_NEED, Field, GPU_WROTE, GTT_STORES, LEVEL, PINS, PURGED, READERS, SUBMITS,
     UNCONFIRMED, WC_STORES, WRITERS,
@@ -88,6 +89,13 @@ impl State {
     /// Returns the number of times that the object is on screen.
     pub const fn screen_pins(self) -> u32 {
         self.get(PINS) as u32
+    }
+
+    /// Returns the place for the marks of a write guard or a submission, whose begin gave this state: its own words if no
+    /// other one is open. Others that begin before it ends find it open.
+    #[inline]
+    pub const fn marks(self) -> Marks {
+        if self.get(WRITERS) + self.get(SUBMITS) == 1 { Marks::Own } else { Marks::Shared }
     }
 
     /// The object's cache level: the last one that the kernel confirmed.

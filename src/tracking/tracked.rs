@@ -1,5 +1,6 @@
 //! The tracked state of one object.
 
+use super::dirty::DirtyLines;
 use super::gpu_writes::GpuWrites;
 use super::in_flight::{InFlightFlush, InFlightFlushes};
 use super::lines::LineMap;
@@ -14,7 +15,7 @@ use crate::vocabulary::CacheLevel;
 #[derive(Debug)]
 pub struct Tracked {
     pub(super) word: ObjectWord,
-    pub(super) dirty: LineMap,
+    pub(super) dirty: DirtyLines,
     pub(super) stale: LineMap,
     pub(super) gpu_writes: GpuWrites,
     pub(super) in_flight: InFlightFlushes,
@@ -30,7 +31,7 @@ impl Tracked {
     pub fn new(size_bytes: u64, level: CacheLevel) -> Result<Self> {
         Ok(Self {
             word: ObjectWord::new(level),
-            dirty: LineMap::new(size_bytes)?,
+            dirty: DirtyLines::new(size_bytes)?,
             stale: LineMap::new(size_bytes)?,
             gpu_writes: GpuWrites::default(),
             in_flight: InFlightFlushes::default(),
@@ -44,7 +45,7 @@ impl Tracked {
     }
 
     /// Returns the lines whose newest data may be only in the CPU cache.
-    pub fn dirty(&self) -> &LineMap {
+    pub fn dirty(&self) -> &DirtyLines {
         &self.dirty
     }
 
@@ -84,7 +85,7 @@ impl Tracked {
     /// [`crate::Error::RangeOutOfBounds`] if `range` exceeds the object.
     #[inline]
     pub fn begin_flush(&self, range: LineRange) -> Result<InFlightFlush<'_>> {
-        self.dirty.check(range)?;
+        self.stale.check(range)?;
         Ok(InFlightFlush::begin(self, range))
     }
 }

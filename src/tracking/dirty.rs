@@ -1,0 +1,116 @@
+//! The dirty lines of an object: those that its only writer marked, and those that any thread marked.
+
+use std::fmt;
+
+use super::lines::LineMap;
+use super::own::OwnLines;
+use crate::error::Result;
+use crate::units::{LineRange, PageLines};
+
+/// The place of the marks of a guard or a submission. A flush takes those of both places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// Words in which it alone marks, by plain loads and stores.
+    Own,
+    /// Words in which anyone can mark, by locked instructions.
+    Shared,
+}
+
+/// The lines of an object whose newest data may be only in the CPU's cache.
+pub struct DirtyLines {
+    pub(super) own: OwnLines,
+    pub(super) shared: LineMap,
+}
+
+impl DirtyLines {
+    /// Creates the empty set of an object of `size_bytes` bytes.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoMemory`].
+    pub(super) fn new(size_bytes: u64) -> Result<Self> {
+        Ok(Self { own: OwnLines::new(size_bytes)?, shared: LineMap::new(size_bytes)? })
+    }
+
+    /// Returns the marks that any thread made, without those of the only writer.
+    pub fn shared(&self) -> &LineMap {
+        &self.shared
+    }
+
+    /// Returns the range of all lines of the object.
+    pub fn all(&self) -> LineRange {
+        self.shared.all()
+    }
+
+    /// Marks `lines` for any thread ([`LineMap::mark`]).
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if `lines` exceeds the object; then no line is marked.
+    pub fn mark(&self, lines: LineRange) -> Result<()> {
+        self.shared.mark(lines)
+    }
+
+    /// Marks `lines`, to which the caller has stored, in its place for marks. Lines outside the object are not marked.
+    #[inline]
+    pub fn mark_in(&self, marks: Marks, lines: LineRange) {
+        match marks {
+            Marks::Own => self.own.mark(lines),
+            Marks::Shared => {
+                let _ = self.shared.mark(lines);
+            }
+        }
+    }
+
+    /// Marks every line of the object.
+    pub fn mark_all(&self) {
+        self.shared.mark_all();
+    }
+
+    /// Returns whether a line of `lines` is marked; like [`LineMap::any`].
+    pub fn any(&self, lines: LineRange) -> bool {
+        self.own.any(lines) || self.shared.any(lines)
+    }
+
+    /// Returns whether a check of a few words suffices to see that no line of `lines` is marked; like
+    /// [`LineMap::any`].
+    #[inline]
+    pub fn is_quickly_clean(&self, lines: LineRange) -> bool {
+        self.own.is_empty() && self.shared.is_quickly_clean(lines)
+    }
+
+    /// Returns whether no line is marked; like [`LineMap::any`].
+    pub fn is_clean(&self) -> bool {
+        !self.own.any(self.all()) && self.shared.is_clean()
+    }
+
+    /// Returns the number of marked lines.
+    pub fn count(&self) -> u64 {
+        if self.own.is_empty() {
+            return self.shared.count();
+        }
+        self.shared.words().map(|(page, word)| u64::from((self.own.of_page(page) | word).count_ones())).sum()
+    }
+
+    /// Takes the marks of `lines` in an in-flight flush, and passes the lines to `visit`; returns how many there were.
+    pub(super) fn take_pages(&self, marks: Marks, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
+        let mut count = 0;
+        if !self.own.is_empty() {
+            // A line that has both marks is passed once.
+            let with_shared = |own: PageLines| {
+                let both = self.shared.take_page(own, lines);
+                count += both.count();
+                visit(both);
+            };
+            match marks {
+                Marks::Own => self.own.take(lines, with_shared),
+                Marks::Shared => self.own.take_shared(lines, with_shared),
+            }
+        }
+        count + self.shared.take_pages_in_flight(lines, visit)
+    }
+}
+
+impl fmt::Debug for DirtyLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} lines", self.count(), self.all().count())
+    }
+}

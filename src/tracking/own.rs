@@ -1,0 +1,134 @@
+//! The marks of an object's only writer, who makes them by plain loads and stores.
+//!
+//! A locked instruction waits for all earlier stores and line operations of its thread (Intel SDM vol. 3, 9.2.3), so a
+//! locked mark after each store takes the stores' cache misses one by one. A write guard that finds no other write guard
+//! and no submission open is alone ([`State::marks`](super::State::marks)): no one else marks in these words until it ends,
+//! and it needs no locked instruction. A submission that is alone takes the marks in the same way. The order of these
+//! *owners* is that of the object word, by which each begins and ends.
+//!
+//! A flush that is not alone takes a word by an exchange, at any time. The writer stores the word after each of its
+//! stores, also if the bit is set already: either the exchange reads that, and the flush finds the data, or the mark is
+//! there afterwards. The writer may bring back marks that were just taken; their lines are then flushed twice.
+
+use crate::error::Result;
+use crate::sync::{AtomicU64, Ordering, put};
+use crate::units::{LineRange, PageLines};
+
+use super::page_words::PageWords;
+
+/// The lines that the only writer marked.
+#[derive(Debug)]
+pub(super) struct OwnLines {
+    words: PageWords,
+    /// The pages that may have marks, in the order of their first mark; only for owners.
+    listed: PageWords,
+    /// Number of listed pages; 0 if no line is marked.
+    count: AtomicU64,
+}
+
+impl OwnLines {
+    /// Creates the empty set of an object of `size_bytes` bytes.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoMemory`].
+    pub(super) fn new(size_bytes: u64) -> Result<Self> {
+        let words = || PageWords::new(size_bytes);
+        Ok(Self { words: words()?, listed: words()?, count: AtomicU64::new(0) })
+    }
+
+    /// Returns whether no page is listed; then no line is marked.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        // Acquire: a thread that finds the marks taken finds the flush announced that took them.
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// Returns whether a line of `lines` is marked.
+    pub(super) fn any(&self, lines: LineRange) -> bool {
+        // Acquire: as in `is_empty`.
+        !self.is_empty()
+            && self.words.of(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
+    }
+
+    /// Returns the marks of a page.
+    pub(super) fn of_page(&self, page: u64) -> u64 {
+        // Relaxed: a statistic.
+        self.words.get(page).map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    /// Marks `lines`. Only for the owner.
+    #[inline]
+    pub(super) fn mark(&self, lines: LineRange) {
+        for (page, word, mask) in self.words.of(lines) {
+            // Relaxed: no one else sets bits.
+            let before = word.load(Ordering::Relaxed);
+            if before == 0 {
+                self.list(page);
+            }
+            // Release pairs with the Acquire of the takes: a thread that takes the bit sees the store. Not left out if the
+            // bit is set: a flush may take it before it sees the store.
+            put(word, before | mask, Ordering::Release);
+        }
+    }
+
+    /// Lists a page whose word is 0.
+    #[inline]
+    fn list(&self, page: u64) {
+        // Relaxed, here and below: only owners use the list.
+        let count = self.count.load(Ordering::Relaxed);
+        let count = if self.listed.get(count).is_some() { count } else { self.relist() };
+        if let Some(place) = self.listed.get(count) {
+            place.store(page, Ordering::Relaxed);
+        }
+        // Release pairs with the Acquire of `is_empty`.
+        self.count.store(count + 1, Ordering::Release);
+    }
+
+    /// Lists only the pages with marks, because the list is full of others; returns how many there are. The count stays
+    /// until the caller stores it, so it is not 0 meanwhile.
+    #[cold]
+    fn relist(&self) -> u64 {
+        let marked = self.words.all().filter(|(_, word)| word.load(Ordering::Relaxed) != 0);
+        let places = (0..).map_while(|place| self.listed.get(place));
+        marked.zip(places).map(|((page, _), place)| place.store(page, Ordering::Relaxed)).count() as u64
+    }
+
+    /// Takes the marks of `lines`, and passes them to `visit`. Only for the owner.
+    #[inline]
+    pub(super) fn take(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) {
+        let mut take = |page, word: &AtomicU64, mask: u64| {
+            // Acquire: as in `take_shared`, for a submission that is alone after a writer that was not.
+            let before = word.load(Ordering::Acquire);
+            if before & mask != 0 {
+                // Release: as in `is_empty`.
+                put(word, before & !mask, Ordering::Release);
+                visit(PageLines::new(page, before & mask));
+            }
+        };
+        if self.words.lines() != lines {
+            return self.words.of(lines).for_each(|(page, word, mask)| take(page, word, mask));
+        }
+        let count = self.count.load(Ordering::Relaxed);
+        for page in (0..count).filter_map(|place| Some(self.listed.get(place)?.load(Ordering::Relaxed))) {
+            if let Some(word) = self.words.get(page) {
+                take(page, word, u64::MAX);
+            }
+        }
+        self.count.store(0, Ordering::Release);
+    }
+
+    /// As [`OwnLines::take`], for others than the owner. The pages stay listed.
+    pub(super) fn take_shared(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) {
+        for (page, word, mask) in self.words.of(lines) {
+            // Relaxed: as in `LineMap::take_pages`.
+            if word.load(Ordering::Relaxed) & mask == 0 {
+                continue;
+            }
+            // Acquire pairs with the Release of `mark`, and Release: as in `is_empty`. Bits that are not taken stay.
+            let taken = word.fetch_and(!mask, Ordering::AcqRel) & mask;
+            if taken != 0 {
+                visit(PageLines::new(page, taken));
+            }
+        }
+    }
+}
