@@ -13,7 +13,8 @@ failure: exit status 1 means that an unnecessary line was flushed, or that a nec
 Flushes and uploads work on ordinary memory of this process. Only the row 'reuse' uses a device: \
 sim:glk, unless --device names another.
 
-Rows: flush, small-updates, submit, upload, constant, reuse, threads, crossover.
+Rows: flush, small-updates, submit, batch-buffer, descriptor-heap, upload-ring, frame, upload, \
+constant, reuse, threads, crossover.
 
 Examples:
   gemtool bench

@@ -62,14 +62,14 @@ impl Pmem {
         unsafe { (self.persist)(first.cast(), len) }
     }
 
-    /// `pmem_flush` of a range, then `pmem_drain`.
+    /// `pmem_flush` of every range, each an address and a length, then `pmem_drain`.
     ///
     /// # Safety
     /// The bytes are mapped.
-    pub unsafe fn flush_and_drain(&self, first: *const u8, len: usize) {
+    pub unsafe fn flush_and_drain(&self, ranges: &[(*const u8, usize)]) {
         // SAFETY: the bytes are mapped: the caller's obligation.
         unsafe {
-            (self.flush)(first.cast(), len);
+            ranges.iter().for_each(|&(first, len)| (self.flush)(first.cast(), len));
             (self.drain)();
         }
     }
@@ -103,7 +103,7 @@ mod tests {
         unsafe {
             pmem.memcpy_persist(to.as_mut_ptr(), &from);
             pmem.persist(to.as_ptr(), 256);
-            pmem.flush_and_drain(to.as_ptr(), 256);
+            pmem.flush_and_drain(&[(to.as_ptr(), 256)]);
         }
         assert_eq!(to, from);
     }

@@ -1,8 +1,8 @@
-//! The bytes of a BO in this process's memory, and direct operations on them: dirty, flush, copy.
+//! The bytes of a BO in this process's memory, and direct operations on them: dirty, store, flush, copy.
 //!
 //! # Safety
-//! A [`Bytes`] borrows its BO, which keeps the memory mapped; every range is checked against the BO's size. No
-//! reference to the memory is made.
+//! A [`Bytes`] and a [`Ranges`] borrow their BOs, which keep the memory mapped; every range is checked against
+//! its BO's size. No reference to the memory is made.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -79,7 +79,7 @@ pub fn loops(support: &Support) -> Vec<Loop> {
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'bo> {
     first: NonNull<u8>,
-    len: u64,
+    all: ByteRange,
     bo: PhantomData<&'bo Bo>,
 }
 
@@ -89,19 +89,36 @@ impl<'bo> Bytes<'bo> {
     /// # Errors
     /// The errors of mapping the BO.
     pub fn of(bo: &'bo Bo) -> Result<Self, Failure> {
-        let bytes = Self { first: bo.as_ptr()?, len: bo.size(), bo: PhantomData };
-        bytes.dirty(ByteRange::within(0, bytes.len, bytes.len)?);
+        let all = ByteRange::within(0, bo.size(), bo.size())?;
+        let bytes = Self { first: bo.as_ptr()?, all, bo: PhantomData };
+        bytes.dirty(all);
         Ok(bytes)
     }
 
-    /// Returns the number of bytes.
-    pub fn len(&self) -> u64 {
-        self.len
+    /// Returns the range of all bytes.
+    pub fn all(&self) -> ByteRange {
+        self.all
+    }
+
+    /// Returns the range of `len` bytes at `offset`.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::RangeOutOfBounds`].
+    pub fn range(&self, offset: u64, len: u64) -> Result<ByteRange, Failure> {
+        Ok(ByteRange::within(offset, len, self.all.len())?)
+    }
+
+    /// Returns the range of a line.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::RangeOutOfBounds`].
+    pub fn line(&self, line: u64) -> Result<ByteRange, Failure> {
+        self.range(line * LINE_BYTES, LINE_BYTES)
     }
 
     /// Returns the address at which a range of the bytes begins.
     fn at(&self, range: ByteRange) -> *mut u8 {
-        assert!(range.end() <= self.len, "{range:?} leaves the {} bytes of the BO", self.len);
+        assert!(range.end() <= self.all.end(), "{range:?} leaves the {} bytes of the BO", self.all.len());
         self.first.as_ptr().wrapping_add(range.offset() as usize)
     }
 
@@ -130,22 +147,17 @@ impl<'bo> Bytes<'bo> {
                 Flusher::Flush => cacheops::flush_range(first, len),
                 Flusher::Loop(by) => peers::flush(by, first, len),
                 Flusher::Persist(pmem) => pmem.persist(first, len),
-                Flusher::FlushAndDrain(pmem) => pmem.flush_and_drain(first, len),
+                Flusher::FlushAndDrain(pmem) => pmem.flush_and_drain(&[(first, len)]),
             }
         }
     }
 
-    /// Writes several lines back between one pair of fences.
-    pub fn write_back_lines(&self, lines: &[ByteRange]) {
-        let mut ranges = [(std::ptr::null(), 0); 4];
-        let mut count = 0;
-        for (slot, range) in ranges.iter_mut().zip(lines) {
-            *slot = (self.at(*range).cast_const(), range.len() as usize);
-            count += 1;
-        }
-        let (ranges, _) = ranges.split_at(count);
-        // SAFETY: the bytes are mapped as long as the BO is borrowed.
-        unsafe { cacheops::fenced_ranges(ranges, LineOp::WriteBack) }
+    /// Stores `from` to `range`, up to the end of the shorter one, and waits for nothing.
+    pub fn store(&self, range: ByteRange, from: &[u8]) {
+        let len = from.len().min(range.len() as usize);
+        // SAFETY: the destination is mapped for writing as long as the BO is borrowed, and no reference points
+        // there.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), self.at(range), len) }
     }
 
     /// Copies `from` to `offset` by `by`, and waits for completion.
@@ -153,7 +165,7 @@ impl<'bo> Bytes<'bo> {
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`].
     pub fn copy(&self, by: Copier, offset: u64, from: &[u8]) -> Result<(), Failure> {
-        let to = self.at(ByteRange::within(offset, from.len() as u64, self.len)?);
+        let to = self.at(self.range(offset, from.len() as u64)?);
         // SAFETY:
         // - the destination is mapped for writing as long as the BO is borrowed, and no reference points there;
         // - the CPU has CLFLUSHOPT wherever `Copier::StoreAndFlush` is measured.
@@ -168,5 +180,43 @@ impl<'bo> Bytes<'bo> {
             }
         }
         Ok(())
+    }
+}
+
+/// Ranges of some BOs, with known addresses.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges<'bo> {
+    /// An address and a length each.
+    ranges: Vec<(*const u8, usize)>,
+    bos: PhantomData<&'bo Bo>,
+}
+
+impl<'bo> Ranges<'bo> {
+    /// Adds a range of `bytes`. A range that begins where the previous one ends extends it.
+    pub fn add(&mut self, bytes: Bytes<'bo>, range: ByteRange) {
+        let (first, len) = (bytes.at(range).cast_const(), range.len() as usize);
+        match self.ranges.last_mut() {
+            Some((previous, before)) if previous.wrapping_add(*before) == first => *before += len,
+            _ => self.ranges.push((first, len)),
+        }
+    }
+
+    /// Flushes all ranges by `by`, with as few fences as it allows, and waits for completion.
+    ///
+    /// A loop's instruction must be one that [`loops`] lists.
+    pub fn flush(&self, by: Flusher) {
+        let ranges = self.ranges.as_slice();
+        // SAFETY:
+        // - the bytes are mapped as long as the BOs are borrowed;
+        // - the CPU supports a loop's instruction: `loops` lists no other.
+        unsafe {
+            match by {
+                Flusher::WriteBack => cacheops::fenced_ranges(ranges, LineOp::WriteBack),
+                Flusher::Flush => cacheops::fenced_ranges(ranges, LineOp::Flush),
+                Flusher::Loop(by) => ranges.iter().for_each(|&(first, len)| peers::flush(by, first, len)),
+                Flusher::Persist(pmem) => ranges.iter().for_each(|&(first, len)| pmem.persist(first, len)),
+                Flusher::FlushAndDrain(pmem) => pmem.flush_and_drain(ranges),
+            }
+        }
     }
 }

@@ -6,11 +6,23 @@ use std::path::Path;
 use gem_coherency::cacheops::Support;
 use serde::Serialize;
 
+/// The maker of a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Maker {
+    /// Intel.
+    Intel,
+    /// AMD, or a maker that is not known.
+    Other,
+}
+
 /// A machine, as it describes itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
     /// The processor's name.
     pub cpu: String,
+    /// The processor's maker.
+    pub maker: Maker,
     /// The processor reports a hypervisor.
     pub is_virtual: bool,
     /// Number of usable processors.
@@ -44,6 +56,10 @@ pub fn describe(support: &Support, has_libpmem: bool) -> Machine {
         cpu: match field("model name") {
             "" => "unknown processor".to_owned(),
             name => name.to_owned(),
+        },
+        maker: match field("vendor_id") {
+            "GenuineIntel" => Maker::Intel,
+            _ => Maker::Other,
         },
         is_virtual: field("flags").split_whitespace().any(|flag| flag == "hypervisor"),
         processors: std::thread::available_parallelism().map_or(1, usize::from),

@@ -1,7 +1,8 @@
 //! `gemtool bench`: the cost of the library's hot paths and of alternatives, measured in one run.
 //!
 //! [`rounds::Rounds`] has several sides that do the same work in turn; times are compared within a round.
-//! [`rows`] defines the measurements; [`bytes`] and [`ordinary`] provide the memory.
+//! [`rows`] defines the measurements; [`updates`] carries out those that submit what the CPU wrote; [`bytes`] and
+//! [`ordinary`] provide the memory.
 
 mod bytes;
 mod clock;
@@ -12,6 +13,7 @@ pub mod report;
 mod rounds;
 mod rows;
 mod stats;
+mod updates;
 
 use gem_coherency::Error;
 use gem_coherency::cacheops::{self, Support};
@@ -19,6 +21,7 @@ use gemtool::peers::Pmem;
 
 use crate::args;
 use crate::failure::Failure;
+use machine::Maker;
 use report::{BenchReport, Found};
 use rounds::Effort;
 
@@ -28,6 +31,8 @@ struct Context {
     effort: Effort,
     /// The CPU's instructions.
     support: Support,
+    /// The CPU's maker.
+    maker: Maker,
     /// libpmem, or the reason why it could not be loaded.
     pmem: Result<Pmem, String>,
     /// The device for the rows that need one.
@@ -57,13 +62,15 @@ impl Context {
 pub fn run(args: &args::Bench) -> Result<BenchReport, Failure> {
     let chosen = rows::chosen(&args.rows).map_err(|why| Failure::flag("NAME", why))?;
     let support = cacheops::support().map_err(Error::from)?;
+    let pmem = Pmem::load();
+    let machine = machine::describe(&support, pmem.is_ok());
     let context = Context {
         effort: Effort::new(args.quick),
         support,
-        pmem: Pmem::load(),
+        maker: machine.maker,
+        pmem,
         device: args.device.device.clone(),
     };
-    let machine = machine::describe(&context.support, context.pmem.is_ok());
     let mut found = Found::default();
     for row in chosen {
         tracing::debug!(row = row.name, "bench");

@@ -1,5 +1,7 @@
 //! Reproducible pseudo-random numbers.
 
+use std::collections::BTreeSet;
+
 /// A pseudo-random number generator (xorshift).
 #[derive(Clone, Debug)]
 pub struct Numbers(u64);
@@ -18,6 +20,15 @@ impl Numbers {
         self.0.checked_rem(end).unwrap_or(0)
     }
 
+    /// Returns `count` different numbers below `end`; all of them if there are fewer.
+    pub fn different(&mut self, count: u64, end: u64) -> BTreeSet<u64> {
+        let mut chosen = BTreeSet::new();
+        while (chosen.len() as u64) < count.min(end) {
+            chosen.insert(self.below(end));
+        }
+        chosen
+    }
+
     /// Shuffles `values` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
@@ -29,8 +40,6 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -39,6 +48,13 @@ mod tests {
         let seen: BTreeSet<_> = (0..1000).map(|_| numbers.below(10)).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
         assert_eq!(numbers.below(0), 0);
+    }
+
+    #[test]
+    fn different_numbers_are_as_many_as_asked_for_and_as_there_are() {
+        let mut numbers = Numbers::new();
+        assert_eq!(numbers.different(5, 10).len(), 5);
+        assert_eq!(numbers.different(9, 4).into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
     }
 
     #[test]

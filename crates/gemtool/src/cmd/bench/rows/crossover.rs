@@ -1,12 +1,11 @@
 //! The size from which an upload by non-temporal stores is faster than one through the cache.
 
 use gem_coherency::access::{NON_TEMPORAL_FROM_BYTES, Upload};
-use gem_coherency::units::ByteRange;
 
 use super::super::Context;
 use super::super::bytes::{Bytes, Flusher};
 use super::super::clock::per_operation;
-use super::super::ordinary;
+use super::super::ordinary::{self, Part};
 use super::super::report::Found;
 use super::super::rounds::{Rounds, Times};
 use crate::failure::Failure;
@@ -60,17 +59,16 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
 }
 
 fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Failure> {
-    let device = ordinary::device()?;
+    let device = ordinary::device(Part::NoLlc)?;
     let count = (BATCH_BYTES / size).clamp(1, BATCH);
     let bo = ordinary::bo(&device, size * count)?;
     let view = Bytes::of(&bo)?;
-    let all = ByteRange::within(0, size * count, view.len())?;
     let data = vec![0xa5; size as usize];
     let mut rounds = Rounds::new(|| {
-        view.dirty(all);
+        view.dirty(view.all());
         match before {
-            Before::Cold => view.flush(Flusher::Flush, all),
-            Before::Warm => view.flush(Flusher::WriteBack, all),
+            Before::Cold => view.flush(Flusher::Flush, view.all()),
+            Before::Warm => view.flush(Flusher::WriteBack, view.all()),
         }
         Ok(())
     });

@@ -1,11 +1,9 @@
 //! Flushing a dirty range, and waiting until it is in memory.
 
-use gem_coherency::units::ByteRange;
-
 use super::super::Context;
 use super::super::bytes::{Bytes, Flusher, loops};
 use super::super::clock::per_operation;
-use super::super::ordinary;
+use super::super::ordinary::{self, Part};
 use super::super::report::{Found, Target};
 use super::super::rounds::Rounds;
 use crate::failure::Failure;
@@ -25,13 +23,13 @@ const BATCH: u64 = 256;
 const AS_FAST: Target = Target::AtLeast(0.97);
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
-    let device = ordinary::device()?;
+    let device = ordinary::device(Part::NoLlc)?;
     for size in context.effort.sizes(&SIZES) {
         let count = (BATCH_BYTES / size).clamp(1, BATCH);
         let bo = ordinary::bo(&device, size * count)?;
         let bytes_of_bo = Bytes::of(&bo)?;
-        let range = |index| ByteRange::within(index * size, size, bytes_of_bo.len());
-        let ranges = (0..count).map(range).collect::<Result<Vec<_>, _>>()?;
+        let ranges =
+            (0..count).map(|index| bytes_of_bo.range(index * size, size)).collect::<Result<Vec<_>, _>>()?;
         let mut rounds = Rounds::new(|| {
             ranges.iter().for_each(|&range| bytes_of_bo.dirty(range));
             Ok(())

@@ -3,6 +3,7 @@
 mod constant;
 mod crossover;
 mod flush;
+mod frames;
 mod reuse;
 mod small;
 mod submit;
@@ -23,10 +24,14 @@ pub struct Row {
 }
 
 /// Every row, in the table's order.
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 12] = [
     Row { name: flush::NAME, run: flush::run },
     Row { name: small::NAME, run: small::run },
     Row { name: submit::NAME, run: submit::run },
+    Row { name: frames::BATCH_BUFFER, run: frames::batch_buffer },
+    Row { name: frames::DESCRIPTOR_HEAP, run: frames::descriptor_heap },
+    Row { name: frames::UPLOAD_RING, run: frames::upload_ring },
+    Row { name: frames::FRAME, run: frames::whole_frame },
     Row { name: upload::NAME, run: upload::run },
     Row { name: constant::NAME, run: constant::run },
     Row { name: reuse::NAME, run: reuse::run },
@@ -35,7 +40,8 @@ const ROWS: [Row; 8] = [
 ];
 
 /// The names of the rows, for messages.
-const NAMES: &str = "flush, small-updates, submit, upload, constant, reuse, threads, crossover";
+const NAMES: &str = "flush, small-updates, submit, batch-buffer, descriptor-heap, upload-ring, frame, \
+    upload, constant, reuse, threads, crossover";
 
 /// Returns the rows of `names`, or all if it is empty.
 ///

@@ -1,0 +1,163 @@
+//! The stores of a driver before a submission, with the submission: a batch buffer, a descriptor heap, a ring of
+//! uploads, a whole frame. Each is compared with what drivers do today, and with the necessary instructions.
+
+use gem_coherency::units::{LINE_BYTES, PAGE_BYTES};
+
+use super::super::Context;
+use super::super::numbers::Numbers;
+use super::super::ordinary::Part;
+use super::super::report::Found;
+use super::super::updates::{Case, Guards, Peer, Store, Timed, measure, to_lines};
+use crate::failure::Failure;
+use crate::render::bytes;
+
+pub const BATCH_BUFFER: &str = "batch-buffer";
+pub const DESCRIPTOR_HEAP: &str = "descriptor-heap";
+pub const UPLOAD_RING: &str = "upload-ring";
+pub const FRAME: &str = "frame";
+
+/// Sizes of a batch buffer in bytes.
+const BATCH_SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
+/// Size of the shortest command in bytes.
+const SHORTEST: u64 = 16;
+/// Size of the longest command in bytes.
+const LONGEST: u64 = 64;
+/// Commands consist of words of this size in bytes.
+const WORD: u64 = 4;
+/// Size of a descriptor heap in bytes; one of a hundred descriptors changes in each frame.
+const HEAP: u64 = 256 << 10;
+const DESCRIPTOR: u64 = LINE_BYTES;
+/// Number and size in bytes of the uploads that share a BO.
+const UPLOADS: u64 = 1000;
+const UPLOAD: u64 = 256;
+/// BOs of a frame, and how many of them change; size of a BO in bytes, and how many of its lines change.
+const FRAME_BOS: u64 = 200;
+const FRAME_CHANGED: u64 = 10;
+const FRAME_SIZE: u64 = 16 << 10;
+const FRAME_LINES: u64 = 4;
+
+/// Returns the commands of a batch buffer of `size` bytes, front to back.
+fn commands(numbers: &mut Numbers, size: u64) -> Vec<Store> {
+    let mut commands = Vec::new();
+    let mut offset = 0;
+    while offset < size {
+        let len = SHORTEST + WORD * numbers.below((LONGEST - SHORTEST) / WORD + 1);
+        let len = len.min(size - offset);
+        commands.push(Store { offset, len });
+        offset += len;
+    }
+    commands
+}
+
+/// Returns the stores to `bos` BOs, of which `changed` change some lines.
+fn frame(numbers: &mut Numbers, bos: u64, changed: u64) -> Vec<Vec<Store>> {
+    let changed = numbers.different(changed, bos);
+    let mut lines = || to_lines(numbers.different(FRAME_LINES, FRAME_SIZE / LINE_BYTES), LINE_BYTES);
+    (0..bos).map(|bo| if changed.contains(&bo) { lines() } else { Vec::new() }).collect()
+}
+
+/// Measures a batch buffer, which one guard fills.
+pub fn batch_buffer(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let peers = Peer::of_drivers(context, found);
+    for size in context.effort.sizes(&BATCH_SIZES) {
+        let case = Case {
+            row: BATCH_BUFFER,
+            name: bytes(size),
+            part: Part::NoLlc,
+            bos: 1,
+            size,
+            stores: &|numbers| vec![commands(numbers, size)],
+            guards: Guards::PerBo,
+            timed: Timed::Stores,
+            operations: 1,
+        };
+        measure(context, found, &case, &peers)?;
+    }
+    Ok(())
+}
+
+/// Measures a descriptor heap, of which few descriptors change.
+pub fn descriptor_heap(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let size = context.effort.pick(HEAP, HEAP / 16);
+    let descriptors = size / DESCRIPTOR;
+    let case = Case {
+        row: DESCRIPTOR_HEAP,
+        name: format!("1 % of {}", bytes(size)),
+        part: Part::NoLlc,
+        bos: 1,
+        size,
+        stores: &|numbers| vec![to_lines(numbers.different(descriptors / 100, descriptors), DESCRIPTOR)],
+        guards: Guards::PerBo,
+        timed: Timed::Stores,
+        operations: 1,
+    };
+    let peers = Peer::of_drivers(context, found);
+    measure(context, found, &case, &peers)
+}
+
+/// Measures uploads that share a BO. Each is a write by a guard of its own: a driver that suballocates uploads
+/// keeps the BO mapped, and copies each when it is asked for.
+pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let uploads = context.effort.pick(UPLOADS, 16);
+    let case = Case {
+        row: UPLOAD_RING,
+        name: format!("{uploads} uploads of {}", bytes(UPLOAD)),
+        part: Part::NoLlc,
+        bos: 1,
+        size: (uploads * UPLOAD).next_multiple_of(PAGE_BYTES),
+        stores: &|_| vec![(0..uploads).map(|index| Store { offset: index * UPLOAD, len: UPLOAD }).collect()],
+        guards: Guards::PerStore,
+        timed: Timed::Stores,
+        operations: 1,
+    };
+    let peers = Peer::of_drivers(context, found);
+    measure(context, found, &case, &peers)
+}
+
+/// Measures a frame, in which few BOs change; then the same where the GPU shares the CPU's cache.
+pub fn whole_frame(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let bos = context.effort.pick(FRAME_BOS, 16);
+    let changed = context.effort.pick(FRAME_CHANGED, 2);
+    let without_llc = Peer::of_drivers(context, found);
+    // Nothing is necessary with an LLC, so there is no floor.
+    let with_llc = vec![Peer::stored_by_clflush()];
+    for (part, suffix, peers) in [(Part::NoLlc, "", without_llc), (Part::Llc, ", with an LLC", with_llc)] {
+        let case = Case {
+            row: FRAME,
+            name: format!("{changed} of {bos} BOs of {}{suffix}", bytes(FRAME_SIZE)),
+            part,
+            bos,
+            size: FRAME_SIZE,
+            stores: &|numbers| frame(numbers, bos, changed),
+            guards: Guards::PerBo,
+            timed: Timed::Stores,
+            operations: 1,
+        };
+        measure(context, found, &case, &peers)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_fill_a_batch_buffer_without_a_gap() {
+        let commands = commands(&mut Numbers::new(), 4096);
+        let end = commands.iter().fold(0, |end, command| {
+            assert_eq!(command.offset, end);
+            assert!(command.len <= LONGEST && command.len.is_multiple_of(WORD));
+            end + command.len
+        });
+        assert_eq!(end, 4096);
+    }
+
+    #[test]
+    fn few_bos_of_a_frame_change_and_each_the_same_number_of_lines() {
+        let stores = frame(&mut Numbers::new(), 20, 3);
+        assert_eq!(stores.len(), 20);
+        let changed: Vec<_> = stores.iter().filter(|stores| !stores.is_empty()).map(Vec::len).collect();
+        assert_eq!(changed, [4, 4, 4]);
+    }
+}

@@ -1,0 +1,315 @@
+//! Stores to some lines of BOs, and the ways by which these lines get to memory before the GPU reads them.
+//!
+//! A [`Case`] chooses the stores; [`measure`] compares one submission by the library with every [`Peer`], and
+//! checks that the submission flushes exactly the lines with a stored byte.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{Device, Submission};
+use gem_coherency::units::{ByteRange, LINE_BYTES};
+use gem_coherency::vocabulary::{Access, MocsClass};
+use gemtool::peers::Loop;
+
+use super::Context;
+use super::bytes::{Bytes, Flusher, Ranges, loops};
+use super::clock::per_operation;
+use super::numbers::Numbers;
+use super::ordinary::{self, Part};
+use super::report::{Found, Target};
+use super::rounds::Rounds;
+use crate::failure::Failure;
+
+/// The name of the library's side.
+const OURS: &str = "submit_with";
+/// Stored bytes; no store is longer.
+const DATA: [u8; 256] = [0xa5; 256];
+
+/// A store of `len` bytes at `offset` of a BO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// The stores before one submission: those to each of its BOs.
+pub type Stores = Vec<Vec<Store>>;
+
+/// The number of stores that one guard makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guards {
+    /// One guard makes all stores to a BO.
+    PerBo,
+    /// Each store has a guard of its own.
+    PerStore,
+}
+
+/// The work whose time is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timed {
+    /// The submission; the stores come before it.
+    Submission,
+    /// The stores and the submission.
+    Stores,
+}
+
+/// BOs of one submission, and stores to them.
+pub struct Case<'a> {
+    /// Name of the row.
+    pub row: &'static str,
+    /// Name of the case.
+    pub name: String,
+    /// The hardware.
+    pub part: Part,
+    /// Number of BOs.
+    pub bos: u64,
+    /// Size of each BO in bytes.
+    pub size: u64,
+    /// Chooses the stores before a submission; offsets increase.
+    pub stores: &'a dyn Fn(&mut Numbers) -> Stores,
+    /// The guards of the stores.
+    pub guards: Guards,
+    /// The work whose time is taken.
+    pub timed: Timed,
+    /// Number of operations in a turn.
+    pub operations: u64,
+}
+
+/// A way by which stored lines get to memory.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// The library, in one submission.
+    Submit,
+    /// The library, in a submission for each BO.
+    SubmitEach,
+    /// Each BO with a stored byte is flushed whole.
+    Whole(Flusher),
+    /// Only lines with a stored byte are flushed; their addresses are known.
+    Stored(Flusher),
+}
+
+/// A side that the library is compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    name: &'static str,
+    way: Way,
+    target: Option<Target>,
+}
+
+impl Peer {
+    /// Returns the submission of each BO by itself.
+    pub fn each() -> Self {
+        Self { name: "submit each", way: Way::SubmitEach, target: None }
+    }
+
+    /// Returns the flush of whole BOs by `by`.
+    fn whole(by: Flusher) -> Self {
+        Self { name: by.name(), way: Way::Whole(by), target: None }
+    }
+
+    /// Returns the flushes of whole BOs by the library and by every loop.
+    pub fn all_whole(context: &Context) -> impl Iterator<Item = Self> {
+        let by_loops = loops(&context.support).into_iter().map(Flusher::Loop);
+        std::iter::once(Flusher::WriteBack).chain(by_loops).map(Self::whole)
+    }
+
+    /// Returns the necessary instructions alone: one write-back of each stored line, between two fences.
+    pub fn floor() -> Self {
+        Self { name: "floor", way: Way::Stored(Flusher::WriteBack), target: None }
+    }
+
+    /// Returns the flushes that drivers make, then the one by libpmem, if it is loaded, then the floor.
+    pub fn of_drivers(context: &Context, found: &mut Found) -> Vec<Self> {
+        let by_pmem = context.pmem(found).map(Flusher::FlushAndDrain);
+        let by_pmem = by_pmem.map(|by| Self { name: by.name(), way: Way::Stored(by), target: None });
+        let by_driver = [Self::whole(Flusher::Loop(Loop::Clflush)), Self::stored_by_clflush()];
+        by_driver.into_iter().chain(by_pmem).chain([Self::floor()]).collect()
+    }
+
+    /// Returns the flush of each stored range by CLFLUSH, with a fence of its own.
+    pub fn stored_by_clflush() -> Self {
+        Self { name: "clflush stored", way: Way::Stored(Flusher::Loop(Loop::Clflush)), target: None }
+    }
+
+    /// Returns the peer with a target, if `target` has one for its name.
+    pub fn judged(self, target: impl FnOnce(&str) -> Option<Target>) -> Self {
+        Self { target: target(self.name), ..self }
+    }
+}
+
+/// Returns a store of `len` bytes to the beginning of each of `lines`.
+pub fn to_lines(lines: impl IntoIterator<Item = u64>, len: u64) -> Vec<Store> {
+    lines.into_iter().map(|line| Store { offset: line * LINE_BYTES, len }).collect()
+}
+
+/// BOs of one submission.
+struct Scene<'bo> {
+    device: &'bo Device,
+    part: Part,
+    guards: Guards,
+    bos: Vec<(&'bo Bo, Bytes<'bo>)>,
+    batch: Vec<Submission<'bo>>,
+    /// The bytes of a BO that a submission flushed, and those that it had to.
+    wrong: Cell<Option<(u64, u64)>>,
+}
+
+/// The stores before one submission, with everything that a peer has to know.
+#[derive(Default)]
+struct Update<'bo> {
+    /// BOs with a stored byte, and the ranges stored to.
+    stored: Vec<(&'bo Bo, Bytes<'bo>, Vec<ByteRange>)>,
+    /// Lines with a stored byte.
+    lines: Ranges<'bo>,
+    /// The bytes that the library has to flush of each BO of the submission.
+    expected: Vec<u64>,
+}
+
+/// Returns the bytes to store to `range`.
+fn data(range: ByteRange) -> &'static [u8] {
+    DATA.get(..range.len() as usize).unwrap_or(&DATA)
+}
+
+impl<'bo> Scene<'bo> {
+    /// Creates the scene of a case.
+    fn new(case: &Case<'_>, device: &'bo Device, bos: &'bo [Bo]) -> Result<Self, Failure> {
+        Ok(Self {
+            device,
+            part: case.part,
+            guards: case.guards,
+            bos: bos.iter().map(|bo| Ok((bo, Bytes::of(bo)?))).collect::<Result<_, Failure>>()?,
+            batch: bos
+                .iter()
+                .map(|bo| Submission { bo, access: Access::Read, mocs: MocsClass::PageTable })
+                .collect(),
+            wrong: Cell::new(None),
+        })
+    }
+
+    /// Restores the state before the stores: no line is marked, and all are in the cache, as far as they fit.
+    ///
+    /// Sides that bypass the library leave its marks.
+    fn restore(&self) -> Result<(), Failure> {
+        for (_, bytes) in &self.bos {
+            bytes.dirty(bytes.all());
+            bytes.flush(Flusher::WriteBack, bytes.all());
+        }
+        Ok(self.device.submit_with(&self.batch, |_| Ok(()))?)
+    }
+
+    /// Returns the update that makes `stores`.
+    fn update(&self, stores: &Stores) -> Result<Update<'bo>, Failure> {
+        let mut update = Update::default();
+        for (&(bo, bytes), stores) in self.bos.iter().zip(stores) {
+            let range = |store: &Store| bytes.range(store.offset, store.len);
+            let ranges = stores.iter().map(range).collect::<Result<Vec<_>, _>>()?;
+            let lines: BTreeSet<_> = ranges.iter().flat_map(|range| range.lines().indices()).collect();
+            for line in &lines {
+                update.lines.add(bytes, bytes.line(*line)?);
+            }
+            update.expected.push(match self.part {
+                Part::NoLlc => lines.len() as u64 * LINE_BYTES,
+                Part::Llc => 0,
+            });
+            if !ranges.is_empty() {
+                update.stored.push((bo, bytes, ranges));
+            }
+        }
+        Ok(update)
+    }
+
+    /// Stores by the library.
+    fn write(&self, update: &Update<'_>) -> Result<(), Failure> {
+        let stores_of_guard = match self.guards {
+            Guards::PerBo => usize::MAX,
+            Guards::PerStore => 1,
+        };
+        for (bo, _, ranges) in &update.stored {
+            for ranges in ranges.chunks(stores_of_guard) {
+                let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { continue };
+                let mut guard = bo.write(first.offset(), last.end() - first.offset())?;
+                for &range in ranges {
+                    guard.write_at(range.offset(), data(range))?;
+                }
+                guard.finish();
+            }
+        }
+        Ok(())
+    }
+
+    /// Submits `batch`, and checks the number of bytes flushed of each BO.
+    fn submit(&self, batch: &[Submission<'_>], expected: &[u64]) -> Result<(), Failure> {
+        let wrong = self.device.submit_with(batch, |reports| {
+            let flushed = reports.iter().map(|report| report.bytes);
+            Ok(flushed.zip(expected.iter().copied()).find(|(flushed, expected)| flushed != expected))
+        })?;
+        if wrong.is_some() {
+            self.wrong.set(wrong);
+        }
+        Ok(())
+    }
+
+    /// Takes the stores of `update` to memory by `way`; makes them first if `timed` says so.
+    fn carry_out(&self, way: Way, timed: Timed, update: &Update<'_>) -> Result<(), Failure> {
+        match (timed, way) {
+            (Timed::Submission, _) => {}
+            (Timed::Stores, Way::Submit | Way::SubmitEach) => self.write(update)?,
+            (Timed::Stores, Way::Whole(_) | Way::Stored(_)) => {
+                for (_, bytes, ranges) in &update.stored {
+                    ranges.iter().for_each(|&range| bytes.store(range, data(range)));
+                }
+            }
+        }
+        match way {
+            Way::Submit => self.submit(&self.batch, &update.expected)?,
+            Way::SubmitEach => {
+                for (one, expected) in self.batch.chunks(1).zip(update.expected.chunks(1)) {
+                    self.submit(one, expected)?;
+                }
+            }
+            Way::Whole(by) => update.stored.iter().for_each(|(_, bytes, _)| bytes.flush(by, bytes.all())),
+            Way::Stored(by) => update.lines.flush(by),
+        }
+        Ok(())
+    }
+}
+
+/// Measures `case`: adds a line for the library beside each of `peers`.
+///
+/// # Errors
+/// Those of the library's calls.
+pub fn measure(context: &Context, found: &mut Found, case: &Case<'_>, peers: &[Peer]) -> Result<(), Failure> {
+    let device = ordinary::device(case.part)?;
+    let bos = (0..case.bos).map(|_| ordinary::bo(&device, case.size)).collect::<Result<Vec<_>, _>>()?;
+    let scene = Scene::new(case, &device, &bos)?;
+    let update = RefCell::new(Update::default());
+    let mut numbers = Numbers::new();
+    let mut rounds = Rounds::new(|| {
+        scene.restore()?;
+        let next = scene.update(&(case.stores)(&mut numbers))?;
+        if case.timed == Timed::Submission {
+            scene.write(&next)?;
+        }
+        update.replace(next);
+        Ok(())
+    });
+    let (scene, update) = (&scene, &update);
+    for (name, way) in [(OURS, Way::Submit)].into_iter().chain(peers.iter().map(|peer| (peer.name, peer.way)))
+    {
+        rounds.side(name, move || {
+            let update = update.borrow();
+            per_operation(case.operations, || scene.carry_out(way, case.timed, &update))
+        });
+    }
+    let times = rounds.measure(context.effort)?;
+    for peer in peers {
+        found.push(times.line((case.row, &case.name), OURS, peer.name, peer.target));
+    }
+    if let Some((flushed, expected)) = scene.wrong.get() {
+        let (row, name) = (case.row, &case.name);
+        found
+            .wrong
+            .push(format!("{row}, {name}: {flushed} bytes of a BO were flushed instead of {expected}"));
+    }
+    Ok(())
+}
