@@ -13,7 +13,7 @@ failure: exit status 1 means that an unnecessary line was flushed, or that a nec
 Flushes and uploads work on ordinary memory of this process. Only the row 'reuse' uses a device: \
 sim:glk, unless --device names another.
 
-Rows: flush, small-updates, submit, batch-buffer, descriptor-heap, upload-ring, frame, upload, \
+Rows: flush, small-updates, writes, submit, batch-buffer, descriptor-heap, upload-ring, frame, upload, \
 constant, reuse, threads, crossover.
 
 Examples:

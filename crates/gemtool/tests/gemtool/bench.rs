@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use crate::gemtool;
 
-const ROWS: [&str; 12] = [
+const ROWS: [&str; 13] = [
     "flush",
     "small-updates",
+    "writes",
     "submit",
     "batch-buffer",
     "descriptor-heap",

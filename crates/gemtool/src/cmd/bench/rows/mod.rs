@@ -9,6 +9,7 @@ mod small;
 mod submit;
 mod threads;
 mod upload;
+mod writes;
 
 use super::Context;
 use super::report::Found;
@@ -24,9 +25,10 @@ pub struct Row {
 }
 
 /// Every row, in the table's order.
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 13] = [
     Row { name: flush::NAME, run: flush::run },
     Row { name: small::NAME, run: small::run },
+    Row { name: writes::NAME, run: writes::run },
     Row { name: submit::NAME, run: submit::run },
     Row { name: frames::BATCH_BUFFER, run: frames::batch_buffer },
     Row { name: frames::DESCRIPTOR_HEAP, run: frames::descriptor_heap },
@@ -40,7 +42,7 @@ const ROWS: [Row; 12] = [
 ];
 
 /// The names of the rows, for messages.
-const NAMES: &str = "flush, small-updates, submit, batch-buffer, descriptor-heap, upload-ring, frame, \
+const NAMES: &str = "flush, small-updates, writes, submit, batch-buffer, descriptor-heap, upload-ring, frame, \
     upload, constant, reuse, threads, crossover";
 
 /// Returns the rows of `names`, or all if it is empty.

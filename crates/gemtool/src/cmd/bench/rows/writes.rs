@@ -1,0 +1,96 @@
+//! Single writes: their stores and marks, without a flush.
+
+use gem_coherency::units::LINE_BYTES;
+
+use super::super::Context;
+use super::super::bytes::{Bytes, Flusher};
+use super::super::clock::per_operation;
+use super::super::numbers::Numbers;
+use super::super::ordinary::{self, Part};
+use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
+use crate::failure::Failure;
+
+pub const NAME: &str = "writes";
+
+/// Number of writes in a turn.
+const WRITES: u64 = 1024;
+/// The library's side.
+const OURS: &str = "library";
+/// The side of the stores alone.
+const STORES: &str = "plain stores";
+
+/// A kind of write.
+struct Kind {
+    case: &'static str,
+    /// Size of the BO in bytes.
+    size: u64,
+    /// The bytes of a write.
+    data: &'static [u8],
+    /// The lines before the turn: written back (in the cache), or flushed (in memory only).
+    before: Flusher,
+    /// Each write has a guard of its own.
+    has_guard: bool,
+    target: Target,
+}
+
+const KINDS: [Kind; 2] = [
+    Kind {
+        case: "8 bytes to a line in memory only",
+        size: 8 << 20,
+        data: &[1; 8],
+        before: Flusher::Flush,
+        has_guard: false,
+        target: Target::AtMostNs(15.0),
+    },
+    Kind {
+        case: "64 bytes by a guard of its own",
+        size: WRITES * LINE_BYTES,
+        data: &[1; LINE_BYTES as usize],
+        before: Flusher::WriteBack,
+        has_guard: true,
+        target: Target::AtMostNs(30.0),
+    },
+];
+
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    KINDS.iter().try_for_each(|kind| measure(context, found, kind))
+}
+
+/// Measures writes of one kind, to different lines in a random order.
+fn measure(context: &Context, found: &mut Found, kind: &Kind) -> Result<(), Failure> {
+    let device = ordinary::device(Part::NoLlc)?;
+    let bo = &ordinary::bo(&device, kind.size)?;
+    let view = Bytes::of(bo)?;
+    let mut numbers = Numbers::new();
+    let lines = numbers.different(context.effort.pick(WRITES, 16), view.all().lines().count());
+    let mut lines = lines.into_iter().map(|line| view.line(line)).collect::<Result<Vec<_>, _>>()?;
+    numbers.shuffle(&mut lines);
+    let (lines, writes) = (&lines, lines.len() as u64);
+    let mut rounds = Rounds::new(|| {
+        bo.flush()?;
+        view.dirty(view.all());
+        view.flush(kind.before, view.all());
+        Ok(())
+    });
+    rounds.side(OURS, || {
+        if kind.has_guard {
+            return per_operation(writes, || {
+                lines.iter().try_for_each(|line| Ok(bo.write_bytes(line.offset(), kind.data).map(drop)?))
+            });
+        }
+        let mut guard = bo.write(0, bo.size())?;
+        per_operation(writes, || {
+            lines.iter().try_for_each(|line| Ok(guard.write_at(line.offset(), kind.data)?))
+        })
+    });
+    rounds.side(STORES, || {
+        per_operation(writes, || {
+            lines.iter().for_each(|&line| view.store(line, kind.data));
+            Ok(())
+        })
+    });
+    let times = rounds.measure(context.effort)?;
+    found.push(times.line((NAME, kind.case), OURS, STORES, Some(kind.target)));
+    Ok(())
+}
