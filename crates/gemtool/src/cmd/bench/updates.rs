@@ -313,3 +313,40 @@ pub fn measure(context: &Context, found: &mut Found, case: &Case<'_>, peers: &[P
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stores to two lines of the first of two BOs, and submits both; returns the bytes to flush of each, and what
+    /// is wrong with a first submission and with a second, which has nothing left to flush.
+    fn submitted(part: Part) -> (Vec<u64>, [Option<(u64, u64)>; 2]) {
+        let case = Case {
+            row: "row",
+            name: "case".to_owned(),
+            part,
+            bos: 2,
+            size: 4096,
+            stores: &|_| vec![vec![Store { offset: 0, len: 40 }, Store { offset: 40, len: 40 }], Vec::new()],
+            guards: Guards::PerBo,
+            timed: Timed::Stores,
+            operations: 1,
+        };
+        let device = ordinary::device(part).unwrap();
+        let bos = [ordinary::bo(&device, case.size).unwrap(), ordinary::bo(&device, case.size).unwrap()];
+        let scene = Scene::new(&case, &device, &bos).unwrap();
+        scene.restore().unwrap();
+        let update = scene.update(&(case.stores)(&mut Numbers::new())).unwrap();
+        let wrong = [case.timed, Timed::Submission].map(|timed| {
+            scene.carry_out(Way::Submit, timed, &update).unwrap();
+            scene.wrong.get()
+        });
+        (update.expected, wrong)
+    }
+
+    #[test]
+    fn each_line_stored_to_is_flushed_once_and_anything_else_is_wrong() {
+        assert_eq!(submitted(Part::NoLlc), (vec![128, 0], [None, Some((0, 128))]));
+        assert_eq!(submitted(Part::Llc), (vec![0, 0], [None, None]));
+    }
+}
