@@ -11,5 +11,5 @@ pub trait CacheLines {
     ///
     /// # Errors
     /// Those of accessing the lines.
-    fn perform(&self, op: LineOp, lines: Lines) -> Result<()>;
+    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()>;
 }

@@ -123,21 +123,21 @@ impl LineRange {
     }
 }
 
-/// Lines of an object: a run, or some lines of one page.
+/// Lines of an object: a run, or some lines of several pages.
 #[derive(Clone, Copy, Debug)]
-pub enum Lines {
+pub enum Lines<'a> {
     /// A run of lines.
     Run(LineRange),
-    /// Some lines of a page.
-    Page(PageLines),
+    /// Some lines of each of these pages.
+    Pages(&'a [PageLines]),
 }
 
-impl Lines {
+impl Lines<'_> {
     /// Returns the number of lines.
-    pub const fn count(self) -> u64 {
+    pub fn count(self) -> u64 {
         match self {
             Self::Run(run) => run.count(),
-            Self::Page(page) => page.count(),
+            Self::Pages(pages) => pages.iter().map(|page| page.count()).sum(),
         }
     }
 }

@@ -181,11 +181,14 @@ impl<D: Data> engine::Object for Agent<'_, D> {
 }
 
 impl<D: Data> CacheLines for Agent<'_, D> {
-    fn perform(&self, op: LineOp, lines: Lines) -> Result<()> {
+    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()> {
         self.check()?;
         match lines {
             Lines::Run(run) => self.unfenced.issue(self.object, op, run),
-            Lines::Page(page) => page.runs().for_each(|run| self.unfenced.issue(self.object, op, run)),
+            Lines::Pages(pages) => {
+                let runs = pages.iter().flat_map(|page| page.runs());
+                runs.for_each(|run| self.unfenced.issue(self.object, op, run));
+            }
         }
         Ok(())
     }

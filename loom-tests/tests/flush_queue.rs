@@ -135,7 +135,9 @@ fn a_queue_without_work_because_the_note_is_gone_does_not_wait_for_who_took_it()
 
 #[test]
 fn a_note_that_a_failing_queue_took_is_there_for_the_one_that_waits_for_it() {
-    one_note(|_| false, |object| _ = queue(&[object], Some(0)));
+    let fails = |object: &Object| _ = queue(&[object], Some(0));
+    one_note(|_| false, fails);
+    one_note(|object| object.tracked.is_settled(State::has_gtt_stores), fails);
 }
 
 /// A writer marks a line while `flush` runs; then everything is flushed.

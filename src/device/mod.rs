@@ -342,7 +342,7 @@ impl Device {
     /// # Errors
     /// As [`Device::submit_with`].
     pub fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
-        submit::begin(&self.shared, submissions)
+        submit::begin(&self.shared, submissions, Bo::clone)
     }
 
     /// Submits an empty batch over the BOs, like [`Device::submit_with`]; returns what was flushed for each.

@@ -1,5 +1,6 @@
 //! Submission: hands BOs over to the GPU.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::engine::{FlushReport, StaleLines, Step};
 use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::policy::Path;
-use crate::shared::{Need, SharedDevice, settle};
+use crate::shared::{Need, SharedBo, SharedDevice, settle};
 use crate::tracking::Marks;
 use crate::vocabulary::{Access, Handle, MocsClass};
 
@@ -30,49 +31,54 @@ pub struct Submission<'a> {
 ///
 /// It records the GPU's writes when it is created, and again when it ends. End it after the ioctl: a CPU
 /// reader that runs before the ioctl consumes the first record, so the second one is required.
+///
+/// `B` is a clone of each BO, or a reference to it.
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
-pub struct Prepared {
+pub struct Prepared<B: Borrow<Bo> = Bo> {
     device: Arc<Confined<SharedDevice>>,
-    bos: Vec<Begun>,
+    bos: Vec<Begun<B>>,
     reports: Vec<FlushReport>,
 }
 
 /// A BO of a submission that has begun. Ends when dropped.
 #[derive(Debug)]
-struct Begun {
-    bo: Bo,
+struct Begun<B: Borrow<Bo>> {
+    bo: B,
     access: Access,
     mocs: MocsClass,
     marks: Marks,
 }
 
-impl Begun {
-    fn new(submission: &Submission<'_>) -> Result<Self> {
-        let Submission { bo, access, mocs } = *submission;
-        let shared = bo.shared();
-        let state = shared.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle()))?;
-        let begun = Self { bo: bo.clone(), access, mocs, marks: state.marks() };
-        shared.confirm_level()?;
+impl<B: Borrow<Bo>> Begun<B> {
+    fn new(bo: B, access: Access, mocs: MocsClass) -> Result<Self> {
+        let shared = bo.borrow().shared();
+        let state = shared.tracked.word().begin_submit().map_err(|blocked| blocked.error(shared.handle))?;
+        let begun = Self { bo, access, mocs, marks: state.marks() };
+        begun.shared().confirm_level()?;
         Ok(begun)
+    }
+
+    fn shared(&self) -> &Arc<Confined<SharedBo>> {
+        self.bo.borrow().shared()
     }
 
     /// Records the GPU's writes.
     fn note_gpu_access(&self) {
         match self.access {
             Access::Read => {}
-            Access::Write => self.bo.shared().note_gpu_write(self.mocs),
+            Access::Write => self.shared().note_gpu_write(self.mocs),
         }
     }
 }
 
-impl Drop for Begun {
+impl<B: Borrow<Bo>> Drop for Begun<B> {
     fn drop(&mut self) {
-        self.bo.shared().tracked.word().end_submit();
+        self.shared().tracked.word().end_submit();
     }
 }
 
-impl Prepared {
+impl<B: Borrow<Bo>> Prepared<B> {
     /// Returns what was flushed, or why nothing was: one report per submission, in order.
     pub fn reports(&self) -> &[FlushReport] {
         &self.reports
@@ -89,17 +95,19 @@ impl Prepared {
     }
 }
 
-impl Drop for Prepared {
+impl<B: Borrow<Bo>> Drop for Prepared<B> {
     fn drop(&mut self) {
         self.bos.iter().for_each(Begun::note_gpu_access);
     }
 }
 
-/// Makes memory and caches current for `submissions`, and records the upcoming GPU writes.
-pub(super) fn begin(
+/// Makes memory and caches current for `submissions`, and records the upcoming GPU writes. `keep` keeps each BO until the
+/// submission ends.
+pub(super) fn begin<'a, B: Borrow<Bo>>(
     device: &Arc<Confined<SharedDevice>>,
-    submissions: &[Submission<'_>],
-) -> Result<Prepared> {
+    submissions: &[Submission<'a>],
+    keep: impl Fn(&'a Bo) -> B,
+) -> Result<Prepared<B>> {
     device.check()?;
     let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
     let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
@@ -107,18 +115,18 @@ pub(super) fn begin(
         return Err(Error::OtherDevice { handle: one.bo.handle().get() });
     }
     let mut bos = room("submissions", submissions.len())?;
-    for submission in submissions {
-        let mut begun = Begun::new(submission)?;
+    for &Submission { bo, access, mocs } in submissions {
+        let mut begun = Begun::new(keep(bo), access, mocs)?;
         if begun.marks == Marks::Shared {
             // A BO that is listed twice is this submission's alone if it was at the first time.
-            let before = bos.iter().find(|before: &&Begun| before.bo.is_same(&begun.bo));
+            let before = bos.iter().find(|before: &&Begun<B>| Arc::ptr_eq(before.shared(), begun.shared()));
             begun.marks = before.map_or(Marks::Shared, |before| before.marks);
         }
         bos.push(begun);
     }
-    let needs = bos.iter().map(|begun: &Begun| Need {
-        object: begun.bo.shared().as_ref(),
-        lines: begun.bo.shared().tracked.dirty().all(),
+    let needs = bos.iter().map(|begun: &Begun<B>| Need {
+        object: &***begun.shared(),
+        lines: begun.shared().tracked.dirty().all(),
         next: Path::Gpu(begun.mocs),
         access: begun.access,
         stale: StaleLines::Leave,
@@ -136,7 +144,7 @@ pub(super) fn bracket<T>(
     submissions: &[Submission<'_>],
     execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
 ) -> Result<(T, Vec<FlushReport>)> {
-    let prepared = begin(device, submissions)?;
+    let prepared = begin(device, submissions, |bo| bo)?;
     let done = execbuf(prepared.reports());
     let reports = prepared.end(done.as_ref().err().map(Error::errno));
     done.map(|value| (value, reports))

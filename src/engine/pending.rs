@@ -55,18 +55,19 @@ pub trait Pending {
 ///
 /// Call it after the access's stores: a mark made before its store may be taken, and its line flushed, before
 /// the data is there.
+#[inline]
 pub fn note<P: Pending>(object: &mut P, work: PendingWork, lines: P::Lines) {
     if work.dirty {
         object.mark_dirty(lines);
     }
-    for (is_noted, note) in [
-        (work.wc_stores, Note::WcStores),
-        (work.gtt_stores, Note::GttStores),
-        (work.gpu_write, Note::GpuWrite),
-    ] {
-        if is_noted {
-            object.note(note);
-        }
+    if work.wc_stores {
+        object.note(Note::WcStores);
+    }
+    if work.gtt_stores {
+        object.note(Note::GttStores);
+    }
+    if work.gpu_write {
+        object.note(Note::GpuWrite);
     }
     if work.stale {
         object.note_uncached_write(lines);

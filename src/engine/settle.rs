@@ -15,7 +15,7 @@ use crate::policy::driver::CpuMemory;
 use crate::policy::pending::RequiredWork;
 use crate::policy::{Decision, Decisions, Path, Rule, Verdict};
 use crate::tracking::{Completion, InFlightFlush, Marks, State, Taken, Tracked, complete};
-use crate::units::{LineRange, Lines};
+use crate::units::LineRange;
 use crate::vocabulary::Access;
 
 /// An upcoming access.
@@ -278,15 +278,16 @@ impl<O: Object, F> Take for Taking<'_, '_, O, F> {
 
 impl<'t, 'a, O: Object> Flush for Taking<'t, 'a, O, Found<'t, 'a, O>> {
     fn invalidate_stale(&mut self) -> Result<u64> {
-        let take = |add: &mut dyn FnMut(Lines)| self.in_flight.take_stale(|run| add(Lines::Run(run)));
-        self.found.batch.add(self.object, LineOp::Invalidate, take)
+        let mut queue = self.found.batch.queue(self.object, LineOp::Invalidate);
+        let lines = self.in_flight.take_stale(|run| queue.run(run));
+        queue.end()?;
+        Ok(lines)
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64> {
-        let take = |add: &mut dyn FnMut(Lines)| {
-            self.in_flight.take_dirty_pages(self.marks, |page| add(Lines::Page(page)))
-        };
-        let lines = self.found.batch.add(self.object, op, take)?;
+        let mut queue = self.found.batch.queue(self.object, op);
+        let lines = self.in_flight.take_dirty_pages(self.marks, |page| queue.page(page));
+        queue.end()?;
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
             // Some lines may have been marked for a GPU write that is still to come.
@@ -298,10 +299,10 @@ impl<'t, 'a, O: Object> Flush for Taking<'t, 'a, O, Found<'t, 'a, O>> {
     fn write_back_all(&mut self) -> Result<u64> {
         self.forget_dirty();
         let all = self.object.tracked().dirty().all();
-        self.found.batch.add(self.object, LineOp::WriteBack, |add| {
-            add(Lines::Run(all));
-            all.count()
-        })
+        let mut queue = self.found.batch.queue(self.object, LineOp::WriteBack);
+        queue.run(all);
+        queue.end()?;
+        Ok(all.count())
     }
 
     fn report(&mut self, decision: Decision, lines: u64) {

@@ -82,12 +82,16 @@ impl Object for Written<'_> {
 }
 
 impl CacheLines for Written<'_> {
-    fn perform(&self, op: LineOp, _: Lines) -> Result<()> {
-        self.write(match op {
+    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()> {
+        let what = match op {
             LineOp::WriteBack => "write back",
             LineOp::Flush => "flush",
             LineOp::Invalidate => "invalidate",
-        });
+        };
+        match lines {
+            Lines::Run(_) => self.write(what),
+            Lines::Pages(pages) => pages.iter().for_each(|_| self.write(what)),
+        }
         if self.refuses { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
     }
 }
@@ -152,7 +156,9 @@ fn more_than_a_batch_is_performed_in_parts_between_the_same_fences() {
     result.unwrap();
     let count = |what| log.iter().filter(|(one, _)| *one == what).count();
     assert_eq!((count("write back"), count("fence")), (BATCH + 1, 2));
-    assert_eq!(log[1], ("write back", 1), "a batch is performed when it is full");
+    dirty(&tracked, BATCH as u64 + 2);
+    let (_, log) = reader(&tracked, Path::Display, false);
+    assert_eq!(log[1], ("write back", 1), "a full batch is performed before more than a page is taken");
     assert!(tracked[0].dirty().is_clean());
 }
 

@@ -94,9 +94,10 @@ impl DirtyLines {
     pub(super) fn take_pages(&self, marks: Marks, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
         let mut count = 0;
         if !self.own.is_empty() {
+            let is_swept = self.shared.is_swept();
             // A line that has both marks is passed once.
             let with_shared = |own: PageLines| {
-                let both = self.shared.take_page(own, lines);
+                let both = if is_swept { own } else { self.shared.take_page(own, lines) };
                 count += both.count();
                 visit(both);
             };

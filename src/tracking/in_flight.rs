@@ -16,7 +16,7 @@ use std::sync::PoisonError;
 use super::dirty::Marks;
 use super::lines::{LineMap, by_runs};
 use super::tracked::Tracked;
-use crate::sync::{Condvar, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
 use crate::units::{LineRange, PageLines};
 
 /// The in-flight flushes of one object.
@@ -24,9 +24,6 @@ use crate::units::{LineRange, PageLines};
 struct Board {
     /// The number of the next flush.
     next: u64,
-    /// Number of flushes that ended with work that they took pending again: they failed, or the GPU was still
-    /// writing.
-    returns: u64,
     /// The numbers of the open flushes: one for each flushing thread.
     open: Vec<u64>,
     /// Number of threads that wait for flushes to end; without any, no system call to wake threads is made.
@@ -34,10 +31,22 @@ struct Board {
 }
 
 /// The board, and the condition variable for its changes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct InFlightFlushes {
     board: Mutex<Board>,
     ended: Condvar,
+    /// Number of open flushes; changed under the lock.
+    open: AtomicU64,
+    /// Number of flushes that ended with work that they took pending again: they failed, or the GPU was still
+    /// writing; changed under the lock.
+    returns: AtomicU64,
+}
+
+impl Default for InFlightFlushes {
+    fn default() -> Self {
+        let (open, returns) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { board: Mutex::default(), ended: Condvar::default(), open, returns }
+    }
 }
 
 impl InFlightFlushes {
@@ -46,10 +55,37 @@ impl InFlightFlushes {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether no flush is open and `check` holds, which is called while none can begin.
-    pub(super) fn none_open_and(&self, check: impl FnOnce() -> bool) -> bool {
-        let board = self.lock();
-        board.open.is_empty() && check()
+    /// Returns how many flushes returned the work that they took; under the lock.
+    fn returns(&self) -> u64 {
+        // Relaxed: the lock orders it.
+        self.returns.load(Ordering::Relaxed)
+    }
+
+    /// Counts a flush that returned the work that it took; under the lock.
+    fn count_return(&self) {
+        // Release pairs with the Acquire of `is_settled`.
+        self.returns.store(self.returns() + 1, Ordering::Release);
+    }
+
+    /// Removes a flush from the board.
+    fn remove(&self, board: &mut Board, number: u64) {
+        board.open.retain(|&open| open != number);
+        // Release: as in `count_return`.
+        self.open.store(board.open.len() as u64, Ordering::Release);
+    }
+
+    /// Returns whether `is_pending` is false, and what it checks is in memory: no flush took it that is open or has
+    /// returned it.
+    ///
+    /// A flush that took the work before the check announced itself before that, so it is found open, or it has ended.
+    /// If it returned the work meanwhile, the number of returns has changed; if it did so before, the check found the
+    /// work again, or another flush that took it, of which the same holds.
+    pub(super) fn is_settled(&self, is_pending: impl FnOnce() -> bool) -> bool {
+        // Acquire pairs with the Release of `count_return`, `remove` and `begin`.
+        let returns = self.returns.load(Ordering::Acquire);
+        !is_pending()
+            && self.open.load(Ordering::Acquire) == 0
+            && self.returns.load(Ordering::Acquire) == returns
     }
 }
 
@@ -104,7 +140,9 @@ impl<'a> InFlightFlush<'a> {
         let number = board.next;
         board.next += 1;
         board.open.push(number);
-        let returns = board.returns;
+        // Release pairs with the Acquire of `is_settled`.
+        object.in_flight.open.store(board.open.len() as u64, Ordering::Release);
+        let returns = object.in_flight.returns();
         Self { object, range, number, returns, took: Took::default(), completed: false, kept: false }
     }
 
@@ -220,23 +258,23 @@ impl<'a> InFlightFlush<'a> {
         self.end_invalidate();
         let in_flight = &self.object.in_flight;
         let mut board = in_flight.lock();
-        board.open.retain(|&open| open != self.number);
+        if self.kept {
+            // A thread that looked between the take and the mark must look again. This thread need not: it
+            // has waited for the writes that it had to wait for.
+            in_flight.count_return();
+            self.returns += 1;
+        }
+        in_flight.remove(&mut board, self.number);
         if board.open.is_empty() && self.range == self.object.dirty.all() {
             self.sweep();
         }
         if board.waiting > 0 {
             in_flight.ended.notify_all();
         }
-        if self.kept {
-            // A thread that looked between the take and the mark must look again. This thread need not: it
-            // has waited for the writes that it had to wait for.
-            board.returns += 1;
-            self.returns += 1;
-        }
         let wait = Wait { object: self.object, until: board.next, returns: self.returns };
         // With no other flush open, everything taken before this flush began is in memory or was marked
         // again.
-        if board.open.is_empty() { Ended::Known(wait.completion(&board)) } else { Ended::Open(wait) }
+        if board.open.is_empty() { Ended::Known(wait.completion()) } else { Ended::Open(wait) }
     }
 }
 
@@ -265,8 +303,8 @@ impl Drop for InFlightFlush<'_> {
             word.note_gtt_store();
         }
         let mut board = in_flight.lock();
-        board.returns += 1;
-        board.open.retain(|&open| open != self.number);
+        in_flight.count_return();
+        in_flight.remove(&mut board, self.number);
         if board.waiting > 0 {
             in_flight.ended.notify_all();
         }
@@ -297,12 +335,12 @@ impl Wait<'_> {
             board = in_flight.ended.wait(board).unwrap_or_else(PoisonError::into_inner);
             board.waiting -= 1;
         }
-        self.completion(&board)
+        self.completion()
     }
 
-    /// Returns the result, once no flush is left to wait for.
-    fn completion(&self, board: &Board) -> Completion {
-        if board.returns == self.returns { Completion::InMemory } else { Completion::Again }
+    /// Returns the result, once no flush is left to wait for; under the lock.
+    fn completion(&self) -> Completion {
+        if self.object.in_flight.returns() == self.returns { Completion::InMemory } else { Completion::Again }
     }
 }
 

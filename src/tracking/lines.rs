@@ -122,7 +122,7 @@ impl LineMap {
     #[inline]
     pub(super) fn take_page(&self, own: PageLines, lines: LineRange) -> PageLines {
         let mut both = own;
-        if let Some(word) = self.words.get(own.page()).filter(|_| !self.is_swept()) {
+        if let Some(word) = self.words.get(own.page()) {
             let page = (own.page(), word, page_mask(own.page(), lines));
             take_word(page, &mut |taken| both = PageLines::new(own.page(), own.mask() | taken.mask()));
         }
@@ -154,7 +154,7 @@ impl LineMap {
     /// Returns whether a line of `lines` is marked; lines that are being flushed do not count as marked.
     pub fn any(&self, lines: LineRange) -> bool {
         // Acquire: a thread that finds a mark taken sees what the taking thread did before
-        // (`Tracked::may_be_stale`).
+        // (`Tracked::may_be_stale`, `InFlightFlushes::is_settled`).
         !self.is_swept()
             && self.words.of(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
     }
@@ -180,12 +180,12 @@ impl LineMap {
 
     /// Returns whether no line is marked; like [`LineMap::any`].
     pub fn is_clean(&self) -> bool {
-        // Relaxed: as in `take_word`.
-        self.is_swept() || self.words.all().all(|(_, word)| word.load(Ordering::Relaxed) == 0)
+        // Acquire: as in `any`.
+        self.is_swept() || self.words.all().all(|(_, word)| word.load(Ordering::Acquire) == 0)
     }
 
     /// Returns whether the summary shows that no line of the object is marked.
-    fn is_swept(&self) -> bool {
+    pub(super) fn is_swept(&self) -> bool {
         self.summary.as_ref().is_some_and(Summary::is_empty)
     }
 }

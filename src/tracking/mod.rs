@@ -4,10 +4,10 @@
 //! [`Tracked`] holds the state of one object and is shared by threads. The order of calls is the protocol,
 //! which loom checks:
 //!
-//! - **Storing**: [`ObjectWord::begin_write`]; the stores; then [`LineMap::mark`] on [`Tracked::dirty`]
-//!   (write-back mapping), or [`ObjectWord::note_wc_store`] or [`ObjectWord::note_gtt_store`] (other
-//!   mappings); [`ObjectWord::end_write`]. A mark made before its store may be taken, and its line flushed,
-//!   before the data is there.
+//! - **Storing**: [`ObjectWord::begin_write`], whose state tells where the marks go ([`State::marks`]); the stores; then
+//!   [`DirtyLines::mark_in`] on [`Tracked::dirty`] (write-back mapping), or [`ObjectWord::note_wc_store`] or
+//!   [`ObjectWord::note_gtt_store`] (other mappings); [`ObjectWord::end_write`]. A mark made before its store may be taken,
+//!   and its line flushed, before the data is there.
 //! - **Making memory current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
 //!   [`Tracked::begin_flush`]; take the lines and the noted stores from the [`InFlightFlush`]; flush and drain;
 //!   fence; [`complete`]. Only then is memory current, including lines that another thread took and was still

@@ -62,13 +62,7 @@ impl Tracked {
     /// Returns whether nothing that `is_pending` checks, in the word or in the maps, is pending or being
     /// flushed. If so, an access that requires nothing else needs no in-flight flush.
     pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
-        if is_pending(self.word.state()) {
-            return false;
-        }
-        // A thread takes pending work only while its flush is open, and a failed flush returns it before it
-        // ends. The second check therefore finds anything that was returned; it is made under the lock, so no
-        // thread can take it before.
-        self.in_flight.none_open_and(|| !is_pending(self.word.state()))
+        self.in_flight.is_settled(|| is_pending(self.word.state()))
     }
 
     /// Returns whether a line of `lines` is stale, or any line may be about to be invalidated.

@@ -2,7 +2,7 @@
 //!
 //! | what | functions | fences |
 //! |---|---|---|
-//! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`] | none: [`fence_around`] before and after the batch |
+//! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`], [`lines_of_pages`] | none: [`fence_around`] before and after the batch |
 //! | lines, waited for | [`write_back_range`], [`flush_range`], [`invalidate_range`], [`fenced_ranges`] | their own |
 //! | stores | [`copy_around`], [`fill_around`], [`copy_through`] | none: [`fence_around`] a write-back after the last |
 //! | copies | [`copy_in`], [`copy_out`], [`copy_across`] | none: ordinary stores and loads |
@@ -54,8 +54,8 @@ pub use error::Error;
 pub use gem_coherency_rules::vocabulary::LineOp;
 pub use instruction::{Instruction, LoadInstruction, StoreInstruction};
 pub use line::{
-    fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_ranges,
-    write_back_range,
+    fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_pages,
+    lines_of_ranges, write_back_range,
 };
 pub use load::load_around;
 pub use span::{LineSpan, line_span};

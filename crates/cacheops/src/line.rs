@@ -71,6 +71,20 @@ pub unsafe fn lines_of_page(page: *const u8, mask: u64, op: LineOp) {
     unsafe { chosen().lines_of_page(page, mask, op) }
 }
 
+/// Performs `op` on lines of several pages, as [`lines_of_page`] does: each page is an offset from `first` and a mask.
+///
+/// Fences: as [`lines`].
+///
+/// # Safety
+/// `first` is the first byte of a page, and each page whose mask is not 0 is mapped.
+#[inline]
+pub unsafe fn lines_of_pages(first: *const u8, pages: impl Iterator<Item = (usize, u64)>, op: LineOp) {
+    // SAFETY:
+    // - the pages are mapped: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { chosen().lines_of_pages(first, pages, op) }
+}
+
 /// Writes back every line with a byte in `first..first + len` and waits for completion; the lines may stay in
 /// the cache.
 ///
@@ -218,14 +232,32 @@ impl Chosen {
     /// As [`lines_of_page()`]; the CPU has the instructions.
     #[inline]
     pub(super) unsafe fn lines_of_page(self, page: *const u8, mask: u64, op: LineOp) {
-        // Rounded down to the page's start, whatever the caller passes, so that no line of another page is
-        // touched.
-        let page = page.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
-        let addresses = page_addresses(page.addr(), mask, self.last_line(op));
+        // SAFETY: the caller's obligations, passed on.
+        unsafe { self.lines_of_pages(page, core::iter::once((0, mask)), op) }
+    }
+
+    /// [`lines_of_pages()`] with these instructions.
+    ///
+    /// # Safety
+    /// As [`lines_of_pages()`]; the CPU has the instructions.
+    #[inline]
+    pub(super) unsafe fn lines_of_pages(
+        self,
+        first: *const u8,
+        pages: impl Iterator<Item = (usize, u64)>,
+        op: LineOp,
+    ) {
+        let last_line = self.last_line(op);
+        let pages = pages.map(|(offset, mask)| {
+            // Rounded down to the page's start, whatever the caller passes, so that no line of another page is
+            // touched.
+            (first.addr().wrapping_add(offset) & !(PAGE_BYTES as usize - 1), mask)
+        });
+        let addresses = page_addresses(pages, last_line);
         // SAFETY:
-        // - each is in the caller's page, which is mapped;
+        // - each is in one of the caller's pages, which is mapped;
         // - the CPU has the instruction: the caller's obligation.
-        unsafe { perform(addresses.map(|address| page.with_addr(address)), self.by(op)) }
+        unsafe { perform(addresses.map(|address| first.with_addr(address)), self.by(op)) }
     }
 }
 

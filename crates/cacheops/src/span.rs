@@ -3,8 +3,6 @@
 //! The loops that touch lines use these iterators, so the tests here cover the addresses that are flushed.
 #![deny(unsafe_code)]
 
-use gem_coherency_rules::vocabulary::PAGE_BYTES;
-
 use super::LINE_BYTES;
 
 /// Bytes per line, as an address difference.
@@ -49,29 +47,41 @@ pub(super) fn line_addresses(address: usize, len: usize, last_line: LastLine) ->
     (0..lines).chain((lines - again)..lines).map(move |line| first + line * LINE)
 }
 
-/// Returns the address of every line of the page at `page` whose bit is set in `mask`, in order.
-pub(super) fn page_addresses(page: usize, mask: u64, last_line: LastLine) -> impl Iterator<Item = usize> {
-    // A full mask is a range, which needs no search for set bits.
-    let (whole, mask) = if mask == u64::MAX { (PAGE_BYTES as usize, 0) } else { (0, mask) };
-    let again = match last_line {
-        LastLine::Once => 0,
-        LastLine::Twice => (1u64 << 63).checked_shr(mask.leading_zeros()).unwrap_or(0),
-    };
-    let listed = Bits(mask).chain(Bits(again)).map(move |line| page + line as usize * LINE);
-    line_addresses(page, whole, last_line).chain(listed)
+/// Returns the address of every line of `pages` whose bit is set, page by page in order: each page is an address and a
+/// mask.
+pub(super) fn page_addresses<I>(pages: I, last_line: LastLine) -> PageAddresses<I> {
+    PageAddresses { pages, page: 0, mask: 0, again: 0, last_line }
 }
 
-/// Iterates over the positions of a word's set bits, lowest first.
-#[derive(Clone, Copy, Debug)]
-struct Bits(u64);
+/// The iterator of [`page_addresses`]; a loop over it has one step per line.
+#[derive(Clone, Debug)]
+pub(super) struct PageAddresses<I> {
+    pages: I,
+    page: usize,
+    /// The lines of the page that are left.
+    mask: u64,
+    /// The line that follows them once more, as a bit.
+    again: u64,
+    last_line: LastLine,
+}
 
-impl Iterator for Bits {
-    type Item = u32;
+impl<I: Iterator<Item = (usize, u64)>> Iterator for PageAddresses<I> {
+    type Item = usize;
 
-    fn next(&mut self) -> Option<u32> {
-        let bit = self.0.trailing_zeros();
-        self.0 &= self.0.wrapping_sub(1);
-        (bit != u64::BITS).then_some(bit)
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.mask == 0 {
+            self.mask = core::mem::take(&mut self.again);
+            if self.mask == 0 {
+                (self.page, self.mask) = self.pages.next()?;
+                if self.last_line == LastLine::Twice {
+                    self.again = (1u64 << 63).checked_shr(self.mask.leading_zeros()).unwrap_or(0);
+                }
+            }
+        }
+        let line = self.mask.trailing_zeros() as usize;
+        self.mask &= self.mask - 1;
+        Some(self.page + line * LINE)
     }
 }
 
@@ -159,10 +169,14 @@ mod tests {
             for mask in masks() {
                 let mut lines: Vec<_> =
                     (0..64).filter(|bit| mask >> bit & 1 != 0).map(|bit| page + bit * 64).collect();
-                assert_eq!(page_addresses(page, mask, LastLine::Once).collect::<Vec<_>>(), lines, "{mask:x}");
+                assert_eq!(
+                    page_addresses([(page, mask)].into_iter(), LastLine::Once).collect::<Vec<_>>(),
+                    lines,
+                    "{mask:x}"
+                );
                 lines.extend(lines.last().copied());
                 assert_eq!(
-                    page_addresses(page, mask, LastLine::Twice).collect::<Vec<_>>(),
+                    page_addresses([(page, mask)].into_iter(), LastLine::Twice).collect::<Vec<_>>(),
                     lines,
                     "{mask:x}"
                 );

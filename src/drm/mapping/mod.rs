@@ -20,7 +20,7 @@ use memmap2::MmapRaw;
 use crate::cacheops::{self, CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::tracking::Remap;
-use crate::units::{ByteRange, LINE_BYTES, Lines, PAGE_BYTES};
+use crate::units::{ByteRange, LINE_BYTES, Lines, PAGE_BYTES, PageLines};
 use crate::vocabulary::{Handle, MmapMode};
 pub use bytes::SharedBytes;
 pub use pages::{Counted, LegacyPages, SoftMemory};
@@ -302,28 +302,40 @@ impl CacheLines for Mapping {
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if a line exceeds the mapping; those of a page fault, as
     /// [`Mapping::copy_in`].
-    fn perform(&self, op: LineOp, lines: Lines) -> Result<()> {
+    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()> {
         tracing::trace!(handle = self.handle.get(), ?op, lines = lines.count(), "lines");
-        let (offset, len) = match lines {
-            Lines::Run(run) => (run.first() * LINE_BYTES, run.bytes()),
-            Lines::Page(page) => (page.page().saturating_mul(PAGE_BYTES), page.end_bytes()),
-        };
-        let range = ByteRange::within(offset, len, self.len)?;
-        match (self.bytes()?, lines) {
-            // SAFETY: `range` lies within `self.len` bytes that stay mapped.
-            (Bytes::Kernel(first), Lines::Run(_)) => unsafe {
-                let first = first.add(range.offset() as usize);
-                cacheops::lines(first, range.len() as usize, op);
-            },
-            // SAFETY: the page's first byte, and all up to the last line, lie within `self.len` bytes that
-            // `pages` keeps mapped, from the start of a page.
-            (Bytes::Kernel(first), Lines::Page(page)) => unsafe {
-                let first = first.add(range.offset() as usize);
-                cacheops::lines_of_page(first, page.mask(), op);
-            },
-            (Bytes::Soft(memory), Lines::Run(run)) => memory.lines(run, op)?,
-            (Bytes::Soft(memory), Lines::Page(page)) => {
-                page.runs().try_for_each(|run| memory.lines(run, op))?;
+        let within = |offset, len| ByteRange::within(offset, len, self.len);
+        match lines {
+            Lines::Run(run) => {
+                let range = within(run.first().saturating_mul(LINE_BYTES), run.bytes())?;
+                match self.bytes()? {
+                    // SAFETY: `range` lies within `self.len` bytes that stay mapped.
+                    Bytes::Kernel(first) => unsafe {
+                        cacheops::lines(first.add(range.offset() as usize), range.len() as usize, op);
+                    },
+                    Bytes::Soft(memory) => memory.lines(run, op)?,
+                }
+            }
+            Lines::Pages(pages) => {
+                let start = |page: &PageLines| page.page().saturating_mul(PAGE_BYTES);
+                let end = |page: &PageLines| start(page).saturating_add(page.end_bytes());
+                if let Some(page) = pages.iter().find(|page| end(page) > self.len) {
+                    within(start(page), page.end_bytes())?;
+                }
+                match self.bytes()? {
+                    // SAFETY: each page's first byte, and all up to its last line, lie within `self.len` bytes that
+                    // `pages` keeps mapped, from the start of a page.
+                    Bytes::Kernel(first) => unsafe {
+                        let pages = pages.iter().map(|page| (start(page) as usize, page.mask()));
+                        cacheops::lines_of_pages(first, pages, op);
+                    },
+                    Bytes::Soft(memory) => {
+                        pages
+                            .iter()
+                            .flat_map(|page| page.runs())
+                            .try_for_each(|run| memory.lines(run, op))?;
+                    }
+                }
             }
         }
         Ok(())

@@ -291,7 +291,7 @@ fn what_is_not_needed_may_be_purged_and_stays_so() {
         map.copy_through(0, b"lost"),
         map.copy_out(0, &mut [0]),
         map.perform(LineOp::Flush, Lines::Run(LineRange::new(0, 1))),
-        map.perform(LineOp::Flush, Lines::Page(PageLines::new(0, 1))),
+        map.perform(LineOp::Flush, Lines::Pages(&[PageLines::new(0, 1)])),
     ];
     for (count, fault) in (1..).zip(faults) {
         let error = fault.unwrap_err();
