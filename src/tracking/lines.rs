@@ -10,7 +10,7 @@ use crate::units::{LineRange, PAGE_LINES, PageLines};
 
 /// A bit for each cache line of an object; one word covers one page.
 ///
-/// A map takes 1/512 of the object's size ([`PageWords`]); a large one has a summary that takes 1/32768 more.
+/// A map takes 1/512 of the object's size; a large one has a summary that takes 1/32768 more.
 pub struct LineMap {
     words: PageWords,
     /// The words that may have bits; `None` where checking all words is as fast.
