@@ -2,7 +2,7 @@
 //!
 //! Invariant: a submission that began after a writer's guard was closed shows the GPU what that writer stored; no mark is
 //! lost, although a flush that is not alone takes marks while the writer makes more.
-//! Preemption bound: 3. Time: 5 s.
+//! Preemption bound: 3. Time: 0.3 s.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Completion, Marks, State, complete};
