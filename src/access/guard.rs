@@ -131,18 +131,10 @@ impl<'bo> CpuAccess<'bo> {
     pub fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let range = self.check_store(offset, data.len() as u64)?;
         self.prepare_store(range)?;
-        // If a page fault fails, a part may have been stored. The result is not kept over the mark: moving it would wait
-        // for the stores.
-        match self.mapping.copy_in(offset, data) {
-            Ok(()) => {
-                self.note_stored(range);
-                Ok(())
-            }
-            Err(error) => {
-                self.note_stored(range);
-                Err(error)
-            }
-        }
+        let copied = self.mapping.copy_in(offset, data);
+        // If a page fault fails, a part may have been stored.
+        self.note_stored(range);
+        copied
     }
 
     /// Fills the guard's range with repetitions of `pattern`.

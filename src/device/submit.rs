@@ -59,7 +59,7 @@ impl<B: Borrow<Bo>> Begun<B> {
         Ok(begun)
     }
 
-    fn shared(&self) -> &Arc<Confined<SharedBo>> {
+    fn shared(&self) -> &SharedBo {
         self.bo.borrow().shared()
     }
 
@@ -116,16 +116,10 @@ pub(super) fn begin<'a, B: Borrow<Bo>>(
     }
     let mut bos = room("submissions", submissions.len())?;
     for &Submission { bo, access, mocs } in submissions {
-        let mut begun = Begun::new(keep(bo), access, mocs)?;
-        if begun.marks == Marks::Shared {
-            // A BO that is listed twice is this submission's alone if it was at the first time.
-            let before = bos.iter().find(|before: &&Begun<B>| Arc::ptr_eq(before.shared(), begun.shared()));
-            begun.marks = before.map_or(Marks::Shared, |before| before.marks);
-        }
-        bos.push(begun);
+        bos.push(Begun::new(keep(bo), access, mocs)?);
     }
     let needs = bos.iter().map(|begun: &Begun<B>| Need {
-        object: &***begun.shared(),
+        object: begun.shared(),
         lines: begun.shared().tracked.dirty().all(),
         next: Path::Gpu(begun.mocs),
         access: begun.access,

@@ -51,7 +51,7 @@ impl Default for InFlightFlushes {
 
 impl InFlightFlushes {
     fn lock(&self) -> MutexGuard<'_, Board> {
-        // A panic elsewhere cannot leave the board half changed: every change is one statement.
+        // A panic elsewhere cannot leave the board half changed: no change can panic.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,10 +67,24 @@ impl InFlightFlushes {
         self.returns.store(self.returns() + 1, Ordering::Release);
     }
 
+    /// Adds a flush to the board; returns its number.
+    fn add(&self, board: &mut Board) -> u64 {
+        let number = board.next;
+        board.next += 1;
+        board.open.push(number);
+        self.publish(board);
+        number
+    }
+
     /// Removes a flush from the board.
     fn remove(&self, board: &mut Board, number: u64) {
         board.open.retain(|&open| open != number);
-        // Release: as in `count_return`.
+        self.publish(board);
+    }
+
+    /// Shows the number of open flushes to threads without the lock.
+    fn publish(&self, board: &Board) {
+        // Release pairs with the Acquire of `is_settled`.
         self.open.store(board.open.len() as u64, Ordering::Release);
     }
 
@@ -81,7 +95,7 @@ impl InFlightFlushes {
     /// If it returned the work meanwhile, the number of returns has changed; if it did so before, the check found the
     /// work again, or another flush that took it, of which the same holds.
     pub(super) fn is_settled(&self, is_pending: impl FnOnce() -> bool) -> bool {
-        // Acquire pairs with the Release of `count_return`, `remove` and `begin`.
+        // Acquire pairs with the Release of `count_return` and `publish`.
         let returns = self.returns.load(Ordering::Acquire);
         !is_pending()
             && self.open.load(Ordering::Acquire) == 0
@@ -137,11 +151,7 @@ impl<'a> InFlightFlush<'a> {
     #[inline]
     pub(super) fn begin(object: &'a Tracked, range: LineRange) -> Self {
         let mut board = object.in_flight.lock();
-        let number = board.next;
-        board.next += 1;
-        board.open.push(number);
-        // Release pairs with the Acquire of `is_settled`.
-        object.in_flight.open.store(board.open.len() as u64, Ordering::Release);
+        let number = object.in_flight.add(&mut board);
         let returns = object.in_flight.returns();
         Self { object, range, number, returns, took: Took::default(), completed: false, kept: false }
     }

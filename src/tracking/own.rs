@@ -1,4 +1,4 @@
-//! The marks of an object's only writer, who makes them by plain loads and stores.
+//! The marks of an object's only writer, made by plain loads and stores.
 //!
 //! A locked instruction waits for all earlier stores and line operations of its thread (Intel SDM vol. 3, 9.2.3), so a
 //! locked mark after each store takes the stores' cache misses one by one. A write guard that finds no other write guard
@@ -6,21 +6,20 @@
 //! and it needs no locked instruction. A submission that is alone takes the marks in the same way. The order of these
 //! *owners* is that of the object word, by which each begins and ends.
 //!
-//! A flush that is not alone takes a word by an exchange, at any time. The writer stores the word after each of its
-//! stores, also if the bit is set already: either the exchange reads that, and the flush finds the data, or the mark is
-//! there afterwards. The writer may bring back marks that were just taken; their lines are then flushed twice.
+//! A flush that is not alone takes marks by a locked instruction, at any time. The writer stores the word after each of its
+//! stores, also if the bit is set already: either the locked instruction reads that, and the flush finds the data, or the
+//! mark is there afterwards. The writer may bring back marks that were just taken; their lines are then flushed twice.
 
+use super::page_words::PageWords;
 use crate::error::Result;
 use crate::sync::{AtomicU64, Ordering, put};
 use crate::units::{LineRange, PageLines};
-
-use super::page_words::PageWords;
 
 /// The lines that the only writer marked.
 #[derive(Debug)]
 pub(super) struct OwnLines {
     words: PageWords,
-    /// The pages that may have marks, in the order of their first mark; only for owners.
+    /// A list of the pages that may have marks, with a place for each page; only for owners.
     listed: PageWords,
     /// Number of listed pages; 0 if no line is marked.
     count: AtomicU64,

@@ -97,7 +97,7 @@ fn uncached_exec(bench: &Bench) -> Seen {
     Seen::new(&bench.gpu_reads(bench.uncached()), is_zero)
 }
 
-/// What a kernel reads of an object past the LLC, and what the object is.
+/// Returns the bytes of an object that a kernel of the GPU reads past the LLC.
 fn bypassing_reads(bench: &Bench, leave_old: fn(&Bench), create: impl Fn(&Device) -> Bo) -> Vec<u8> {
     let device = Device::from_drm(Arc::clone(&bench.node) as Arc<dyn Drm>).unwrap();
     let kernel = kernels::copy(device.machine()).unwrap();
@@ -239,7 +239,7 @@ fn gpu_pwrite_load(bench: &Bench) -> Seen {
     Seen::new(&bench.load(object, MmapMode::Wb), is_new)
 }
 
-/// What the CPU loads of an object that the GPU has written, after `happens`.
+/// Loads an object that the GPU has written, after `happens`.
 fn loads_after(bench: &Bench, happens: fn()) -> Seen {
     let object = written(bench);
     happens();

@@ -1,4 +1,4 @@
-//! What a workload makes the kernel do with every object.
+//! Operations of the kernel on every object.
 
 use std::fs;
 

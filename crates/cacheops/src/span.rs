@@ -185,6 +185,18 @@ mod tests {
     }
 
     #[test]
+    fn several_pages_are_the_lines_of_each_in_their_order() {
+        let pages = [(8192, 5), (4096, 0), (0, 1 << 63), (4096, 1)];
+        for last in LAST {
+            let apart: Vec<_> =
+                pages.iter().flat_map(|&page| page_addresses([page].into_iter(), last)).collect();
+            assert_eq!(page_addresses(pages.into_iter(), last).collect::<Vec<_>>(), apart, "{last:?}");
+        }
+        let once = page_addresses(pages.into_iter(), LastLine::Once);
+        assert_eq!(once.collect::<Vec<_>>(), [8192, 8320, 4032, 4096]);
+    }
+
+    #[test]
     fn pieces_fill_the_range_and_only_whole_lines_lie_between() {
         for address in 4096..=4096 + 64 {
             for len in 0..=300 {

@@ -76,6 +76,19 @@ pub struct Case<'a> {
     pub operations: u64,
 }
 
+impl<'a> Case<'a> {
+    /// Returns the case of one BO where the GPU shares no cache: one guard makes the stores, and their time counts.
+    pub fn of_bo(
+        row: &'static str,
+        name: String,
+        size: u64,
+        stores: &'a dyn Fn(&mut Numbers) -> Stores,
+    ) -> Self {
+        let (part, guards, timed) = (Part::NoLlc, Guards::PerBo, Timed::Stores);
+        Self { row, name, part, bos: 1, size, stores, guards, timed, operations: 1 }
+    }
+}
+
 /// A way by which stored lines get to memory.
 #[derive(Clone, Copy, Debug)]
 enum Way {

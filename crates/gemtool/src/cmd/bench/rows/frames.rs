@@ -7,7 +7,7 @@ use super::super::Context;
 use super::super::numbers::Numbers;
 use super::super::ordinary::Part;
 use super::super::report::Found;
-use super::super::updates::{Case, Guards, Peer, Store, Timed, measure, to_lines};
+use super::super::updates::{Case, Guards, Peer, Store, measure, to_lines};
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -60,18 +60,8 @@ fn frame(numbers: &mut Numbers, bos: u64, changed: u64) -> Vec<Vec<Store>> {
 pub fn batch_buffer(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let peers = Peer::of_drivers(context, found);
     for size in context.effort.sizes(&BATCH_SIZES) {
-        let case = Case {
-            row: BATCH_BUFFER,
-            name: bytes(size),
-            part: Part::NoLlc,
-            bos: 1,
-            size,
-            stores: &|numbers| vec![commands(numbers, size)],
-            guards: Guards::PerBo,
-            timed: Timed::Stores,
-            operations: 1,
-        };
-        measure(context, found, &case, &peers)?;
+        let stores = |numbers: &mut Numbers| vec![commands(numbers, size)];
+        measure(context, found, &Case::of_bo(BATCH_BUFFER, bytes(size), size, &stores), &peers)?;
     }
     Ok(())
 }
@@ -80,17 +70,9 @@ pub fn batch_buffer(context: &Context, found: &mut Found) -> Result<(), Failure>
 pub fn descriptor_heap(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let size = context.effort.pick(HEAP, HEAP / 16);
     let descriptors = size / DESCRIPTOR;
-    let case = Case {
-        row: DESCRIPTOR_HEAP,
-        name: format!("1 % of {}", bytes(size)),
-        part: Part::NoLlc,
-        bos: 1,
-        size,
-        stores: &|numbers| vec![to_lines(numbers.different(descriptors / 100, descriptors), DESCRIPTOR)],
-        guards: Guards::PerBo,
-        timed: Timed::Stores,
-        operations: 1,
-    };
+    let stores =
+        |numbers: &mut Numbers| vec![to_lines(numbers.different(descriptors / 100, descriptors), DESCRIPTOR)];
+    let case = Case::of_bo(DESCRIPTOR_HEAP, format!("1 % of {}", bytes(size)), size, &stores);
     let peers = Peer::of_drivers(context, found);
     measure(context, found, &case, &peers)
 }
@@ -99,17 +81,11 @@ pub fn descriptor_heap(context: &Context, found: &mut Found) -> Result<(), Failu
 /// keeps the BO mapped, and copies each when it is asked for.
 pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let uploads = context.effort.pick(UPLOADS, 16);
-    let case = Case {
-        row: UPLOAD_RING,
-        name: format!("{uploads} uploads of {}", bytes(UPLOAD)),
-        part: Part::NoLlc,
-        bos: 1,
-        size: (uploads * UPLOAD).next_multiple_of(PAGE_BYTES),
-        stores: &|_| vec![(0..uploads).map(|index| Store { offset: index * UPLOAD, len: UPLOAD }).collect()],
-        guards: Guards::PerStore,
-        timed: Timed::Stores,
-        operations: 1,
-    };
+    let (name, size) = (format!("{uploads} uploads of {}", bytes(UPLOAD)), uploads * UPLOAD);
+    let store = |index| Store { offset: index * UPLOAD, len: UPLOAD };
+    let stores = |_: &mut Numbers| vec![(0..uploads).map(store).collect()];
+    let one_guard = Case::of_bo(UPLOAD_RING, name, size.next_multiple_of(PAGE_BYTES), &stores);
+    let case = Case { guards: Guards::PerStore, ..one_guard };
     let peers = Peer::of_drivers(context, found);
     measure(context, found, &case, &peers)
 }
@@ -122,17 +98,9 @@ pub fn whole_frame(context: &Context, found: &mut Found) -> Result<(), Failure> 
     // Nothing is necessary with an LLC, so there is no floor.
     let with_llc = vec![Peer::stored_by_clflush()];
     for (part, suffix, peers) in [(Part::NoLlc, "", without_llc), (Part::Llc, ", with an LLC", with_llc)] {
-        let case = Case {
-            row: FRAME,
-            name: format!("{changed} of {bos} BOs of {}{suffix}", bytes(FRAME_SIZE)),
-            part,
-            bos,
-            size: FRAME_SIZE,
-            stores: &|numbers| frame(numbers, bos, changed),
-            guards: Guards::PerBo,
-            timed: Timed::Stores,
-            operations: 1,
-        };
+        let name = format!("{changed} of {bos} BOs of {}{suffix}", bytes(FRAME_SIZE));
+        let stores = |numbers: &mut Numbers| frame(numbers, bos, changed);
+        let case = Case { part, bos, ..Case::of_bo(FRAME, name, FRAME_SIZE, &stores) };
         measure(context, found, &case, &peers)?;
     }
     Ok(())

@@ -4,9 +4,9 @@ use gem_coherency::units::LINE_BYTES;
 
 use super::super::Context;
 use super::super::machine::Maker;
-use super::super::ordinary::Part;
+use super::super::numbers::Numbers;
 use super::super::report::{Found, Target};
-use super::super::updates::{Case, Guards, Peer, Timed, measure, to_lines};
+use super::super::updates::{Case, Peer, Timed, measure, to_lines};
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -31,17 +31,9 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let size = context.effort.pick(8 << 20, 64 << 10);
     let lines = size / LINE_BYTES;
     for (timed, suffix) in [(Timed::Submission, ""), (Timed::Stores, ", with the stores")] {
-        let case = Case {
-            row: NAME,
-            name: format!("1 % of {}{suffix}", bytes(size)),
-            part: Part::NoLlc,
-            bos: 1,
-            size,
-            stores: &|numbers| vec![to_lines(numbers.different(lines / ONE_IN, lines), 8)],
-            guards: Guards::PerBo,
-            timed,
-            operations: 1,
-        };
+        let stores = |numbers: &mut Numbers| vec![to_lines(numbers.different(lines / ONE_IN, lines), 8)];
+        let name = format!("1 % of {}{suffix}", bytes(size));
+        let case = Case { timed, ..Case::of_bo(NAME, name, size, &stores) };
         let peers = Peer::all_whole(context).chain([Peer::floor()]);
         let peers: Vec<_> =
             peers.map(|peer| peer.judged(|name| target(timed, name, context.maker))).collect();

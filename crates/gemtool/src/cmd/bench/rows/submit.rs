@@ -2,9 +2,9 @@
 
 use super::super::Context;
 use super::super::machine::Maker;
-use super::super::ordinary::Part;
+use super::super::numbers::Numbers;
 use super::super::report::{Found, Target};
-use super::super::updates::{Case, Guards, Peer, Timed, measure, to_lines};
+use super::super::updates::{Case, Peer, Timed, measure, to_lines};
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -32,17 +32,9 @@ fn target(size: u64, peer: &str, maker: Maker) -> Option<Target> {
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let bos = context.effort.pick(BOS, 8);
     for size in context.effort.sizes(&[PAGE, 64 << 10]) {
-        let case = Case {
-            row: NAME,
-            name: format!("{bos} BOs of {}", bytes(size)),
-            part: Part::NoLlc,
-            bos,
-            size,
-            stores: &|_| (0..bos).map(|_| to_lines(LINES, 8)).collect(),
-            guards: Guards::PerBo,
-            timed: Timed::Submission,
-            operations: bos,
-        };
+        let stores = |_: &mut Numbers| (0..bos).map(|_| to_lines(LINES, 8)).collect();
+        let of_bo = Case::of_bo(NAME, format!("{bos} BOs of {}", bytes(size)), size, &stores);
+        let case = Case { bos, timed: Timed::Submission, operations: bos, ..of_bo };
         let peers = Peer::all_whole(context).chain([Peer::each(), Peer::floor()]);
         let peers: Vec<_> = peers.map(|peer| peer.judged(|name| target(size, name, context.maker))).collect();
         measure(context, found, &case, &peers)?;
