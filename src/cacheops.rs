@@ -3,7 +3,7 @@
 pub use gem_coherency_cacheops::*;
 
 use crate::error::Result;
-use crate::units::Lines;
+use crate::units::{LineRange, PageLines};
 
 /// Memory on whose cache lines operations can be performed.
 pub trait CacheLines {
@@ -11,5 +11,11 @@ pub trait CacheLines {
     ///
     /// # Errors
     /// Those of accessing the lines.
-    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()>;
+    fn perform(&self, op: LineOp, lines: LineRange) -> Result<()>;
+
+    /// Performs `op`, no invalidate, on lines of several pages, without fences; returns how many there were.
+    ///
+    /// # Errors
+    /// Those of accessing the lines. Then not all pages were taken from the iterator.
+    fn perform_on_pages(&self, op: LineOp, pages: impl Iterator<Item = PageLines>) -> Result<u64>;
 }

@@ -40,6 +40,13 @@ impl ByteRange {
         }
     }
 
+    /// Returns the range `offset..offset + len`, if it lies within this one.
+    #[inline(always)]
+    pub fn part(self, offset: u64, len: u64) -> Option<Self> {
+        let end = offset.checked_add(len)?;
+        (offset >= self.offset && end <= self.end()).then_some(Self { offset, len })
+    }
+
     /// Returns the first byte.
     pub const fn offset(self) -> u64 {
         self.offset
@@ -58,6 +65,18 @@ impl ByteRange {
     /// Returns whether the range has no bytes.
     pub const fn is_empty(self) -> bool {
         self.len == 0
+    }
+
+    /// Returns the lines with at least one byte in the range, if there are some, and they are in one page.
+    #[inline(always)]
+    pub fn lines_of_page(self) -> Option<PageLines> {
+        let page = self.offset / PAGE_BYTES;
+        let last = self.end().checked_sub(1).filter(|last| *last >= self.offset)?;
+        if last / PAGE_BYTES != page {
+            return None;
+        }
+        let (first, last) = (self.offset / LINE_BYTES % PAGE_LINES, last / LINE_BYTES % PAGE_LINES);
+        Some(PageLines::new(page, (u64::MAX << first) & (u64::MAX >> (PAGE_LINES - 1 - last))))
     }
 
     /// Returns every line with at least one byte in the range.
@@ -123,25 +142,6 @@ impl LineRange {
     }
 }
 
-/// Lines of an object: a run, or some lines of several pages.
-#[derive(Clone, Copy, Debug)]
-pub enum Lines<'a> {
-    /// A run of lines.
-    Run(LineRange),
-    /// Some lines of each of these pages.
-    Pages(&'a [PageLines]),
-}
-
-impl Lines<'_> {
-    /// Returns the number of lines.
-    pub fn count(self) -> u64 {
-        match self {
-            Self::Run(run) => run.count(),
-            Self::Pages(pages) => pages.iter().map(|page| page.count()).sum(),
-        }
-    }
-}
-
 /// Cache lines of one page of an object: bit n of a word is the page's line n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageLines {
@@ -168,6 +168,12 @@ impl PageLines {
     /// Returns the number of lines.
     pub const fn count(self) -> u64 {
         self.mask.count_ones() as u64
+    }
+
+    /// Returns the offset of the page's first byte.
+    #[inline]
+    pub const fn start_bytes(self) -> u64 {
+        self.page.saturating_mul(PAGE_BYTES)
     }
 
     /// Returns the number of bytes from the page's start to the end of its last line in the set.

@@ -11,7 +11,7 @@ use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
-use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, Lines};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Domains, KernelVersion};
 use gem_coherency::{CachingMode, Handle, MmapMode, Result};
 use gem_coherency_sim::Soft;
@@ -97,7 +97,7 @@ impl SoftMemory for Metered {
 
     fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
         self.lines.fetch_add(lines.count(), Relaxed);
-        self.mapping.perform(op, Lines::Run(lines))
+        self.mapping.perform(op, lines)
     }
 
     fn drain(&self) -> Result<()> {

@@ -8,7 +8,7 @@ use gem_coherency::drm::{Drm, ExecObject, Mapping};
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::Path;
 use gem_coherency::policy::kernel::{self, KernelRules, Snapshot};
-use gem_coherency::units::{ByteRange, Lines, PAGE_BYTES};
+use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::Access;
 use gem_coherency::{AdoptRequest, Bo, Device, Handle, Result, ScanoutGuard, Submission, Upload};
 use gem_coherency_sim::Soft;
@@ -193,7 +193,7 @@ impl Session {
             object.mapping.drain()?;
             for (offset, bytes) in ranges {
                 let lines = ByteRange::within(offset, bytes, len)?.lines();
-                object.mapping.perform(LineOp::Flush, Lines::Run(lines))?;
+                object.mapping.perform(LineOp::Flush, lines)?;
             }
             object.mapping.drain()
         };

@@ -9,7 +9,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
 use gem_coherency::policy::{DecisionTable, Decisions, Rule};
 use gem_coherency::tracking::{Marks, Tracked};
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 use crate::{Data, Memory, Object};
@@ -106,21 +106,13 @@ impl<'a, D: Data> Agent<'a, D> {
 /// # Errors
 /// That one of them fails.
 pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
-    let task = |object| {
+    let need = |object| {
         let lines = engine::Object::tracked(object).dirty().all();
-        Task::new(
-            Need {
-                object,
-                lines,
-                next,
-                access: Access::Read,
-                stale: StaleLines::Invalidate,
-                marks: Marks::Shared,
-            },
-            Step::Submit,
-        )
+        let (access, stale, marks) = (Access::Read, StaleLines::Invalidate, Marks::Shared);
+        Need { object, lines, next, access, stale, marks }
     };
-    let mut tasks = agents.iter().map(task).collect::<Result<Vec<_>>>()?;
+    let needs = agents.iter().map(need).filter(|need| engine::settled(need).is_none());
+    let mut tasks = needs.map(|need| Task::new(need, Step::Submit)).collect::<Result<Vec<_>>>()?;
     engine::settle(&mut tasks)?;
     Ok(tasks.into_iter().map(|task| task.report).collect())
 }
@@ -181,16 +173,17 @@ impl<D: Data> engine::Object for Agent<'_, D> {
 }
 
 impl<D: Data> CacheLines for Agent<'_, D> {
-    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()> {
+    fn perform(&self, op: LineOp, lines: LineRange) -> Result<()> {
         self.check()?;
-        match lines {
-            Lines::Run(run) => self.unfenced.issue(self.object, op, run),
-            Lines::Pages(pages) => {
-                let runs = pages.iter().flat_map(|page| page.runs());
-                runs.for_each(|run| self.unfenced.issue(self.object, op, run));
-            }
-        }
+        self.unfenced.issue(self.object, op, lines);
         Ok(())
+    }
+
+    fn perform_on_pages(&self, op: LineOp, mut pages: impl Iterator<Item = PageLines>) -> Result<u64> {
+        pages.try_fold(0, |lines, page| {
+            page.runs().try_for_each(|run| self.perform(op, run))?;
+            Ok(lines + page.count())
+        })
     }
 }
 

@@ -1,12 +1,11 @@
 //! A CPU access to a range of a BO.
 
 use std::ptr::NonNull;
-use std::slice;
 
 use gem_coherency_rules::Errno;
 
 use crate::drm::Mapping;
-use crate::engine::{self, FlushReport, StaleLines, Step, Task};
+use crate::engine::{self, FlushReport, StaleLines, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy::Path;
@@ -14,7 +13,7 @@ use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::shared::{Need, SharedBo};
 use crate::tracking::{Marks, State};
 use crate::units::ByteRange;
-use crate::vocabulary::Access;
+use crate::vocabulary::{Access, CacheLevel};
 
 /// Upper limit for the bytes that [`CpuAccess::fill`] copies at once; a longer pattern is copied whole.
 const FILL_BYTES: usize = 4096;
@@ -34,7 +33,17 @@ pub struct CpuAccess<'bo> {
     range: ByteRange,
     pub(super) report: FlushReport,
     pub(super) marks: Marks,
+    plain: Option<Plain>,
     pointer: Pointer,
+}
+
+/// Stores that leave no more pending than a mark of their lines.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    /// The object's level.
+    level: CacheLevel,
+    /// They leave a mark.
+    marks: bool,
 }
 
 /// The state of the pointer that a guard can give out.
@@ -56,6 +65,7 @@ struct Begun<'bo> {
 }
 
 impl<'bo> Begun<'bo> {
+    #[inline]
     fn new(bo: &'bo Confined<SharedBo>, access: Access) -> Result<Self> {
         let word = bo.tracked.word();
         let begun = match access {
@@ -67,17 +77,20 @@ impl<'bo> Begun<'bo> {
     }
 
     /// Leaves the end of the access to the guard.
+    #[inline]
     fn keep(self) {
         std::mem::forget(self);
     }
 }
 
 impl Drop for Begun<'_> {
+    #[inline]
     fn drop(&mut self) {
         end(self.bo, self.access);
     }
 }
 
+#[inline]
 fn end(bo: &SharedBo, access: Access) {
     let word = bo.tracked.word();
     match access {
@@ -88,6 +101,7 @@ fn end(bo: &SharedBo, access: Access) {
 
 impl<'bo> CpuAccess<'bo> {
     /// Begins the access: makes memory and caches current for it.
+    #[inline(always)]
     pub(crate) fn begin(bo: &'bo Confined<SharedBo>, access: Access, range: ByteRange) -> Result<Self> {
         // The word comes first: it fixes the level, and thereby the following decisions.
         let begun = Begun::new(bo, access)?;
@@ -100,11 +114,14 @@ impl<'bo> CpuAccess<'bo> {
         let stale = StaleLines::at_begin(access);
         let (next, marks) = (Path::Cpu(mapping.mode()), begun.marks);
         let need = Need { object: bo, lines: range.lines(), next, access, stale, marks };
-        let mut task = Task::new(need, step)?;
-        engine::settle(slice::from_mut(&mut task))?;
-        task.report.trace(bo.handle);
+        let report = engine::settle_one(need, step)?;
+        report.trace(bo.handle);
         begun.keep();
-        Ok(Self { bo, mapping, access, range, report: task.report, marks, pointer: Pointer::NotGiven })
+        let plain = match access {
+            Access::Read => None,
+            Access::Write => bo.marks_after(next).map(|(level, marks)| Plain { level, marks }),
+        };
+        Ok(Self { bo, mapping, access, range, report, marks, plain, pointer: Pointer::NotGiven })
     }
 
     /// Returns the kind of access.
@@ -128,7 +145,41 @@ impl<'bo> CpuAccess<'bo> {
     /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`]; those of invalidating stale lines, if
     /// the store overwrites them in part. Then nothing was stored. On a software device, a page fault's
     /// ([`Error::Ioctl`]): then a part may be stored, and all of it counts as stored.
+    #[inline]
     pub fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
+        if self.store_and_mark(offset, data) { Ok(()) } else { self.store(offset, data) }
+    }
+
+    /// Stores `data` at `offset` and marks its lines, if nothing else has to be done; returns whether it did.
+    #[inline(always)]
+    fn store_and_mark(&self, offset: u64, data: &[u8]) -> bool {
+        let Some(plain) = &self.plain else { return false };
+        let tracked = &self.bo.tracked;
+        let Some(lines) = self.range.part(offset, data.len() as u64).and_then(ByteRange::lines_of_page)
+        else {
+            return false;
+        };
+        let is_plain = self.bo.is_here() && !tracked.may_be_stale_in(lines);
+        if !is_plain || !self.mapping.copy_to_pages(offset, data) {
+            return false;
+        }
+        // After the store: another thread may put the object on screen before.
+        if !tracked.word().state().is_at(plain.level) {
+            self.note_stored_at(offset, data.len() as u64);
+        } else if plain.marks {
+            tracked.dirty().mark_page_in(self.marks, lines);
+        }
+        true
+    }
+
+    #[cold]
+    fn note_stored_at(&self, offset: u64, len: u64) {
+        self.note_stored(self.range.part(offset, len).unwrap_or(self.range));
+    }
+
+    /// Stores `data` at `offset`.
+    #[cold]
+    fn store(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let range = self.check_store(offset, data.len() as u64)?;
         self.prepare_store(range)?;
         let copied = self.mapping.copy_in(offset, data);
@@ -215,6 +266,7 @@ impl<'bo> CpuAccess<'bo> {
     /// Ends the access; returns what was invalidated or flushed for it.
     ///
     /// If a pointer was given out and no store through it was reported, the whole range counts as written.
+    #[inline(always)]
     pub fn finish(mut self) -> FlushReport {
         if std::mem::replace(&mut self.pointer, Pointer::NotGiven) == Pointer::Given {
             self.note_stored(self.range);
@@ -223,6 +275,7 @@ impl<'bo> CpuAccess<'bo> {
     }
 
     /// Adds the report of a later part of the access.
+    #[inline]
     fn add(&mut self, later: Option<FlushReport>) {
         if let Some(later) = later {
             later.trace(self.bo.handle);
@@ -237,16 +290,15 @@ impl<'bo> CpuAccess<'bo> {
     }
 
     /// Returns the bytes as a range, if they lie within the guard's range.
+    #[inline]
     fn within(&self, offset: u64, len: u64) -> Result<ByteRange> {
         self.bo.check()?;
         let (start, end) = (self.range.offset(), self.range.end());
-        match ByteRange::within(offset, len, end) {
-            Ok(range) if offset >= start => Ok(range),
-            Ok(_) | Err(_) => Err(Error::RangeOutOfGuard { offset, len, start, end }),
-        }
+        self.range.part(offset, len).ok_or(Error::RangeOutOfGuard { offset, len, start, end })
     }
 
     /// Returns the bytes as a range, if the guard may store to them.
+    #[inline]
     pub(super) fn check_store(&self, offset: u64, len: u64) -> Result<ByteRange> {
         match self.access {
             Access::Read => Err(Error::WriteThroughReadGuard { handle: self.bo.handle.get() }),
@@ -256,6 +308,7 @@ impl<'bo> CpuAccess<'bo> {
 
     /// Handles stale lines right before a store: invalidates lines that are overwritten in part; lines that
     /// are overwritten whole are no longer stale.
+    #[inline]
     pub(super) fn prepare_store(&mut self, range: ByteRange) -> Result<()> {
         if cpu_memory(self.bo.level(), self.mapping.mode()) != CpuMemory::Cached {
             return Ok(());
@@ -268,6 +321,7 @@ impl<'bo> CpuAccess<'bo> {
 }
 
 impl Drop for CpuAccess<'_> {
+    #[inline(always)]
     fn drop(&mut self) {
         if self.pointer != Pointer::NotGiven || (self.access == Access::Write && std::thread::panicking()) {
             // The caller may not have reported all stores.

@@ -33,6 +33,7 @@ pub const NON_TEMPORAL_FROM_BYTES: u64 = LINE_BYTES;
 
 impl Upload {
     /// Returns how `len` bytes are stored.
+    #[inline]
     fn store_method(self, len: u64) -> StoreMethod {
         match self {
             Self::Once => StoreMethod::NonTemporal,
@@ -48,6 +49,7 @@ impl CpuAccess<'_> {
     ///
     /// # Errors
     /// As [`CpuAccess::write_at`].
+    #[inline]
     pub fn upload_at(&mut self, offset: u64, data: &[u8], hint: Upload) -> Result<()> {
         let range = self.check_store(offset, data.len() as u64)?;
         let decision = self.upload_decision();
@@ -75,6 +77,7 @@ impl CpuAccess<'_> {
 
     /// Returns the operation that a store through the mapping requires before the GPU reads. A flush is
     /// required only for a write-back mapping; a drain is left to the submission.
+    #[inline]
     fn upload_decision(&self) -> Decision {
         let reader = Path::Gpu(MocsClass::PageTable);
         self.bo.decisions(reader, Access::Read).after_store(self.mapping.mode())

@@ -114,6 +114,13 @@ impl Bo {
         self.shared.tracked.stale().count()
     }
 
+    /// Begins an access of the CPU. Inlined, because a guard that is moved costs more than one that is made.
+    #[inline(always)]
+    fn access(&self, access: Access, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
+        self.check_process()?;
+        CpuAccess::begin(&self.shared, access, ByteRange::within(offset, len, self.size())?)
+    }
+
     /// Begins a write of `len` bytes at `offset` by the CPU.
     ///
     /// Waits for the GPU's writes that this library knows of.
@@ -122,9 +129,9 @@ impl Bo {
     /// [`Error::RangeOutOfBounds`]; [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`],
     /// [`Error::LevelChanging`], [`Error::TooManyGuards`]; [`Error::NotAvailable`] if the mapping cannot be
     /// used at the BO's level; those of mapping and waiting.
+    #[inline]
     pub fn write(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
-        self.check_process()?;
-        CpuAccess::begin(&self.shared, Access::Write, ByteRange::within(offset, len, self.size())?)
+        self.access(Access::Write, offset, len)
     }
 
     /// Writes `data` at `offset`, like [`Bo::write`] and [`CpuAccess::write_at`].
@@ -132,7 +139,7 @@ impl Bo {
     /// # Errors
     /// As [`Bo::write`].
     pub fn write_bytes(&self, offset: u64, data: &[u8]) -> Result<FlushReport> {
-        let mut guard = self.write(offset, data.len() as u64)?;
+        let mut guard = self.access(Access::Write, offset, data.len() as u64)?;
         guard.write_at(offset, data)?;
         Ok(guard.finish())
     }
@@ -146,7 +153,7 @@ impl Bo {
     /// # Errors
     /// As [`Bo::write`]; those of invalidating stale lines, if `data` overwrites them in part.
     pub fn upload(&self, offset: u64, data: &[u8], hint: Upload) -> Result<FlushReport> {
-        let mut guard = self.write(offset, data.len() as u64)?;
+        let mut guard = self.access(Access::Write, offset, data.len() as u64)?;
         guard.upload_at(offset, data, hint)?;
         Ok(guard.finish())
     }
@@ -158,8 +165,7 @@ impl Bo {
     /// # Errors
     /// As [`Bo::write`].
     pub fn read(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
-        self.check_process()?;
-        CpuAccess::begin(&self.shared, Access::Read, ByteRange::within(offset, len, self.size())?)
+        self.access(Access::Read, offset, len)
     }
 
     /// Fills `data` from `offset` on, like [`Bo::read`] and [`CpuAccess::read_at`].
@@ -167,7 +173,7 @@ impl Bo {
     /// # Errors
     /// As [`Bo::read`].
     pub fn read_bytes(&self, offset: u64, data: &mut [u8]) -> Result<FlushReport> {
-        let guard = self.read(offset, data.len() as u64)?;
+        let guard = self.access(Access::Read, offset, data.len() as u64)?;
         guard.read_at(offset, data)?;
         Ok(guard.finish())
     }
@@ -219,6 +225,7 @@ impl Bo {
     }
 
     /// Checks that this process opened the BO's device.
+    #[inline]
     pub(crate) fn check_process(&self) -> Result<()> {
         self.shared.check()
     }

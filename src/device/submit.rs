@@ -59,11 +59,13 @@ impl<B: Borrow<Bo>> Begun<B> {
         Ok(begun)
     }
 
+    #[inline]
     fn shared(&self) -> &SharedBo {
         self.bo.borrow().shared()
     }
 
     /// Records the GPU's writes.
+    #[inline]
     fn note_gpu_access(&self) {
         match self.access {
             Access::Read => {}

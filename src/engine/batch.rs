@@ -3,7 +3,7 @@
 use super::object::Object;
 use crate::cacheops::{CacheLines as _, LineOp};
 use crate::error::{Result, grow};
-use crate::units::{LineRange, Lines, PageLines};
+use crate::units::{LineRange, PageLines};
 
 /// An operation on lines of one object that were taken.
 struct Operation<'a, O: Object> {
@@ -45,17 +45,45 @@ impl<'a, O: Object> Batch<'a, O> {
         Queue { batch: self, object, op, mapping: None, room: 0, result: Ok(()) }
     }
 
-    /// Performs the operations that were added, after the leading fence.
-    fn perform(&mut self) -> Result<()> {
+    /// Issues the leading fence, if it was not issued yet.
+    #[inline]
+    fn begin(&mut self) {
         let (object, op) = self.fences;
-        if !self.is_fenced && !self.operations.is_empty() {
+        if !self.is_fenced {
             self.is_fenced = true;
             object.fence(op);
+        }
+    }
+
+    /// Performs `op` on lines of `object` at once, while they are taken, which needs no locked instruction; returns how
+    /// many there were.
+    ///
+    /// # Errors
+    /// Those of mapping the object and of performing an operation.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        object: &'a O,
+        op: LineOp,
+        pages: impl Iterator<Item = PageLines>,
+    ) -> Result<u64> {
+        let mapping = object.flush_mapping()?;
+        self.begin();
+        mapping.perform_on_pages(op, pages)
+    }
+
+    /// Performs the operations that were added, after the leading fence.
+    fn perform(&mut self) -> Result<()> {
+        if !self.operations.is_empty() {
+            self.begin();
         }
         let ends = self.operations.iter().skip(1).map(|next| next.first_page).chain([self.pages.len()]);
         let performed = self.operations.iter().zip(ends).try_for_each(|(one, end)| {
             let pages = self.pages.get(one.first_page..end).unwrap_or_default();
-            one.mapping.perform(one.op, one.run.map_or(Lines::Pages(pages), Lines::Run))
+            match one.run {
+                Some(run) => one.mapping.perform(one.op, run),
+                None => one.mapping.perform_on_pages(one.op, pages.iter().copied()).map(drop),
+            }
         });
         self.operations.clear();
         self.pages.clear();

@@ -71,6 +71,7 @@ impl StaleLines {
     }
 
     /// Returns the rules' requirements for an access, without the invalidate if stale lines are left.
+    #[inline]
     pub fn restrict(self, required: RequiredWork) -> RequiredWork {
         match self {
             Self::Invalidate => required,
@@ -86,6 +87,7 @@ impl StaleLines {
 ///
 /// # Errors
 /// That of the first failing operation. Then everything that was pending still is.
+#[inline]
 pub fn carry_out<F: Flush>(
     flush: &mut F,
     required: &RequiredWork,
@@ -116,6 +118,7 @@ pub fn carry_out<F: Flush>(
     Ok(())
 }
 
+#[inline]
 fn report_lines<F: Flush>(flush: &mut F, decision: Decision, lines: u64) {
     if lines > 0 {
         flush.report(decision, lines);
@@ -123,6 +126,7 @@ fn report_lines<F: Flush>(flush: &mut F, decision: Decision, lines: u64) {
 }
 
 /// Drains the stores of a note, if it is set; returns whether it was.
+#[inline]
 fn drain<F: Take>(flush: &mut F, note: Note) -> Result<bool, F::Error> {
     let Some(memory) = note.memory() else { return Ok(false) };
     if !flush.take(note) {
@@ -243,6 +247,7 @@ impl UploadTime {
     /// If a store needs a flush, the upload makes it at once; a drain is left to the submission. On an unknown
     /// device the end of the GPU's writes is unknown, so every upload there is an ordinary store that marks its
     /// lines.
+    #[inline]
     pub fn of(after_store: Decision, is_conservative: bool) -> Self {
         match after_store.verdict {
             Verdict::Flush if !is_conservative => Self::Now,

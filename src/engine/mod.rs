@@ -32,5 +32,5 @@ pub use flush::{
 pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};
 pub use report::{FlushReport, Step};
-pub use settle::{Need, Task, drain_stores_of, leave_level_of, settle, upload_to};
+pub use settle::{Need, Task, drain_stores_of, leave_level_of, settle, settle_one, settled, upload_to};
 pub use store::{invalidate, prepare_store};

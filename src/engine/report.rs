@@ -40,6 +40,7 @@ pub struct FlushReport {
 
 impl FlushReport {
     /// Creates the report of a step that touched `lines` lines.
+    #[inline]
     pub(crate) fn new(step: Step, decision: Decision, lines: u64) -> Self {
         Self { step, decision, lines, bytes: lines * LINE_BYTES }
     }
@@ -50,7 +51,15 @@ impl FlushReport {
     }
 
     /// Emits the report as a tracing event.
+    #[inline]
     pub(crate) fn trace(&self, handle: Handle) {
+        if tracing::Level::DEBUG <= tracing::level_filters::LevelFilter::current() {
+            self.emit(handle);
+        }
+    }
+
+    #[cold]
+    fn emit(&self, handle: Handle) {
         tracing::debug!(
             handle = handle.get(),
             step = %self.step,
@@ -64,6 +73,7 @@ impl FlushReport {
 
     /// Adds the report of a later part of the same step. The decision stays that of the first part that touched
     /// lines; the lines are summed, also if the parts' operations differ.
+    #[inline]
     pub(crate) fn add(&mut self, later: Self) {
         if later.decision.is_needed() && (!self.decision.is_needed() || self.lines == 0) {
             self.decision = later.decision;

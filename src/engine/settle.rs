@@ -4,6 +4,8 @@
 //! is taken; none completes before the trailing fence; all complete together, so that threads that submit the
 //! same objects in different orders cannot deadlock.
 
+use std::slice;
+
 use super::batch::Batch;
 use super::flush::{Flush, LevelChange, StaleLines, Take, carry_out, drain_stores, leave_level, upload};
 use super::object::Object;
@@ -45,6 +47,7 @@ impl<O> Copy for Need<'_, O> {}
 
 impl<O: Object> Need<'_, O> {
     /// Returns the decision to report if nothing is pending.
+    #[inline]
     fn idle(&self, decisions: &Decisions) -> Decision {
         let (decision, rule) = match self.next {
             Path::Cpu(_) => (decisions.invalidate_after_gpu_write, Rule::NothingStale),
@@ -57,6 +60,48 @@ impl<O: Object> Need<'_, O> {
             }
         }
     }
+}
+
+/// Returns the decision to report for an access that requires nothing, or none if it may require something, or the rules
+/// refuse it.
+///
+/// It takes no locked instruction.
+#[inline(always)]
+pub fn settled<O: Object>(need: &Need<'_, O>) -> Option<Decision> {
+    let Need { object, next, .. } = *need;
+    let decisions = object.decisions(next, need.access);
+    let tracked = object.tracked();
+    let waits = matches!(next, Path::Cpu(_)) || object.is_conservative();
+    if decisions.refusal.is_some() || (waits && !tracked.gpu_writes().are_over()) {
+        return None;
+    }
+    let required = need.stale.restrict(decisions.required);
+    let is_settled = tracked.is_settled(|state| is_pending(&required, state, tracked, need.lines));
+    is_settled.then(|| need.idle(decisions))
+}
+
+/// [`settle`] for one access; returns its report.
+///
+/// # Errors
+/// As [`Task::new`] and [`settle`].
+#[inline(always)]
+pub fn settle_one<O: Object>(need: Need<'_, O>, step: Step) -> Result<FlushReport> {
+    let (decision, lines) = match settled(&need) {
+        Some(decision) => (decision, 0),
+        None => {
+            let report = settle_task(need, step)?;
+            (report.decision, report.lines)
+        }
+    };
+    Ok(FlushReport::new(step, decision, lines))
+}
+
+/// Carries out the task of one access.
+#[cold]
+fn settle_task<O: Object>(need: Need<'_, O>, step: Step) -> Result<FlushReport> {
+    let mut task = Task::new(need, step)?;
+    settle(slice::from_mut(&mut task))?;
+    Ok(task.report)
 }
 
 /// An access, and the work that it requires.
@@ -95,6 +140,7 @@ impl<'a, O: Object> Task<'a, O> {
     }
 
     /// Waits for the GPU's writes if the access requires that.
+    #[inline]
     fn wait(&mut self) -> Result<()> {
         let Need { object, next, .. } = self.need;
         self.has_gpu_write =
@@ -105,45 +151,51 @@ impl<'a, O: Object> Task<'a, O> {
         Ok(())
     }
 
-    /// Begins the flush if required work is pending; returns the requirements that it can meet.
-    fn begin(&mut self) -> Result<Option<RequiredWork>> {
-        let Need { object, lines, .. } = self.need;
-        let (tracked, mut required) = (object.tracked(), self.required);
-        if tracked.is_settled(|state| is_pending(&required, state, tracked, lines)) {
-            return Ok(None);
-        }
-        // GPU writes may be anywhere in the object.
-        let lines = if self.has_gpu_write { tracked.dirty().all() } else { lines };
-        self.in_flight = Some(tracked.begin_flush(lines)?);
-        if !self.has_gpu_write {
-            required.gpu_write = None;
-        }
-        Ok(Some(required))
-    }
-
-    /// Returns whether a GPU write is noted that was not waited for; call it after the flush began.
+    /// Begins the flush; returns whether a GPU write is noted that was not waited for.
     ///
     /// Before this thread looked ([`Task::wait`]), another one may have taken the note of a GPU write that was
     /// not over; it noted the write again before its flush ended. If that was before this flush began, the note
     /// is there now.
-    fn is_noted_late(&self) -> bool {
-        !self.has_gpu_write
-            && self.required.gpu_write.is_some()
-            && self.need.object.tracked().word().state().has_gpu_write()
+    #[inline]
+    fn begin(&mut self) -> Result<bool> {
+        let Self { need: Need { object, lines, .. }, required, has_gpu_write, .. } = *self;
+        let tracked = object.tracked();
+        // GPU writes may be anywhere in the object.
+        let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
+        self.in_flight = Some(tracked.begin_flush(lines)?);
+        Ok(!has_gpu_write && required.gpu_write.is_some() && tracked.word().state().has_gpu_write())
+    }
+
+    /// Performs what is pending of the required work.
+    #[inline]
+    fn carry_out(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
+        let Self { need, required, has_gpu_write, in_flight: Some(in_flight), report } = self else {
+            return Ok(());
+        };
+        let Need { object, next, access, marks, .. } = *need;
+        let gpu_write = required.gpu_write.filter(|_| *has_gpu_write);
+        let found = Found { batch, report };
+        let required = RequiredWork { gpu_write, ..*required };
+        carry_out(&mut Taking { object, in_flight, marks, found }, &required, next, access)
     }
 }
 
 /// Returns whether any of the work in `required` is pending.
+#[inline]
 fn is_pending(required: &RequiredWork, state: State, tracked: &Tracked, lines: LineRange) -> bool {
-    (required.gpu_write.is_some() && state.has_gpu_write())
-        || (required.wc_stores.is_some() && state.has_wc_stores())
-        || (required.gtt_stores.is_some() && state.has_gtt_stores())
+    let is_noted = || {
+        (required.gpu_write.is_some() && state.has_gpu_write())
+            || (required.wc_stores.is_some() && state.has_wc_stores())
+            || (required.gtt_stores.is_some() && state.has_gtt_stores())
+    };
+    (state.has_notes() && is_noted())
         || (required.dirty.is_some() && !tracked.dirty().is_quickly_clean(lines))
         || (required.stale.is_some() && !tracked.stale().is_quickly_clean(lines))
 }
 
 /// Returns the operation whose fences an access needs: a later store starts a GPU's or a display's access,
 /// while the CPU's own next access may be a load, which needs a stronger fence.
+#[inline]
 const fn fences_before(next: Path) -> LineOp {
     match next {
         Path::Cpu(_) => LineOp::Invalidate,
@@ -151,8 +203,8 @@ const fn fences_before(next: Path) -> LineOp {
     }
 }
 
-/// Makes memory and caches current for upcoming accesses, between one pair of fences, including work that
-/// other threads had taken. If what another thread took is pending again, starts over.
+/// Makes memory and caches current for upcoming accesses that are not [`settled`], between one pair of fences, including
+/// work that other threads had taken. If what another thread took is pending again, starts over.
 ///
 /// The accesses are made by the CPU, or none of them is: the first one determines the fences.
 ///
@@ -167,24 +219,24 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
         debug_assert!(tasks.iter().all(|task| fences_before(task.need.next) == op), "one kind of fence");
         let mut batch = Batch::new(need.object, op);
         let mut is_noted_late = false;
+        // Lines are touched after all flushes have begun: a locked instruction waits for earlier line operations.
         for task in tasks.iter_mut() {
-            let Some(required) = task.begin()? else { continue };
-            is_noted_late |= task.is_noted_late();
-            let Task { need, in_flight: Some(in_flight), report, .. } = task else { continue };
-            let Need { object, next, access, marks, .. } = *need;
-            let found = Found { batch: &mut batch, report };
-            carry_out(&mut Taking { object, in_flight, marks, found }, &required, next, access)?;
+            is_noted_late |= task.begin()?;
         }
+        tasks.iter_mut().try_for_each(|task| task.carry_out(&mut batch))?;
         batch.end()?;
-        match complete(tasks.iter_mut().filter_map(|task| task.in_flight.take())) {
+        match complete(tasks.iter_mut().filter_map(|task| task.in_flight.as_mut())) {
             Completion::InMemory if !is_noted_late => return Ok(()),
             Completion::InMemory | Completion::Again => tracing::debug!("work is pending again: start over"),
         }
+        tasks.iter_mut().for_each(|task| task.in_flight = None);
     }
 }
 
-/// Writes bytes of `lines` to memory at once by `store`; another thread that finds the lines unmarked waits
-/// for it.
+/// Writes bytes of `lines` to memory at once by `store`; another thread that finds that their marks were taken waits for
+/// it.
+///
+/// If the lines have no marks, none is taken, and nobody has to wait: before the call, memory was current.
 ///
 /// `store` runs again if the flush of another thread failed meanwhile, so it must store the same bytes. It needs
 /// no leading fence: a line is written back after this thread's stores to it, and after those of other threads
@@ -192,13 +244,22 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
 ///
 /// # Errors
 /// Those of `store`; [`Error::RangeOutOfBounds`]. Then the lines are dirty.
+#[inline]
 pub fn upload_to<O: Object>(
     object: &O,
     lines: LineRange,
     marks: Marks,
     store: impl Fn() -> Result<()>,
 ) -> Result<()> {
-    by_itself(object, lines, marks, |flush| upload(flush, |_| store()))
+    let dirty = object.tracked().dirty();
+    if !dirty.is_quickly_clean(lines) {
+        return by_itself(object, lines, marks, |flush| upload(flush, |_| store()));
+    }
+    let stored = store();
+    if stored.is_err() {
+        dirty.mark(lines)?;
+    }
+    stored
 }
 
 /// Performs the pending work of the old level before a level change, after the GPU's writes
@@ -233,7 +294,7 @@ fn by_itself<'a, O: Object>(
     loop {
         let mut in_flight = object.tracked().begin_flush(lines)?;
         carry_out(&mut Taking { object, in_flight: &mut in_flight, marks, found: () })?;
-        match complete([in_flight]) {
+        match complete([&mut in_flight]) {
             Completion::InMemory => return Ok(()),
             Completion::Again => tracing::debug!("work is pending again: start over"),
         }
@@ -258,6 +319,7 @@ struct Found<'t, 'a, O: Object> {
 impl<O: Object, F> Take for Taking<'_, '_, O, F> {
     type Error = Error;
 
+    #[inline]
     fn take(&mut self, note: Note) -> bool {
         let taken = match note {
             Note::WcStores => self.in_flight.take_wc_stores(),
@@ -285,9 +347,15 @@ impl<'t, 'a, O: Object> Flush for Taking<'t, 'a, O, Found<'t, 'a, O>> {
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64> {
-        let mut queue = self.found.batch.queue(self.object, op);
-        let lines = self.in_flight.take_dirty_pages(self.marks, |page| queue.page(page));
-        queue.end()?;
+        let lines = match self.in_flight.take_own_pages(self.marks) {
+            Some(pages) => self.found.batch.take(self.object, op, pages)?,
+            None => {
+                let mut queue = self.found.batch.queue(self.object, op);
+                let lines = self.in_flight.take_dirty_pages(self.marks, |page| queue.page(page));
+                queue.end()?;
+                lines
+            }
+        };
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
             // Some lines may have been marked for a GPU write that is still to come.

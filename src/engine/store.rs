@@ -1,11 +1,9 @@
 //! Stores by the CPU into lines that may be stale.
 
-use std::slice;
-
 use super::flush::{Overwrite, StaleLines, overwrite};
 use super::object::Object;
 use super::report::{FlushReport, Step};
-use super::settle::{Need, Task, settle};
+use super::settle::{Need, settle_one};
 use crate::error::{Error, Result};
 use crate::policy::Path;
 use crate::tracking::Marks;
@@ -17,7 +15,7 @@ use crate::vocabulary::Access;
 /// may have been stale.
 ///
 /// # Errors
-/// As [`Task::new`] and [`settle`].
+/// As [`settle_one`].
 #[inline]
 pub fn prepare_store<O: Object>(
     object: &O,
@@ -34,14 +32,12 @@ pub fn prepare_store<O: Object>(
 /// Invalidates the stale lines of an access that has begun. Returns the report, if a line may have been stale.
 ///
 /// # Errors
-/// As [`Task::new`] and [`settle`].
+/// As [`settle_one`].
 pub fn invalidate<O: Object>(need: Need<'_, O>, step: Step) -> Result<Option<FlushReport>> {
     if !need.object.tracked().may_be_stale(need.lines) {
         return Ok(None);
     }
-    let mut task = Task::new(need, step)?;
-    settle(slice::from_mut(&mut task))?;
-    Ok(Some(task.report))
+    settle_one(need, step).map(Some)
 }
 
 /// A store to an object shared by threads.

@@ -10,7 +10,7 @@ use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
 use crate::policy::{DecisionTable, Decisions, Path, Rule};
 use crate::tracking::{Marks, Tracked};
-use crate::units::{LineRange, Lines};
+use crate::units::{LineRange, PageLines};
 use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
 /// The log: each operation, with the number of dirty lines that all objects had left.
@@ -82,17 +82,21 @@ impl Object for Written<'_> {
 }
 
 impl CacheLines for Written<'_> {
-    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()> {
+    fn perform(&self, op: LineOp, _: LineRange) -> Result<()> {
         let what = match op {
             LineOp::WriteBack => "write back",
             LineOp::Flush => "flush",
             LineOp::Invalidate => "invalidate",
         };
-        match lines {
-            Lines::Run(_) => self.write(what),
-            Lines::Pages(pages) => pages.iter().for_each(|_| self.write(what)),
-        }
+        self.write(what);
         if self.refuses { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
+    }
+
+    fn perform_on_pages(&self, op: LineOp, mut pages: impl Iterator<Item = PageLines>) -> Result<u64> {
+        pages.try_fold(0, |lines, page| {
+            page.runs().try_for_each(|run| self.perform(op, run))?;
+            Ok(lines + page.count())
+        })
     }
 }
 
@@ -220,4 +224,9 @@ fn an_upload_takes_the_marks_of_its_lines_and_one_that_fails_gives_them_back() {
     assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 65));
     upload_to(&object, lines, Marks::Shared, || store(false)).unwrap();
     assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 1));
+    // Without marks there is nothing to take; if it fails, any line may have been stored.
+    upload_to(&object, lines, Marks::Shared, || store(false)).unwrap();
+    assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 1));
+    upload_to(&object, lines, Marks::Shared, || store(true)).unwrap_err();
+    assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 65));
 }

@@ -74,6 +74,7 @@ impl Deref for SharedBo {
 
 impl SharedBo {
     /// Returns the object's level that the kernel last confirmed.
+    #[inline]
     pub(crate) fn level(&self) -> CacheLevel {
         self.tracked.word().state().level()
     }

@@ -66,10 +66,13 @@ impl SharedBo {
     /// [`Error::Closed`]; GET_CACHING's. Then the level stays unconfirmed.
     ///
     /// [`Error::Closed`]: crate::Error::Closed
+    #[inline]
     pub(crate) fn confirm_level(&self) -> Result<()> {
-        if !self.tracked.word().state().is_unconfirmed() {
-            return Ok(());
-        }
+        if self.tracked.word().state().is_unconfirmed() { self.ask_for_level() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn ask_for_level(&self) -> Result<()> {
         let _request = self.begin_request()?;
         let level = match self.device.drm.caching(self.handle) {
             Err(error) if error.errno() == Errno::ENODEV => return Ok(()),
@@ -89,6 +92,17 @@ impl SharedBo {
             // Another thread may put the object on screen before or after the write.
             true => pending(state.level()).with(pending(self.scanout_level())),
         }
+    }
+
+    /// Returns the level at which a store by `path` leaves no more pending than a mark of its lines, if that is the object's
+    /// confirmed level, and whether it marks them.
+    #[inline]
+    pub(crate) fn marks_after(&self, path: Path) -> Option<(CacheLevel, bool)> {
+        let state = self.tracked.word().state();
+        let level = state.level();
+        let pending = self.device.decisions.get(level, path, Access::Write).pending;
+        let is_mark = pending == PendingWork { dirty: pending.dirty, ..PendingWork::default() };
+        (is_mark && !state.is_unconfirmed()).then_some((level, pending.dirty))
     }
 
     /// Returns whether the level is fixed: neither SET_CACHING nor the display changes it.

@@ -38,6 +38,7 @@ impl SharedDevice {
     }
 
     /// Returns whether the PCI ID is unknown, so that nothing is treated as coherent.
+    #[inline]
     pub(crate) fn is_conservative(&self) -> bool {
         self.is_conservative
     }

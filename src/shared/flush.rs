@@ -1,13 +1,11 @@
 //! The engine's interface to a BO: its pending work, and the mappings and instructions that complete it.
 
-use std::slice;
-
 use super::mapping::refusal_errno;
 use super::{SharedBo, WaitedBy};
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
 use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
-use crate::error::{Error, Result, room};
+use crate::error::{Error, Result, grow, room};
 use crate::policy::driver::{CpuMemory, Drain, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
 use crate::tracking::{Marks, Tracked};
@@ -20,10 +18,12 @@ pub(crate) type Need<'a> = engine::Need<'a, SharedBo>;
 impl Object for SharedBo {
     type Mapping = Mapping;
 
+    #[inline]
     fn tracked(&self) -> &Tracked {
         &self.tracked
     }
 
+    #[inline]
     fn decisions(&self, next: Path, access: Access) -> &Decisions {
         self.device.decisions.get(self.level(), next, access)
     }
@@ -38,14 +38,17 @@ impl Object for SharedBo {
         self.not_available(what, rule)
     }
 
+    #[inline]
     fn mode(&self) -> MmapMode {
         self.maps.current().map_or(self.default_mode(), Mapping::mode)
     }
 
+    #[inline]
     fn is_conservative(&self) -> bool {
         self.device.is_conservative()
     }
 
+    #[inline]
     fn wait_for_gpu(&self) -> Result<()> {
         self.tracked.gpu_writes().wait_if_told(|| match self.waited_by {
             WaitedBy::Library => self.device.drm.wait(self.handle, -1),
@@ -55,6 +58,7 @@ impl Object for SharedBo {
 
     /// Returns any mapping except the aperture's, whose addresses are not those of memory. Its memory type
     /// makes no difference to flush instructions (Intel SDM volume 2, CLFLUSH).
+    #[inline]
     fn flush_mapping(&self) -> Result<&Mapping> {
         let usable = [MmapMode::Wb, MmapMode::Wc, MmapMode::Uc, MmapMode::Fixed];
         match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
@@ -138,16 +142,34 @@ pub(crate) fn settle<'a>(
     needs: impl ExactSizeIterator<Item = Need<'a>>,
     step: Step,
 ) -> Result<Vec<FlushReport>> {
-    let mut tasks = room("submissions", needs.len())?;
     // Allocate before flushing, so that nothing fails afterwards.
     let mut reports = room("reports", needs.len())?;
+    let (mut tasks, mut places) = (Vec::new(), Vec::new());
     for need in needs {
-        tasks.push(Task::new(need, step)?);
+        let report = match engine::settled(&need) {
+            Some(decision) => {
+                let report = FlushReport::new(step, decision, 0);
+                report.trace(need.object.handle);
+                report
+            }
+            None => {
+                grow(&mut tasks, "submissions", 1)?;
+                grow(&mut places, "submissions", 1)?;
+                let task = Task::new(need, step)?;
+                let report = task.report;
+                tasks.push(task);
+                places.push(reports.len());
+                report
+            }
+        };
+        reports.push(report);
     }
     engine::settle(&mut tasks)?;
-    for task in &tasks {
+    for (task, place) in tasks.iter().zip(places) {
         task.report.trace(task.need.object.handle);
-        reports.push(task.report);
+        if let Some(report) = reports.get_mut(place) {
+            *report = task.report;
+        }
     }
     Ok(reports)
 }
@@ -193,9 +215,8 @@ impl SharedBo {
         let lines = self.tracked.dirty().all();
         let (next, stale) = (Path::Display, StaleLines::Leave);
         let need = Need { object: self, lines, next, access: Access::Read, stale, marks };
-        let mut task = Task::new(need, step)?;
-        engine::settle(slice::from_mut(&mut task))?;
-        task.report.trace(self.handle);
-        Ok(task.report)
+        let report = engine::settle_one(need, step)?;
+        report.trace(self.handle);
+        Ok(report)
     }
 }

@@ -38,10 +38,16 @@ impl SharedBo {
     }
 
     /// Returns the mapping that accesses use, after creating it if there is none.
+    #[inline]
     pub(crate) fn mapping(&self) -> Result<&Mapping> {
-        if let Some(mapping) = self.maps.current() {
-            return Ok(mapping);
+        match self.maps.current() {
+            Some(mapping) => Ok(mapping),
+            None => self.first_mapping(),
         }
+    }
+
+    #[cold]
+    fn first_mapping(&self) -> Result<&Mapping> {
         self.confirm_level()?;
         let mode = self.default_mode();
         let mapping = self.map_in(mode)?;

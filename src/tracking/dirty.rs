@@ -37,6 +37,7 @@ impl DirtyLines {
     }
 
     /// Returns the range of all lines of the object.
+    #[inline]
     pub fn all(&self) -> LineRange {
         self.shared.all()
     }
@@ -57,6 +58,15 @@ impl DirtyLines {
             Marks::Shared => {
                 let _ = self.shared.mark(lines);
             }
+        }
+    }
+
+    /// [`DirtyLines::mark_in`] for lines of one page.
+    #[inline(always)]
+    pub fn mark_page_in(&self, marks: Marks, lines: PageLines) {
+        match marks {
+            Marks::Own => self.own.mark_page(lines),
+            Marks::Shared => self.shared.mark_page(lines),
         }
     }
 
@@ -88,6 +98,14 @@ impl DirtyLines {
             return self.shared.count();
         }
         self.shared.words().map(|(page, word)| u64::from((self.own.of_page(page) | word).count_ones())).sum()
+    }
+
+    /// Takes the marks of the caller's own words in an in-flight flush, page by page, if `lines` are all lines of the object,
+    /// and no line has another mark.
+    #[inline]
+    pub(super) fn take_own(&self, marks: Marks, lines: LineRange) -> Option<impl Iterator<Item = PageLines>> {
+        let are_own = marks == Marks::Own && !self.own.is_empty() && self.shared.is_quickly_clean(lines);
+        (are_own && lines == self.all()).then(|| self.own.take_all())
     }
 
     /// Takes the marks of `lines` in an in-flight flush, and passes the lines to `visit`; returns how many there were.

@@ -30,6 +30,7 @@ impl GpuWrites {
     }
 
     /// Returns whether every counted write was waited for.
+    #[inline]
     pub fn are_over(&self) -> bool {
         // Acquire pairs with the Release of `wait`: a caller that goes on without waiting is ordered after
         // that wait. `waited` is loaded first: writes counted in between then make the result false.
@@ -56,6 +57,7 @@ impl GpuWrites {
     ///
     /// # Errors
     /// As [`GpuWrites::wait`].
+    #[inline]
     pub fn wait_if_told<E>(&self, wait: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         if self.are_over() { Ok(()) } else { self.wait(wait) }
     }

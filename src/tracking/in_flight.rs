@@ -11,97 +11,14 @@
 //! other lines of the same object are waited for, too: one of them may have taken a note of stores, which
 //! concerns the whole object.
 
-use std::sync::PoisonError;
+use std::borrow::BorrowMut;
 
+use super::board::{Open, Wait};
 use super::dirty::Marks;
 use super::lines::{LineMap, by_runs};
 use super::tracked::Tracked;
-use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
+use crate::sync::Ordering;
 use crate::units::{LineRange, PageLines};
-
-/// The in-flight flushes of one object.
-#[derive(Debug, Default)]
-struct Board {
-    /// The number of the next flush.
-    next: u64,
-    /// The numbers of the open flushes: one for each flushing thread.
-    open: Vec<u64>,
-    /// Number of threads that wait for flushes to end; without any, no system call to wake threads is made.
-    waiting: usize,
-}
-
-/// The board, and the condition variable for its changes.
-#[derive(Debug)]
-pub(super) struct InFlightFlushes {
-    board: Mutex<Board>,
-    ended: Condvar,
-    /// Number of open flushes; changed under the lock.
-    open: AtomicU64,
-    /// Number of flushes that ended with work that they took pending again: they failed, or the GPU was still
-    /// writing; changed under the lock.
-    returns: AtomicU64,
-}
-
-impl Default for InFlightFlushes {
-    fn default() -> Self {
-        let (open, returns) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { board: Mutex::default(), ended: Condvar::default(), open, returns }
-    }
-}
-
-impl InFlightFlushes {
-    fn lock(&self) -> MutexGuard<'_, Board> {
-        // A panic elsewhere cannot leave the board half changed: no change can panic.
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns how many flushes returned the work that they took; under the lock.
-    fn returns(&self) -> u64 {
-        // Relaxed: the lock orders it.
-        self.returns.load(Ordering::Relaxed)
-    }
-
-    /// Counts a flush that returned the work that it took; under the lock.
-    fn count_return(&self) {
-        // Release pairs with the Acquire of `is_settled`.
-        self.returns.store(self.returns() + 1, Ordering::Release);
-    }
-
-    /// Adds a flush to the board; returns its number.
-    fn add(&self, board: &mut Board) -> u64 {
-        let number = board.next;
-        board.next += 1;
-        board.open.push(number);
-        self.publish(board);
-        number
-    }
-
-    /// Removes a flush from the board.
-    fn remove(&self, board: &mut Board, number: u64) {
-        board.open.retain(|&open| open != number);
-        self.publish(board);
-    }
-
-    /// Shows the number of open flushes to threads without the lock.
-    fn publish(&self, board: &Board) {
-        // Release pairs with the Acquire of `is_settled`.
-        self.open.store(board.open.len() as u64, Ordering::Release);
-    }
-
-    /// Returns whether `is_pending` is false, and what it checks is in memory: no flush took it that is open or has
-    /// returned it.
-    ///
-    /// A flush that took the work before the check announced itself before that, so it is found open, or it has ended.
-    /// If it returned the work meanwhile, the number of returns has changed; if it did so before, the check found the
-    /// work again, or another flush that took it, of which the same holds.
-    pub(super) fn is_settled(&self, is_pending: impl FnOnce() -> bool) -> bool {
-        // Acquire pairs with the Release of `count_return` and `publish`.
-        let returns = self.returns.load(Ordering::Acquire);
-        !is_pending()
-            && self.open.load(Ordering::Acquire) == 0
-            && self.returns.load(Ordering::Acquire) == returns
-    }
-}
 
 /// The work that an in-flight flush took, and marks again if it fails.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,6 +41,7 @@ pub enum Taken {
 }
 
 impl Taken {
+    #[inline]
     fn new(pending: bool) -> Self {
         if pending { Self::Pending } else { Self::Nothing }
     }
@@ -138,7 +56,7 @@ impl Taken {
 pub struct InFlightFlush<'a> {
     object: &'a Tracked,
     range: LineRange,
-    number: u64,
+    open: Open,
     returns: u64,
     took: Took,
     completed: bool,
@@ -150,10 +68,9 @@ impl<'a> InFlightFlush<'a> {
     /// Begins a flush or invalidate of lines in `range`, which lies within the object.
     #[inline]
     pub(super) fn begin(object: &'a Tracked, range: LineRange) -> Self {
-        let mut board = object.in_flight.lock();
-        let number = object.in_flight.add(&mut board);
+        let open = object.in_flight.begin();
         let returns = object.in_flight.returns();
-        Self { object, range, number, returns, took: Took::default(), completed: false, kept: false }
+        Self { object, range, open, returns, took: Took::default(), completed: false, kept: false }
     }
 
     /// Returns the object.
@@ -175,6 +92,15 @@ impl<'a> InFlightFlush<'a> {
     pub fn take_dirty_pages(&mut self, marks: Marks, visit: impl FnMut(PageLines)) -> u64 {
         self.took.dirty = true;
         self.object.dirty.take_pages(marks, self.range, visit)
+    }
+
+    /// Returns an iterator that takes the dirty lines, page by page and without locked instructions: if the flush is of
+    /// the whole object, and all its marks are the caller's own. Not all lines may be taken if it is dropped early.
+    #[inline]
+    pub fn take_own_pages(&mut self, marks: Marks) -> Option<impl Iterator<Item = PageLines> + use<'a>> {
+        let pages = self.object.dirty.take_own(marks, self.range)?;
+        self.took.dirty = true;
+        Some(pages)
     }
 
     /// Takes the stale lines of the range, to be invalidated: [`LineMap::take`].
@@ -218,6 +144,7 @@ impl<'a> InFlightFlush<'a> {
 
     /// Takes the note that the GPU wrote into the LLC, which requires a flush of the whole object. If the GPU
     /// was told to write and its writes were not waited for, the note stays, too.
+    #[inline]
     pub fn take_gpu_write(&mut self) -> Taken {
         let Tracked { word, gpu_writes, .. } = self.object;
         let pending = word.take_gpu_write().has_gpu_write();
@@ -231,6 +158,7 @@ impl<'a> InFlightFlush<'a> {
     }
 
     /// Takes the note of write-combining stores, which must be drained.
+    #[inline]
     pub fn take_wc_stores(&mut self) -> Taken {
         let pending = self.object.word.take_wc_stores().has_wc_stores();
         self.took.wc_stores |= pending;
@@ -238,23 +166,25 @@ impl<'a> InFlightFlush<'a> {
     }
 
     /// Takes the note of stores through the aperture, which must be drained.
+    #[inline]
     pub fn take_gtt_stores(&mut self) -> Taken {
         let pending = self.object.word.take_gtt_stores().has_gtt_stores();
         self.took.gtt_stores |= pending;
         Taken::new(pending)
     }
 
-    /// Sweeps the summaries of the maps it took from; under the board's lock, while no other flush is open.
-    fn sweep(&self) {
+    /// Returns the sweep of the summaries of the maps that it took from, if it took all marks.
+    #[inline]
+    fn sweep(&self) -> Option<impl FnOnce() + use<'a>> {
         let Tracked { dirty, stale, .. } = self.object;
-        for (map, taken) in [(&dirty.shared, self.took.dirty), (stale, self.took.stale)] {
-            if taken {
-                map.sweep();
-            }
-        }
+        let maps = [(&dirty.shared, self.took.dirty), (stale, self.took.stale)];
+        let maps = maps.map(|(map, taken)| (map, taken && map.can_be_swept()));
+        let sweeps = self.range == dirty.all() && maps.iter().any(|(_, sweeps)| *sweeps);
+        sweeps.then_some(move || maps.iter().filter(|(_, sweeps)| *sweeps).for_each(|(map, _)| map.sweep()))
     }
 
     /// Stops counting the flush as an invalidate, after its lines were invalidated or marked again.
+    #[inline]
     fn end_invalidate(&self) {
         if self.took.stale {
             // Release pairs with the Acquire of `Tracked::may_be_stale`.
@@ -263,28 +193,23 @@ impl<'a> InFlightFlush<'a> {
     }
 
     /// Ends the flush; returns the result, or what is left to wait for.
-    fn end(mut self) -> Ended<'a> {
+    #[inline]
+    fn end(&mut self) -> Ended<'a> {
         self.completed = true;
         self.end_invalidate();
-        let in_flight = &self.object.in_flight;
-        let mut board = in_flight.lock();
+        let Self { object, open, .. } = *self;
         if self.kept {
             // A thread that looked between the take and the mark must look again. This thread need not: it
             // has waited for the writes that it had to wait for.
-            in_flight.count_return();
+            object.in_flight.count_return();
             self.returns += 1;
         }
-        in_flight.remove(&mut board, self.number);
-        if board.open.is_empty() && self.range == self.object.dirty.all() {
-            self.sweep();
+        let rest = Rest { object, returns: self.returns };
+        match object.in_flight.end(open, self.sweep()) {
+            // Everything taken before this flush began is in memory or was marked again.
+            None => Ended::Known(rest.completion()),
+            Some(wait) => Ended::Open(rest, wait),
         }
-        if board.waiting > 0 {
-            in_flight.ended.notify_all();
-        }
-        let wait = Wait { object: self.object, until: board.next, returns: self.returns };
-        // With no other flush open, everything taken before this flush began is in memory or was marked
-        // again.
-        if board.open.is_empty() { Ended::Known(wait.completion()) } else { Ended::Open(wait) }
     }
 }
 
@@ -312,12 +237,8 @@ impl Drop for InFlightFlush<'_> {
         if self.took.gtt_stores {
             word.note_gtt_store();
         }
-        let mut board = in_flight.lock();
         in_flight.count_return();
-        in_flight.remove(&mut board, self.number);
-        if board.waiting > 0 {
-            in_flight.ended.notify_all();
-        }
+        in_flight.fail(self.open);
     }
 }
 
@@ -326,29 +247,22 @@ enum Ended<'a> {
     /// No other flush was open.
     Known(Completion),
     /// Others were open.
-    Open(Wait<'a>),
+    Open(Rest<'a>, Wait),
 }
 
-/// A wait for the flushes that began before `until`, after one's own has ended.
-struct Wait<'a> {
+/// What is left of a flush that has ended.
+struct Rest<'a> {
     object: &'a Tracked,
-    until: u64,
     returns: u64,
 }
 
-impl Wait<'_> {
-    fn wait(self) -> Completion {
-        let in_flight = &self.object.in_flight;
-        let mut board = in_flight.lock();
-        while board.open.iter().any(|&open| open < self.until) {
-            board.waiting += 1;
-            board = in_flight.ended.wait(board).unwrap_or_else(PoisonError::into_inner);
-            board.waiting -= 1;
-        }
+impl Rest<'_> {
+    fn wait(self, wait: Wait) -> Completion {
+        self.object.in_flight.wait(wait);
         self.completion()
     }
 
-    /// Returns the result, once no flush is left to wait for; under the lock.
+    /// Returns the result, once no flush is left to wait for.
     fn completion(&self) -> Completion {
         if self.object.in_flight.returns() == self.returns { Completion::InMemory } else { Completion::Again }
     }
@@ -370,19 +284,20 @@ pub enum Completion {
 ///
 /// One call must complete all in-flight flushes of the calling thread: a thread that waits while it keeps one
 /// open can deadlock.
-pub fn complete<'a>(in_flight: impl IntoIterator<Item = InFlightFlush<'a>>) -> Completion {
+#[inline]
+pub fn complete<'a, F: BorrowMut<InFlightFlush<'a>>>(in_flight: impl IntoIterator<Item = F>) -> Completion {
     let mut completion = Completion::InMemory;
     let mut note = |one| match one {
         Completion::InMemory => {}
         Completion::Again => completion = Completion::Again,
     };
     let mut waits = Vec::new();
-    for in_flight in in_flight {
-        match in_flight.end() {
+    for mut in_flight in in_flight {
+        match in_flight.borrow_mut().end() {
             Ended::Known(one) => note(one),
-            Ended::Open(wait) => waits.push(wait),
+            Ended::Open(rest, wait) => waits.push((rest, wait)),
         }
     }
-    waits.into_iter().map(Wait::wait).for_each(note);
+    waits.into_iter().map(|(rest, wait)| rest.wait(wait)).for_each(note);
     completion
 }

@@ -3,22 +3,19 @@
 use std::fmt;
 
 use super::page_words::{PageWords, page_mask};
-use super::summary::Summary;
+use super::summary::{FEW_PAGES, Summary};
 use crate::error::Result;
 use crate::sync::{AtomicU64, Ordering, peek};
 use crate::units::{LineRange, PAGE_LINES, PageLines};
 
 /// A bit for each cache line of an object; one word covers one page.
 ///
-/// A map takes 1/512 of the object's size; a large one has a summary that takes 1/32768 more.
+/// A map takes 1/512 of the object's size; the summary of a large one takes 1/32768 more.
 pub struct LineMap {
     words: PageWords,
-    /// The words that may have bits; `None` where checking all words is as fast.
-    summary: Option<Summary>,
+    /// The words that may have bits.
+    summary: Summary,
 }
-
-/// Largest number of words of a map without a summary: one cache line of them.
-const FEW_PAGES: usize = 8;
 
 impl LineMap {
     /// Creates the empty map of an object of `size_bytes` bytes.
@@ -27,19 +24,18 @@ impl LineMap {
     /// [`Error::NoMemory`] if the map cannot be allocated.
     pub fn new(size_bytes: u64) -> Result<Self> {
         let words = PageWords::new(size_bytes)?;
-        let summary = match words.len() {
-            0..=FEW_PAGES => None,
-            count => Some(Summary::new(count).ok_or_else(|| PageWords::too_large(size_bytes))?),
-        };
+        let summary = Summary::new(words.len()).ok_or_else(|| PageWords::too_large(size_bytes))?;
         Ok(Self { words, summary })
     }
 
     /// Returns the range of all lines of the object.
+    #[inline]
     pub fn all(&self) -> LineRange {
         self.words.lines()
     }
 
     /// Checks that `lines` does not exceed the object.
+    #[inline]
     pub(super) fn check(&self, lines: LineRange) -> Result<()> {
         self.words.check(lines)
     }
@@ -51,6 +47,7 @@ impl LineMap {
     ///
     /// # Errors
     /// [`Error::RangeOutOfBounds`] if `lines` exceeds the object; then no line is marked.
+    #[inline]
     pub fn mark(&self, lines: LineRange) -> Result<()> {
         self.check(lines)?;
         self.add(lines);
@@ -74,21 +71,16 @@ impl LineMap {
             // another thread's mark, and with it that thread's guarantee.
             word.fetch_or(mask, Ordering::SeqCst);
         }
-        if let Some(summary) = &self.summary {
-            summary.note(self.words.pages(lines));
-        }
+        self.summary.note(self.words.pages(lines));
     }
 
     /// Marks lines of one page; of a page outside the object, none.
-    #[inline]
     pub(super) fn mark_page(&self, lines: PageLines) {
         let Some(word) = self.words.get(lines.page()) else { return };
         // Release pairs with the Acquire of `take`: a thread that finds the bit sees the store. SeqCst,
         // which the summary requires (`Summary::note`), includes Release.
         word.fetch_or(lines.mask(), Ordering::SeqCst);
-        if let Some(summary) = &self.summary {
-            summary.note_page(lines.page());
-        }
+        self.summary.note_page(lines.page());
     }
 
     /// Removes the marks of `lines` and passes the marked lines to `visit`, page by page in order; returns
@@ -108,9 +100,8 @@ impl LineMap {
     /// [`LineMap::take_pages`] for an in-flight flush, which can skip pages that the summary excludes: no
     /// other flush sweeps while this one is open.
     pub(super) fn take_pages_in_flight(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
-        let Some(summary) = &self.summary else { return self.take_pages(lines, visit) };
         let mut taken = 0;
-        for run in summary.pages(self.words.pages(lines)) {
+        for run in self.summary.pages(self.words.pages(lines)) {
             for (page, word) in self.words.of_pages(run) {
                 taken += take_word((page, word, page_mask(page, lines)), &mut visit);
             }
@@ -143,30 +134,39 @@ impl LineMap {
     ///
     /// Call it only while no flush is open and none can begin.
     pub(super) fn sweep(&self) {
-        if let Some(summary) = &self.summary {
-            summary.sweep(|page| {
-                // SeqCst: `Summary::sweep` requires it.
-                self.words.get(page).is_some_and(|word| word.load(Ordering::SeqCst) != 0)
-            });
-        }
+        self.summary.sweep(|page| {
+            // SeqCst: `Summary::sweep` requires it.
+            self.words.get(page).is_some_and(|word| word.load(Ordering::SeqCst) != 0)
+        });
     }
 
     /// Returns whether a line of `lines` is marked; lines that are being flushed do not count as marked.
+    #[inline]
     pub fn any(&self, lines: LineRange) -> bool {
         // Acquire: a thread that finds a mark taken sees what the taking thread did before
-        // (`Tracked::may_be_stale`, `InFlightFlushes::is_settled`).
+        // (`Tracked::may_be_stale`, `Flushes::is_settled`).
         !self.is_swept()
             && self.words.of(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
     }
 
+    /// [`LineMap::any`] for lines of one page.
+    #[inline]
+    pub(super) fn any_in(&self, lines: PageLines) -> bool {
+        // Acquire: as in `any`.
+        let word = || self.words.get(lines.page()).map_or(0, |word| word.load(Ordering::Acquire));
+        !self.is_swept() && word() & lines.mask() != 0
+    }
+
     /// Returns whether a check of a few words suffices to see that no line of `lines` is marked; like
     /// [`LineMap::any`].
+    #[inline]
     pub fn is_quickly_clean(&self, lines: LineRange) -> bool {
         let pages = self.words.pages(lines);
-        self.is_swept() || (pages.end - pages.start <= FEW_PAGES as u64 && !self.any(lines))
+        self.is_swept() || (pages.end - pages.start <= FEW_PAGES && !self.any(lines))
     }
 
     /// Returns the marks of every page.
+    #[inline]
     pub(super) fn words(&self) -> impl Iterator<Item = (u64, u64)> {
         // Relaxed: as in `count`.
         self.words.all().map(|(page, word)| (page, word.load(Ordering::Relaxed)))
@@ -184,9 +184,16 @@ impl LineMap {
         self.is_swept() || self.words.all().all(|(_, word)| word.load(Ordering::Acquire) == 0)
     }
 
+    /// Returns whether a sweep may remove pages from the summary.
+    #[inline]
+    pub(super) fn can_be_swept(&self) -> bool {
+        self.summary.can_be_swept()
+    }
+
     /// Returns whether the summary shows that no line of the object is marked.
+    #[inline]
     pub(super) fn is_swept(&self) -> bool {
-        self.summary.as_ref().is_some_and(Summary::is_empty)
+        self.summary.is_empty()
     }
 }
 

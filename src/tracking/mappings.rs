@@ -68,6 +68,7 @@ impl<T: Remap> Mappings<T> {
         }
     }
 
+    #[inline]
     fn slot(&self, mode: MmapMode) -> &OnceLock<T> {
         let [wb, wc, uc, gtt, fixed] = &self.slots;
         match mode {
@@ -80,12 +81,14 @@ impl<T: Remap> Mappings<T> {
     }
 
     /// Returns the mapping of a mode, if there is one.
+    #[inline]
     pub fn get(&self, mode: MmapMode) -> Option<&T> {
         // Acquire pairs with the Release of `get_or_make`: a thread that finds the bit finds the pages.
         if self.usable.load(Ordering::Acquire) & bit(mode) == 0 { None } else { self.slot(mode).get() }
     }
 
     /// Returns the mapping that accesses use.
+    #[inline]
     pub fn current(&self) -> Option<&T> {
         // Relaxed: `usable` publishes the mapping. A thread that sees the choice but not the mapping is
         // treated as if it came before the choice.

@@ -26,6 +26,7 @@
 //!   MADVISE; [`ObjectWord::set_will_need`]. The word and the maps are kept unchanged.
 
 mod blocked;
+mod board;
 mod dirty;
 mod gpu_writes;
 mod in_flight;

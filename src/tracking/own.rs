@@ -15,6 +15,19 @@ use crate::error::Result;
 use crate::sync::{AtomicU64, Ordering, put};
 use crate::units::{LineRange, PageLines};
 
+/// Takes the bits of `mask` from the word of a page. Only for the owner.
+#[inline]
+fn take_word(page: u64, word: &AtomicU64, mask: u64) -> Option<PageLines> {
+    // Acquire: as in `OwnLines::take_shared`, for a submission that is alone after a writer that was not.
+    let before = word.load(Ordering::Acquire);
+    if before & mask == 0 {
+        return None;
+    }
+    // Release: as in `OwnLines::is_empty`.
+    put(word, before & !mask, Ordering::Release);
+    Some(PageLines::new(page, before & mask))
+}
+
 /// The lines that the only writer marked.
 #[derive(Debug)]
 pub(super) struct OwnLines {
@@ -43,6 +56,7 @@ impl OwnLines {
     }
 
     /// Returns whether a line of `lines` is marked.
+    #[inline]
     pub(super) fn any(&self, lines: LineRange) -> bool {
         // Acquire: as in `is_empty`.
         !self.is_empty()
@@ -56,22 +70,32 @@ impl OwnLines {
     }
 
     /// Marks `lines`. Only for the owner.
-    #[inline]
     pub(super) fn mark(&self, lines: LineRange) {
-        for (page, word, mask) in self.words.of(lines) {
-            // Relaxed: no one else sets bits.
-            let before = word.load(Ordering::Relaxed);
-            if before == 0 {
-                self.list(page);
-            }
-            // Release pairs with the Acquire of the takes: a thread that takes the bit sees the store. Not left out if the
-            // bit is set: a flush may take it before it sees the store.
-            put(word, before | mask, Ordering::Release);
+        self.words.of(lines).for_each(|(page, word, mask)| self.mark_word(page, word, mask));
+    }
+
+    /// [`OwnLines::mark`] for lines of one page.
+    #[inline(always)]
+    pub(super) fn mark_page(&self, lines: PageLines) {
+        if let Some(word) = self.words.get(lines.page()) {
+            self.mark_word(lines.page(), word, lines.mask());
         }
     }
 
+    #[inline(always)]
+    fn mark_word(&self, page: u64, word: &AtomicU64, mask: u64) {
+        // Relaxed: no one else sets bits.
+        let before = word.load(Ordering::Relaxed);
+        if before == 0 {
+            self.list(page);
+        }
+        // Release pairs with the Acquire of the takes: a thread that takes the bit sees the store. Not left out if the
+        // bit is set: a flush may take it before it sees the store.
+        put(word, before | mask, Ordering::Release);
+    }
+
     /// Lists a page whose word is 0.
-    #[inline]
+    #[inline(always)]
     fn list(&self, page: u64) {
         // Relaxed, here and below: only owners use the list.
         let count = self.count.load(Ordering::Relaxed);
@@ -93,27 +117,18 @@ impl OwnLines {
     }
 
     /// Takes the marks of `lines`, and passes them to `visit`. Only for the owner.
+    pub(super) fn take(&self, lines: LineRange, visit: impl FnMut(PageLines)) {
+        if self.words.lines() == lines {
+            return self.take_all().for_each(visit);
+        }
+        self.words.of(lines).filter_map(|(page, word, mask)| take_word(page, word, mask)).for_each(visit);
+    }
+
+    /// Takes all marks, page by page. Only for the owner. If the iterator is dropped early, the others stay.
     #[inline]
-    pub(super) fn take(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) {
-        let mut take = |page, word: &AtomicU64, mask: u64| {
-            // Acquire: as in `take_shared`, for a submission that is alone after a writer that was not.
-            let before = word.load(Ordering::Acquire);
-            if before & mask != 0 {
-                // Release: as in `is_empty`.
-                put(word, before & !mask, Ordering::Release);
-                visit(PageLines::new(page, before & mask));
-            }
-        };
-        if self.words.lines() != lines {
-            return self.words.of(lines).for_each(|(page, word, mask)| take(page, word, mask));
-        }
-        let count = self.count.load(Ordering::Relaxed);
-        for page in (0..count).filter_map(|place| Some(self.listed.get(place)?.load(Ordering::Relaxed))) {
-            if let Some(word) = self.words.get(page) {
-                take(page, word, u64::MAX);
-            }
-        }
-        self.count.store(0, Ordering::Release);
+    pub(super) fn take_all(&self) -> TakeAll<'_> {
+        // Relaxed: only owners use the list.
+        TakeAll { lines: self, place: 0, count: self.count.load(Ordering::Relaxed) }
     }
 
     /// As [`OwnLines::take`], for others than the owner. The pages stay listed.
@@ -129,5 +144,32 @@ impl OwnLines {
                 visit(PageLines::new(page, taken));
             }
         }
+    }
+}
+
+/// The iterator of [`OwnLines::take_all`].
+pub(super) struct TakeAll<'a> {
+    lines: &'a OwnLines,
+    place: u64,
+    count: u64,
+}
+
+impl Iterator for TakeAll<'_> {
+    type Item = PageLines;
+
+    #[inline]
+    fn next(&mut self) -> Option<PageLines> {
+        let OwnLines { words, listed, count } = self.lines;
+        while self.place < self.count {
+            // Relaxed: only owners use the list.
+            let page = listed.get(self.place)?.load(Ordering::Relaxed);
+            self.place += 1;
+            if let Some(taken) = take_word(page, words.get(page)?, u64::MAX) {
+                return Some(taken);
+            }
+        }
+        // Release pairs with the Acquire of `is_empty`.
+        count.store(0, Ordering::Release);
+        None
     }
 }

@@ -12,7 +12,6 @@ use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 pub(super) struct PageWords {
     words: Box<[AtomicU64]>,
     size_bytes: u64,
-    lines: u64,
 }
 
 /// Returns the bits of `lines` in the word of page `page`, which contains at least one of them.
@@ -31,7 +30,7 @@ impl PageWords {
         let too_large = || Self::too_large(size_bytes);
         let count = usize::try_from(size_bytes.div_ceil(PAGE_BYTES)).map_err(|_| too_large())?;
         let words = zeroed_words(count).ok_or_else(too_large)?;
-        Ok(Self { words, size_bytes, lines: size_bytes.div_ceil(LINE_BYTES) })
+        Ok(Self { words, size_bytes })
     }
 
     /// Returns the error for an object whose words cannot be allocated.
@@ -40,6 +39,7 @@ impl PageWords {
     }
 
     /// Returns the number of words.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
@@ -58,13 +58,13 @@ impl PageWords {
     /// Returns the range of all lines of the object.
     #[inline]
     pub(super) fn lines(&self) -> LineRange {
-        LineRange::new(0, self.lines)
+        LineRange::new(0, self.size_bytes.div_ceil(LINE_BYTES))
     }
 
     /// Checks that `lines` does not exceed the object.
     #[inline]
     pub(super) fn check(&self, lines: LineRange) -> Result<()> {
-        if lines.end() <= self.lines {
+        if lines.end() <= self.lines().end() {
             return Ok(());
         }
         Err(Error::RangeOutOfBounds {
@@ -77,11 +77,12 @@ impl PageWords {
     /// Returns the object's pages that `lines` covers.
     #[inline]
     pub(super) fn pages(&self, lines: LineRange) -> Range<u64> {
-        let end = lines.end().min(self.lines);
+        let end = lines.end().min(self.lines().end());
         if lines.first() >= end { 0..0 } else { lines.first() / PAGE_LINES..end.div_ceil(PAGE_LINES) }
     }
 
     /// Returns the words of `pages`.
+    #[inline]
     pub(super) fn of_pages(&self, pages: Range<u64>) -> impl Iterator<Item = (u64, &AtomicU64)> {
         let words = self.words.get(pages.start as usize..pages.end as usize).unwrap_or_default();
         pages.zip(words)
@@ -92,7 +93,7 @@ impl PageWords {
     #[inline]
     pub(super) fn of(&self, lines: LineRange) -> impl Iterator<Item = (u64, &AtomicU64, u64)> {
         let pages = self.pages(lines);
-        let lines = LineRange::new(lines.first(), lines.end().min(self.lines));
+        let lines = LineRange::new(lines.first(), lines.end().min(self.lines().end()));
         self.of_pages(pages).map(move |(page, word)| (page, word, page_mask(page, lines)))
     }
 }

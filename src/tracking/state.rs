@@ -23,19 +23,23 @@ impl State {
     }
 
     /// Returns the value as the word stores it.
+    #[inline]
     pub(super) const fn to_bits(self) -> u64 {
         self.0
     }
 
     /// Converts a value that the word stored.
+    #[inline]
     pub(super) const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
+    #[inline]
     const fn get(self, field: Field) -> u64 {
         (self.0 >> field.shift) & field.max()
     }
 
+    #[inline]
     const fn is(self, flag: Field) -> bool {
         self.get(flag) != 0
     }
@@ -59,6 +63,7 @@ impl State {
     }
 
     /// Increments `count`.
+    #[inline]
     const fn more(self, count: Field) -> Result<Self, Blocked> {
         if self.get(count) == count.max() {
             return Err(Blocked::TooManyGuards { limit: count.max() as u32 });
@@ -67,6 +72,7 @@ impl State {
     }
 
     /// Decrements `count`, unless it is 0: an end without a begin must not borrow from neighbouring fields.
+    #[inline]
     const fn fewer(self, count: Field) -> Self {
         if self.get(count) == 0 { self } else { Self(self.0 - (1 << count.shift)) }
     }
@@ -99,6 +105,7 @@ impl State {
     }
 
     /// The object's cache level: the last one that the kernel confirmed.
+    #[inline]
     pub const fn level(self) -> CacheLevel {
         match self.get(LEVEL) {
             0 => CacheLevel::None,
@@ -109,8 +116,15 @@ impl State {
     }
 
     /// Returns whether the level may have changed since; only the kernel knows.
+    #[inline]
     pub const fn is_unconfirmed(self) -> bool {
         self.is(UNCONFIRMED)
+    }
+
+    /// Returns whether the kernel confirmed `level`.
+    #[inline]
+    pub const fn is_at(self, level: CacheLevel) -> bool {
+        self.level() as u8 == level as u8 && !self.is_unconfirmed()
     }
 
     /// Returns whether the object was closed.
@@ -134,21 +148,31 @@ impl State {
     }
 
     /// Returns whether stores may still be in the CPU's write-combining buffers.
+    #[inline]
     pub const fn has_wc_stores(self) -> bool {
         self.is(WC_STORES)
     }
 
     /// Returns whether stores through the aperture may still be in the chipset.
+    #[inline]
     pub const fn has_gtt_stores(self) -> bool {
         self.is(GTT_STORES)
     }
 
     /// Returns whether the GPU wrote through a path that allocates in the LLC since the last flush for it.
+    #[inline]
     pub const fn has_gpu_write(self) -> bool {
         self.is(GPU_WROTE)
     }
 
+    /// Returns whether there is one of these notes.
+    #[inline]
+    pub const fn has_notes(self) -> bool {
+        self.0 & (WC_STORES.mask() | GTT_STORES.mask() | GPU_WROTE.mask()) != 0
+    }
+
     /// Checks that the object can be used at all.
+    #[inline]
     const fn check_alive(self) -> Result<(), Blocked> {
         if self.is(CLOSED) {
             Err(Blocked::Closed)
@@ -162,6 +186,7 @@ impl State {
     }
 
     /// Checks that the contents can be used.
+    #[inline]
     const fn check_contents(self) -> Result<(), Blocked> {
         match self.check_alive() {
             Ok(()) if self.is(DONT_NEED) => Err(Blocked::DontNeed),
@@ -186,34 +211,40 @@ impl State {
     }
 
     /// Adds a read guard.
+    #[inline]
     pub fn begin_read(self) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.more(READERS)
     }
 
     /// Removes a read guard.
+    #[inline]
     pub fn end_read(self) -> Self {
         self.fewer(READERS)
     }
 
     /// Adds a write guard.
+    #[inline]
     pub fn begin_write(self) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.more(WRITERS)
     }
 
     /// Removes a write guard.
+    #[inline]
     pub fn end_write(self) -> Self {
         self.fewer(WRITERS)
     }
 
     /// Adds a submission.
+    #[inline]
     pub fn begin_submit(self) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.more(SUBMITS)
     }
 
     /// Removes a submission.
+    #[inline]
     pub fn end_submit(self) -> Self {
         self.fewer(SUBMITS)
     }

@@ -6,6 +6,8 @@
 //! open. A flush can therefore rely on pages without a bit having no marks, and no marks taken by another
 //! flush.
 //!
+//! A map of few pages has no groups. Its top word says whether it ever had a mark, and is never swept.
+//!
 //! Outside of an in-flight flush only [`Summary::is_empty`] is reliable: the top word is not 0 during a sweep of
 //! the groups.
 
@@ -13,6 +15,8 @@ use std::ops::Range;
 
 use crate::sync::{AtomicU64, Ordering, full_fence, peek, zeroed_words};
 
+/// Largest number of pages without groups: checking all words is as fast.
+pub(super) const FEW_PAGES: u64 = 8;
 /// Pages per group.
 const GROUP_PAGES: u64 = u64::BITS as u64;
 /// Runs of groups with a bit in the top word; its last bit is [`SWEEPING`].
@@ -54,12 +58,14 @@ fn runs(mut word: u64) -> impl Iterator<Item = Range<u64>> {
 impl Summary {
     /// Creates the summary of a map of `pages` pages without marks; `None` if it cannot be allocated.
     pub(super) fn new(pages: usize) -> Option<Self> {
-        let groups = zeroed_words(pages.div_ceil(GROUP_PAGES as usize))?;
+        let groups = if pages as u64 <= FEW_PAGES { 0 } else { pages.div_ceil(GROUP_PAGES as usize) };
+        let groups = zeroed_words(groups)?;
         let shift = (groups.len() as u64).div_ceil(RUNS).next_power_of_two().trailing_zeros();
         Some(Self { groups, top: AtomicU64::new(0), shift })
     }
 
     /// Returns whether no page may have marks.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         // A mark that happened before this call set its bit or found it set, and per-location coherence shows it
         // unless a sweep cleared it, which found no marks. Acquire: a thread that finds the map swept sees what
@@ -75,6 +81,9 @@ impl Summary {
         if pages.is_empty() {
             return;
         }
+        if self.groups.is_empty() {
+            return set(&self.top, 1);
+        }
         full_fence();
         let groups = pages.start / GROUP_PAGES..pages.end.div_ceil(GROUP_PAGES);
         for (index, group) in (groups.start..).zip(self.groups(groups.clone())) {
@@ -86,6 +95,9 @@ impl Summary {
     /// [`Summary::note`] for one page.
     #[inline]
     pub(super) fn note_page(&self, page: u64) {
+        if self.groups.is_empty() {
+            return set(&self.top, 1);
+        }
         full_fence();
         let group = page / GROUP_PAGES;
         if let Some(word) = self.groups.get(group as usize) {
@@ -98,15 +110,24 @@ impl Summary {
     pub(super) fn pages(&self, pages: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         // Relaxed: as in `is_empty`.
         let top = peek(&self.top, Ordering::Relaxed);
+        let all = (self.groups.is_empty() && top != 0).then(|| pages.clone());
         let requested = pages.start / GROUP_PAGES..pages.end.div_ceil(GROUP_PAGES);
-        self.run_groups(top)
+        let of_groups = self
+            .run_groups(top)
             .map(move |groups| groups.start.max(requested.start)..groups.end.min(requested.end))
             .flat_map(|groups| (groups.start..).zip(self.groups(groups)))
             .flat_map(move |(index, group)| {
                 let word = peek(group, Ordering::Relaxed) & in_group(index, &pages);
                 let first = index * GROUP_PAGES;
                 runs(word).map(move |run| first + run.start..first + run.end)
-            })
+            });
+        all.into_iter().chain(of_groups)
+    }
+
+    /// Returns whether a sweep may remove pages.
+    #[inline]
+    pub(super) fn can_be_swept(&self) -> bool {
+        !self.is_empty() && !self.groups.is_empty()
     }
 
     /// Removes the pages for which `is_marked`, which must check a page's word by a SeqCst load, returns
@@ -114,7 +135,7 @@ impl Summary {
     ///
     /// Call it only while no flush is open and none can begin, and on one thread at a time.
     pub(super) fn sweep(&self, is_marked: impl Fn(u64) -> bool) {
-        if peek(&self.top, Ordering::Relaxed) == 0 {
+        if self.groups.is_empty() || peek(&self.top, Ordering::Relaxed) == 0 {
             return;
         }
         let top = self.top.swap(SWEEPING, Ordering::SeqCst);

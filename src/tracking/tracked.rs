@@ -1,26 +1,30 @@
 //! The tracked state of one object.
 
+use super::board::Flushes;
 use super::dirty::DirtyLines;
 use super::gpu_writes::GpuWrites;
-use super::in_flight::{InFlightFlush, InFlightFlushes};
+use super::in_flight::InFlightFlush;
 use super::lines::LineMap;
 use super::state::State;
 use super::word::ObjectWord;
 use crate::error::Result;
 use crate::sync::{AtomicU64, Ordering};
-use crate::units::LineRange;
+use crate::units::{LineRange, PageLines};
 use crate::vocabulary::CacheLevel;
 
 /// The tracked state of one object.
+///
+/// In the order in which it is used, so that an access to a small object takes few cache lines.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Tracked {
     pub(super) word: ObjectWord,
-    pub(super) dirty: DirtyLines,
-    pub(super) stale: LineMap,
     pub(super) gpu_writes: GpuWrites,
-    pub(super) in_flight: InFlightFlushes,
     /// Number of open flushes that may have taken stale lines.
     pub(super) invalidates: AtomicU64,
+    pub(super) dirty: DirtyLines,
+    pub(super) stale: LineMap,
+    pub(super) in_flight: Flushes,
 }
 
 impl Tracked {
@@ -34,33 +38,38 @@ impl Tracked {
             dirty: DirtyLines::new(size_bytes)?,
             stale: LineMap::new(size_bytes)?,
             gpu_writes: GpuWrites::default(),
-            in_flight: InFlightFlushes::default(),
+            in_flight: Flushes::default(),
             invalidates: AtomicU64::new(0),
         })
     }
 
     /// Returns the object word.
+    #[inline]
     pub fn word(&self) -> &ObjectWord {
         &self.word
     }
 
     /// Returns the lines whose newest data may be only in the CPU cache.
+    #[inline]
     pub fn dirty(&self) -> &DirtyLines {
         &self.dirty
     }
 
     /// Returns the lines whose newest data may be only in memory.
+    #[inline]
     pub fn stale(&self) -> &LineMap {
         &self.stale
     }
 
     /// Returns the GPU's writes.
+    #[inline]
     pub fn gpu_writes(&self) -> &GpuWrites {
         &self.gpu_writes
     }
 
     /// Returns whether nothing that `is_pending` checks, in the word or in the maps, is pending or being
     /// flushed. If so, an access that requires nothing else needs no in-flight flush.
+    #[inline]
     pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
         self.in_flight.is_settled(|| is_pending(self.word.state()))
     }
@@ -71,6 +80,20 @@ impl Tracked {
         // If an invalidate took the mark of a line, the first check, which acquires, sees it taken; then the
         // second one sees the invalidate counted, or, by Acquire, its lines invalidated or marked again.
         self.stale.any(lines) || self.invalidates.load(Ordering::Acquire) != 0 || self.stale.any(lines)
+    }
+
+    /// [`Tracked::may_be_stale`] for lines of one page.
+    #[inline(always)]
+    pub fn may_be_stale_in(&self, lines: PageLines) -> bool {
+        let is_swept = || self.stale.is_swept();
+        let are_none = is_swept() && self.invalidates.load(Ordering::Acquire) == 0 && is_swept();
+        !are_none && self.may_be_stale_on_page(lines)
+    }
+
+    #[inline(never)]
+    fn may_be_stale_on_page(&self, lines: PageLines) -> bool {
+        let any = || self.stale.any_in(lines);
+        any() || self.invalidates.load(Ordering::Acquire) != 0 || any()
     }
 
     /// Begins an in-flight flush or invalidate of lines in `range`.

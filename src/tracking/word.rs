@@ -20,6 +20,7 @@ impl ObjectWord {
     }
 
     /// Returns the current state, which may change before the caller uses it.
+    #[inline]
     pub fn state(&self) -> State {
         // Acquire pairs with the Release of `update`: a thread that reads an end or a note sees the stores
         // made before it.
@@ -29,6 +30,7 @@ impl ObjectWord {
     /// Replaces the state by the result of `transition`; the only loop that writes the word.
     ///
     /// Returns the states before and after.
+    #[inline]
     fn update<E>(&self, mut transition: impl FnMut(State) -> Result<State, E>) -> Result<(State, State), E> {
         let mut before = self.state();
         loop {
@@ -51,11 +53,13 @@ impl ObjectWord {
     }
 
     /// Makes a transition that can be blocked.
+    #[inline]
     fn attempt(&self, transition: impl FnMut(State) -> Result<State, Blocked>) -> Result<State, Blocked> {
         self.update(transition).map(|(_, after)| after)
     }
 
     /// Makes a transition that always succeeds; returns the states before and after.
+    #[inline]
     fn always(&self, mut transition: impl FnMut(State) -> State) -> (State, State) {
         match self.update(|state| Ok::<_, std::convert::Infallible>(transition(state))) {
             Ok(states) => states,
@@ -63,16 +67,27 @@ impl ObjectWord {
         }
     }
 
+    /// Clears a note by `transition`, if it is set; returns the state before.
+    #[inline]
+    fn take(&self, is_noted: fn(State) -> bool, transition: fn(State) -> State) -> State {
+        // The load finds a note that happened before this call, by coherence. If another thread's take cleared it, that
+        // thread's flush began before this one ends, which the in-flight flushes order.
+        let state = self.state();
+        if is_noted(state) { self.always(transition).0 } else { state }
+    }
+
     /// Opens a read guard.
     ///
     /// # Errors
     /// [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::DontNeed`], [`Blocked::Changing`],
     /// [`Blocked::TooManyGuards`].
+    #[inline]
     pub fn begin_read(&self) -> Result<State, Blocked> {
         self.attempt(State::begin_read)
     }
 
     /// Closes a read guard; a no-op without an open one.
+    #[inline]
     pub fn end_read(&self) {
         self.always(State::end_read);
     }
@@ -81,11 +96,13 @@ impl ObjectWord {
     ///
     /// # Errors
     /// As [`ObjectWord::begin_read`].
+    #[inline]
     pub fn begin_write(&self) -> Result<State, Blocked> {
         self.attempt(State::begin_write)
     }
 
     /// Closes a write guard, after its stores were marked or noted; a no-op without an open one.
+    #[inline]
     pub fn end_write(&self) {
         self.always(State::end_write);
     }
@@ -95,11 +112,13 @@ impl ObjectWord {
     ///
     /// # Errors
     /// As [`ObjectWord::begin_read`].
+    #[inline]
     pub fn begin_submit(&self) -> Result<State, Blocked> {
         self.attempt(State::begin_submit)
     }
 
     /// Ends a submission; a no-op without one.
+    #[inline]
     pub fn end_submit(&self) {
         self.always(State::end_submit);
     }
@@ -197,18 +216,21 @@ impl ObjectWord {
     }
 
     /// Clears what [`ObjectWord::note_gpu_write`] noted; returns the state before.
+    #[inline]
     pub(super) fn take_gpu_write(&self) -> State {
-        self.always(State::take_gpu_write).0
+        self.take(State::has_gpu_write, State::take_gpu_write)
     }
 
     /// Clears what [`ObjectWord::note_wc_store`] noted; returns the state before.
+    #[inline]
     pub(super) fn take_wc_stores(&self) -> State {
-        self.always(State::take_wc_stores).0
+        self.take(State::has_wc_stores, State::take_wc_stores)
     }
 
     /// Clears what [`ObjectWord::note_gtt_store`] noted; returns the state before.
+    #[inline]
     pub(super) fn take_gtt_stores(&self) -> State {
-        self.always(State::take_gtt_stores).0
+        self.take(State::has_gtt_stores, State::take_gtt_stores)
     }
 
     /// Marks the contents as not needed.

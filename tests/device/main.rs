@@ -10,6 +10,7 @@ mod fork;
 mod guards;
 mod levels;
 mod newest;
+mod plain_writes;
 mod reuse;
 mod reuse_lifetimes;
 mod scanout;
@@ -35,7 +36,7 @@ use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::mapping::Mapping;
 use gem_coherency::drm::{Drm, OpenCounts};
 use gem_coherency::policy::{Rule, Verdict};
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_sim::Soft;
 
@@ -99,9 +100,7 @@ impl Rig {
     /// Evicts every line, as a cache may do at any time.
     fn evict(&self, bo: &Bo) {
         let mapping = self.raw(bo, MmapMode::Wb);
-        mapping
-            .perform(gem_coherency::cacheops::LineOp::Flush, Lines::Run(LineRange::new(0, bo.size() / 64)))
-            .unwrap();
+        mapping.perform(gem_coherency::cacheops::LineOp::Flush, LineRange::new(0, bo.size() / 64)).unwrap();
     }
 
     fn counts(&self) -> OpenCounts {

@@ -10,7 +10,7 @@ use gem_coherency::Errno;
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Addresses, Drm, Run};
 use gem_coherency::platform::{EngineClass, by_id};
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Handle, MmapMode};
 use gem_coherency_sim::Soft;
 
@@ -82,7 +82,7 @@ fn batch(drm: &dyn Drm, words: &[u32]) -> Handle {
         let modes = [MmapMode::Wb, MmapMode::Fixed];
         let map = modes.iter().find_map(|&mode| drm.map(page.handle, mode, page.size_bytes).ok()).unwrap();
         map.copy_in(0, &bytes).unwrap();
-        map.perform(LineOp::Flush, Lines::Run(LineRange::new(0, 64))).unwrap();
+        map.perform(LineOp::Flush, LineRange::new(0, 64)).unwrap();
     }
     page.handle
 }

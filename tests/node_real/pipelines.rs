@@ -5,7 +5,7 @@ use gem_coherency::Errno;
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Mapping, Param, Run};
 use gem_coherency::platform::{EngineClass, Platform, by_id};
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
 use gem_coherency_sim::Soft;
 
@@ -87,7 +87,7 @@ impl Buffer {
 
     /// Writes all lines back, and drops them.
     fn flush(&self) {
-        self.map.perform(LineOp::Flush, Lines::Run(LineRange::new(0, SIZE / 64))).unwrap();
+        self.map.perform(LineOp::Flush, LineRange::new(0, SIZE / 64)).unwrap();
     }
 }
 

@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Addresses, Busy, Drm, Param, Run};
 use gem_coherency::platform::{EngineClass, by_id};
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
 use gem_coherency_sim::Soft;
 
@@ -66,7 +66,7 @@ fn outcome(drm: &dyn Drm, is_wide: bool) -> Option<Outcome> {
     let put = |map: &gem_coherency::drm::Mapping, words: &[u32]| {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         map.copy_in(0, &bytes).unwrap();
-        map.perform(LineOp::Flush, Lines::Run(LineRange::new(0, 1))).unwrap();
+        map.perform(LineOp::Flush, LineRange::new(0, 1)).unwrap();
     };
     put(&map, &jump);
     let [(beside, first), (behind, second)] = [page()?, page()?];

@@ -17,6 +17,7 @@ pub(super) struct Chosen {
     pub(super) store_by: StoreInstruction,
     pub(super) load_by: LoadInstruction,
     pub(super) repeats_last_line: bool,
+    pub(super) interleaves_pages: bool,
 }
 
 /// The process's choice as a word ([`Chosen::word`]), or 0 before the first operation.
@@ -50,13 +51,15 @@ impl Chosen {
         store_by: StoreInstruction::Mov,
         load_by: LoadInstruction::Mov,
         repeats_last_line: true,
+        interleaves_pages: false,
     };
 
     /// Returns the choice as a word, which is not 0.
     fn word(self) -> u32 {
-        let Self { flush_by, write_back_by, store_by, load_by, repeats_last_line } = self;
+        let Self { flush_by, write_back_by, store_by, load_by, repeats_last_line, interleaves_pages } = self;
         let places = [flush_by as u32, write_back_by as u32, store_by as u32, load_by as u32];
-        places.iter().rev().fold(2 | u32::from(repeats_last_line), |word, place| word << 4 | place)
+        let flags = 4 | u32::from(interleaves_pages) << 1 | u32::from(repeats_last_line);
+        places.iter().rev().fold(flags, |word, place| word << 4 | place)
     }
 
     /// Returns the choice that [`Self::word`] made `word` of.
@@ -68,6 +71,7 @@ impl Chosen {
             store_by: value(StoreInstruction::ALL, word >> 8, Self::FALLBACK.store_by),
             load_by: value(LoadInstruction::ALL, word >> 12, Self::FALLBACK.load_by),
             repeats_last_line: word >> 16 & 1 != 0,
+            interleaves_pages: word >> 17 & 1 != 0,
         }
     }
 
@@ -108,9 +112,16 @@ mod tests {
             for &write_back_by in Instruction::ALL {
                 for &store_by in StoreInstruction::ALL {
                     for &load_by in LoadInstruction::ALL {
-                        for repeats_last_line in [false, true] {
-                            let chosen =
-                                Chosen { flush_by, write_back_by, store_by, load_by, repeats_last_line };
+                        for flags in 0..4 {
+                            let (repeats_last_line, interleaves_pages) = (flags & 1 != 0, flags & 2 != 0);
+                            let chosen = Chosen {
+                                flush_by,
+                                write_back_by,
+                                store_by,
+                                load_by,
+                                repeats_last_line,
+                                interleaves_pages,
+                            };
                             assert_eq!(Chosen::of_word(chosen.word()), chosen);
                             assert!(chosen.word() != 0 && words.insert(chosen.word()), "{chosen:?}");
                         }

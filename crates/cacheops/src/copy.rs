@@ -23,6 +23,7 @@ const STRING_BYTES: usize = 1024;
 ///
 /// # Safety
 /// `to` is mapped for writing, `from.len()` bytes long, and no reference points there.
+#[inline]
 pub unsafe fn copy_in(to: *mut u8, from: &[u8]) {
     #[cfg(miri)]
     for (at, byte) in from.iter().enumerate() {
@@ -127,6 +128,21 @@ macro_rules! both_ends {
     };
 }
 
+/// Copies the bytes of one register.
+#[cfg(not(miri))]
+macro_rules! whole {
+    ($to:ident, $from:ident, $class:ident, $mov:literal, $name:literal) => {
+        asm!(
+            concat!($mov, " {bytes", $name, "}, [{from}]"),
+            concat!($mov, " [{to}], {bytes", $name, "}"),
+            bytes = out($class) _,
+            from = in(reg) $from,
+            to = in(reg) $to,
+            options(nostack, preserves_flags),
+        )
+    };
+}
+
 /// Copies with the widest moves that fit; the last move may overlap the one before.
 ///
 /// # Safety
@@ -149,10 +165,13 @@ unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
                 to = in(reg) to,
                 options(nostack, preserves_flags),
             ),
+            4 => whole!(to, from, reg, "mov", ":e"),
+            8 => whole!(to, from, xmm_reg, "movq", ""),
+            16 => whole!(to, from, xmm_reg, "movdqu", ""),
             2..=3 => both_ends!(to, from, len, reg, "mov", ":x", "2"),
-            4..=7 => both_ends!(to, from, len, reg, "mov", ":e", "4"),
-            8..=15 => both_ends!(to, from, len, xmm_reg, "movq", "", "8"),
-            16..=32 => both_ends!(to, from, len, xmm_reg, "movdqu", "", "16"),
+            5..=7 => both_ends!(to, from, len, reg, "mov", ":e", "4"),
+            9..=15 => both_ends!(to, from, len, xmm_reg, "movq", "", "8"),
+            17..=32 => both_ends!(to, from, len, xmm_reg, "movdqu", "", "16"),
             33..STRING_BYTES => asm!(
                 "2:",
                 "movdqu {one}, [{from}]",

@@ -8,7 +8,7 @@
 
 use core::arch::asm;
 
-use super::span::{line_addresses, page_addresses};
+use super::span::{self, line_addresses};
 use gem_coherency_rules::vocabulary::{LineOp, PAGE_BYTES};
 
 use super::chosen::{Chosen, chosen};
@@ -72,13 +72,18 @@ pub unsafe fn lines_of_page(page: *const u8, mask: u64, op: LineOp) {
 }
 
 /// Performs `op` on lines of several pages, as [`lines_of_page`] does: each page is an offset from `first` and a mask.
+/// Returns the number of lines.
 ///
 /// Fences: as [`lines`].
 ///
 /// # Safety
 /// `first` is the first byte of a page, and each page whose mask is not 0 is mapped.
 #[inline]
-pub unsafe fn lines_of_pages(first: *const u8, pages: impl Iterator<Item = (usize, u64)>, op: LineOp) {
+pub unsafe fn lines_of_pages(
+    first: *const u8,
+    pages: impl Iterator<Item = (usize, u64)>,
+    op: LineOp,
+) -> usize {
     // SAFETY:
     // - the pages are mapped: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
@@ -233,7 +238,7 @@ impl Chosen {
     #[inline]
     pub(super) unsafe fn lines_of_page(self, page: *const u8, mask: u64, op: LineOp) {
         // SAFETY: the caller's obligations, passed on.
-        unsafe { self.lines_of_pages(page, core::iter::once((0, mask)), op) }
+        unsafe { self.lines_of_pages(page, core::iter::once((0, mask)), op) };
     }
 
     /// [`lines_of_pages()`] with these instructions.
@@ -246,18 +251,28 @@ impl Chosen {
         first: *const u8,
         pages: impl Iterator<Item = (usize, u64)>,
         op: LineOp,
-    ) {
+    ) -> usize {
         let last_line = self.last_line(op);
         let pages = pages.map(|(offset, mask)| {
             // Rounded down to the page's start, whatever the caller passes, so that no line of another page is
             // touched.
             (first.addr().wrapping_add(offset) & !(PAGE_BYTES as usize - 1), mask)
         });
-        let addresses = page_addresses(pages, last_line);
-        // SAFETY:
-        // - each is in one of the caller's pages, which is mapped;
-        // - the CPU has the instruction: the caller's obligation.
-        unsafe { perform(addresses.map(|address| first.with_addr(address)), self.by(op)) }
+        let at = |address| first.with_addr(address);
+        match self.by(op) {
+            Instruction::Clflush => span::lines_of_pages(pages, last_line, |line| {
+                // SAFETY: the line is in one of the caller's pages, which is mapped.
+                unsafe { clflush(at(line)) }
+            }),
+            Instruction::Clflushopt => span::lines_of_pages(pages, last_line, |line| {
+                // SAFETY: as above; the CPU has the instruction: the caller's obligation.
+                unsafe { clflushopt(at(line)) }
+            }),
+            Instruction::Clwb => span::lines_of_pages(pages, last_line, |line| {
+                // SAFETY: as above.
+                unsafe { clwb(at(line)) }
+            }),
+        }
     }
 }
 
@@ -267,20 +282,35 @@ impl Chosen {
 /// Every one of `lines` is mapped, and the CPU has `instruction`.
 #[inline(always)]
 unsafe fn perform(lines: impl Iterator<Item = *const u8>, instruction: Instruction) {
-    // The assembly changes no register, flag or stack, but changes memory as seen by other agents. It must
-    // not be `nomem`, because the compiler may not move a store past it.
     match instruction {
-        Instruction::Clflush => lines.for_each(|line| {
-            // SAFETY: `line` is mapped: the caller's obligation.
-            unsafe { asm!("clflush byte ptr [{}]", in(reg) line, options(nostack, preserves_flags)) }
-        }),
-        Instruction::Clflushopt => lines.for_each(|line| {
-            // SAFETY: `line` is mapped, and the CPU has CLFLUSHOPT: the caller's obligations.
-            unsafe { asm!("clflushopt byte ptr [{}]", in(reg) line, options(nostack, preserves_flags)) }
-        }),
-        Instruction::Clwb => lines.for_each(|line| {
-            // SAFETY: `line` is mapped, and the CPU has CLWB: the caller's obligations.
-            unsafe { asm!("clwb byte ptr [{}]", in(reg) line, options(nostack, preserves_flags)) }
-        }),
+        // SAFETY: `line` is mapped: the caller's obligation.
+        Instruction::Clflush => lines.for_each(|line| unsafe { clflush(line) }),
+        // SAFETY: `line` is mapped, and the CPU has the instruction: the caller's obligations.
+        Instruction::Clflushopt => lines.for_each(|line| unsafe { clflushopt(line) }),
+        // SAFETY: as above.
+        Instruction::Clwb => lines.for_each(|line| unsafe { clwb(line) }),
     }
 }
+
+/// Defines the function of an instruction on a line.
+macro_rules! instruction {
+    ($name:ident, $text:literal) => {
+        #[doc = concat!("Performs ", $text, " on a line.")]
+        ///
+        /// # Safety
+        /// The line is mapped, and the CPU has the instruction.
+        #[inline(always)]
+        unsafe fn $name(line: *const u8) {
+            // The assembly changes no register, flag or stack, but changes memory as seen by other agents. It must
+            // not be `nomem`, because the compiler may not move a store past it.
+            // SAFETY: the caller's obligations.
+            unsafe {
+                asm!(concat!($text, " byte ptr [{}]"), in(reg) line, options(nostack, preserves_flags))
+            }
+        }
+    };
+}
+
+instruction!(clflush, "clflush");
+instruction!(clflushopt, "clflushopt");
+instruction!(clwb, "clwb");

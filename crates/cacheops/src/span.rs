@@ -1,6 +1,6 @@
 //! Computes the addresses of the lines that an operation touches, without touching them.
 //!
-//! The loops that touch lines use these iterators, so the tests here cover the addresses that are flushed.
+//! The loops that touch lines are these, so the tests here cover the addresses that are flushed.
 #![deny(unsafe_code)]
 
 use super::LINE_BYTES;
@@ -47,42 +47,27 @@ pub(super) fn line_addresses(address: usize, len: usize, last_line: LastLine) ->
     (0..lines).chain((lines - again)..lines).map(move |line| first + line * LINE)
 }
 
-/// Returns the address of every line of `pages` whose bit is set, page by page in order: each page is an address and a
-/// mask.
-pub(super) fn page_addresses<I>(pages: I, last_line: LastLine) -> PageAddresses<I> {
-    PageAddresses { pages, page: 0, mask: 0, again: 0, last_line }
-}
-
-/// The iterator of [`page_addresses`]; a loop over it has one step per line.
-#[derive(Clone, Debug)]
-pub(super) struct PageAddresses<I> {
-    pages: I,
-    page: usize,
-    /// The lines of the page that are left.
-    mask: u64,
-    /// The line that follows them once more, as a bit.
-    again: u64,
+/// Passes the address of every line of `pages` whose bit is set to `touch`, page by page in order: each page is an address
+/// and a mask. Returns the number of lines.
+#[inline(always)]
+pub(super) fn lines_of_pages(
+    pages: impl Iterator<Item = (usize, u64)>,
     last_line: LastLine,
-}
-
-impl<I: Iterator<Item = (usize, u64)>> Iterator for PageAddresses<I> {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        while self.mask == 0 {
-            self.mask = core::mem::take(&mut self.again);
-            if self.mask == 0 {
-                (self.page, self.mask) = self.pages.next()?;
-                if self.last_line == LastLine::Twice {
-                    self.again = (1u64 << 63).checked_shr(self.mask.leading_zeros()).unwrap_or(0);
-                }
-            }
+    mut touch: impl FnMut(usize),
+) -> usize {
+    let mut lines = 0;
+    for (page, mask) in pages {
+        let mut left = mask;
+        while left != 0 {
+            touch(page + left.trailing_zeros() as usize * LINE);
+            left &= left - 1;
+            lines += 1;
         }
-        let line = self.mask.trailing_zeros() as usize;
-        self.mask &= self.mask - 1;
-        Some(self.page + line * LINE)
+        if last_line == LastLine::Twice && mask != 0 {
+            touch(page + (63 - mask.leading_zeros()) as usize * LINE);
+        }
     }
+    lines
 }
 
 /// A byte range, split at line boundaries.
@@ -153,6 +138,14 @@ mod tests {
         }
     }
 
+    /// Returns the lines of `pages` as they are touched.
+    fn of_pages(pages: &[(usize, u64)], last_line: LastLine) -> Vec<usize> {
+        let mut touched = Vec::new();
+        let lines = lines_of_pages(pages.iter().copied(), last_line, |line| touched.push(line));
+        assert_eq!(lines, pages.iter().map(|(_, mask)| mask.count_ones() as usize).sum());
+        touched
+    }
+
     /// Masks of every kind: each bit alone, each bit missing, every run, and some hundred others.
     fn masks() -> impl Iterator<Item = u64> {
         let single = (0..64).map(|bit| 1 << bit);
@@ -169,17 +162,9 @@ mod tests {
             for mask in masks() {
                 let mut lines: Vec<_> =
                     (0..64).filter(|bit| mask >> bit & 1 != 0).map(|bit| page + bit * 64).collect();
-                assert_eq!(
-                    page_addresses([(page, mask)].into_iter(), LastLine::Once).collect::<Vec<_>>(),
-                    lines,
-                    "{mask:x}"
-                );
+                assert_eq!(of_pages(&[(page, mask)], LastLine::Once), lines, "{mask:x}");
                 lines.extend(lines.last().copied());
-                assert_eq!(
-                    page_addresses([(page, mask)].into_iter(), LastLine::Twice).collect::<Vec<_>>(),
-                    lines,
-                    "{mask:x}"
-                );
+                assert_eq!(of_pages(&[(page, mask)], LastLine::Twice), lines, "{mask:x}");
             }
         }
     }
@@ -188,12 +173,10 @@ mod tests {
     fn several_pages_are_the_lines_of_each_in_their_order() {
         let pages = [(8192, 5), (4096, 0), (0, 1 << 63), (4096, 1)];
         for last in LAST {
-            let apart: Vec<_> =
-                pages.iter().flat_map(|&page| page_addresses([page].into_iter(), last)).collect();
-            assert_eq!(page_addresses(pages.into_iter(), last).collect::<Vec<_>>(), apart, "{last:?}");
+            let apart: Vec<_> = pages.iter().flat_map(|&page| of_pages(&[page], last)).collect();
+            assert_eq!(of_pages(&pages, last), apart, "{last:?}");
         }
-        let once = page_addresses(pages.into_iter(), LastLine::Once);
-        assert_eq!(once.collect::<Vec<_>>(), [8192, 8320, 4032, 4096]);
+        assert_eq!(of_pages(&pages, LastLine::Once), [8192, 8320, 4032, 4096]);
     }
 
     #[test]

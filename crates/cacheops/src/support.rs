@@ -36,6 +36,8 @@ pub struct Support {
     pub write_back_by: Instruction,
     /// An invalidate touches the last line twice, as Atoms require.
     pub repeats_last_line: bool,
+    /// Large copies around the cache interleave four pages, because Intel's CPUs prefetch within a page.
+    pub interleaves_pages: bool,
     /// The limit of [`OVERRIDE`] for stores, if any.
     pub store_overridden: Option<StoreInstruction>,
     /// The instruction that stores around the cache.
@@ -127,6 +129,7 @@ fn choose(cpu: &Cpu, value: Option<&[u8]>) -> Result<Support, Error> {
         flush_by: line(flushes),
         write_back_by: line(Instruction::ALL),
         repeats_last_line: cpu.model.repeats_last_line(),
+        interleaves_pages: cpu.model.intel,
         store_overridden: limits.store,
         store_by: store.unwrap_or(Chosen::FALLBACK.store_by),
         load_overridden: limits.load,
@@ -149,8 +152,10 @@ pub fn support() -> Result<Support, Error> {
 impl Support {
     /// Returns the instructions that are used.
     pub(super) fn chosen(&self) -> Chosen {
-        let &Self { flush_by, write_back_by, store_by, load_by, repeats_last_line, .. } = self;
-        Chosen { flush_by, write_back_by, store_by, load_by, repeats_last_line }
+        let &Self {
+            flush_by, write_back_by, store_by, load_by, repeats_last_line, interleaves_pages, ..
+        } = self;
+        Chosen { flush_by, write_back_by, store_by, load_by, repeats_last_line, interleaves_pages }
     }
 }
 
@@ -222,6 +227,8 @@ mod tests {
     fn the_last_line_is_repeated_where_an_atom_may_be() {
         assert!(chosen(ATOM, None).repeats_last_line);
         assert!(!chosen(TIGERLAKE, None).repeats_last_line);
+        let of_amd = Cpu { model: Model { intel: false, ..TIGERLAKE.model }, ..TIGERLAKE };
+        assert_eq!([TIGERLAKE, of_amd].map(|cpu| chosen(cpu, None).interleaves_pages), [true, false]);
     }
 
     #[test]

@@ -63,9 +63,7 @@ pub unsafe extern "C" fn gemco_bo_write(
         let (bo, data, out) = unsafe {
             (open_bo(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        let mut guard = bo.write(offset, data.len() as u64)?;
-        guard.write_at(offset, data)?;
-        write_report(guard.finish(), out);
+        write_report(bo.write_bytes(offset, data)?, out);
         Ok(0)
     })
 }
@@ -89,9 +87,7 @@ pub unsafe extern "C" fn gemco_bo_read(
         let (bo, data, out) = unsafe {
             (open_bo(bo, "bo")?, bytes_mut(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        let guard = bo.read(offset, data.len() as u64)?;
-        guard.read_at(offset, data)?;
-        write_report(guard.finish(), out);
+        write_report(bo.read_bytes(offset, data)?, out);
         Ok(0)
     })
 }
@@ -136,7 +132,7 @@ pub unsafe extern "C" fn gemco_bo_upload(
 pub unsafe extern "C" fn gemco_bo_mark_written(bo: *const gemco_bo, offset: u64, len: u64) -> c_int {
     run("gemco_bo_mark_written", || {
         // SAFETY: a BO: the caller's obligation.
-        unsafe { open_bo(bo, "bo") }?.mark_written(offset, len)?;
+        unsafe { object(bo, "bo") }?.bo.mark_written(offset, len)?;
         Ok(0)
     })
 }

@@ -34,7 +34,7 @@ impl Owned for gemco_bo {
 
 impl gemco_device {
     /// Wraps a BO of this device.
-    pub(super) fn wrap(&self, bo: Bo) -> gemco_bo {
+    pub fn wrap(&self, bo: Bo) -> gemco_bo {
         gemco_bo { bo, owner: Arc::clone(&self.owner) }
     }
 }

@@ -35,6 +35,14 @@ impl Owned for gemco_device {
     }
 }
 
+impl From<Device> for gemco_device {
+    /// Wraps the device of a Rust program that passes it to C.
+    fn from(device: Device) -> Self {
+        let owner = Owner { is_soft: false, log: Confined::new(Receiver::default()) };
+        Self { device, soft: None, owner: Arc::new(owner) }
+    }
+}
+
 impl Drop for gemco_device {
     /// Ends the device's log callback, because no pointer to it is left that could end it.
     fn drop(&mut self) {

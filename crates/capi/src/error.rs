@@ -115,11 +115,13 @@ pub(super) type Outcome = Result<c_int, Failure>;
 
 /// Runs a shim's body; returns its number, or a negative errno with a text. Fails without running it in a log
 /// callback.
+#[inline]
 pub(super) fn run(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
     query(call, || if log::is_in_callback() { Err(Failure::InCallback) } else { body() })
 }
 
 /// As [`run`], for a function that a log callback may call, because it only queries.
+#[inline]
 pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
     // The callback may fail itself: its texts come before this call's.
     match log::during(|| catch_unwind(AssertUnwindSafe(body))) {

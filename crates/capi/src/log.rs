@@ -101,11 +101,13 @@ impl Lines {
 }
 
 /// Returns whether this thread is in a callback.
+#[inline]
 pub(super) fn is_in_callback() -> bool {
     STAGE.get() == Stage::InCallback
 }
 
 /// Logs the rest of the present call to the callback of this device, if it has one. The first device of a call counts.
+#[inline]
 pub(super) fn concerns(owner: &Arc<Owner>) {
     if highest() == 0 || STAGE.get() != Stage::InCall {
         return;
@@ -121,13 +123,16 @@ pub(super) fn concerns(owner: &Arc<Owner>) {
 }
 
 /// Runs a call from C, then passes its lines to the callback.
+#[inline]
 pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
-    // Calls by a callback are not logged.
-    if STAGE.get() != Stage::Outside {
-        return call();
-    }
+    // Calls by a callback are not logged, and no call is without a callback: outside of a logged call, nothing is wanted.
+    if highest() == 0 || STAGE.get() != Stage::Outside { call() } else { log(call) }
+}
+
+#[cold]
+fn log<T>(call: impl FnOnce() -> T) -> T {
     STAGE.set(Stage::InCall);
-    WANTED.set(if highest() == 0 { 0 } else { PROCESS.get().level().unwrap_or(0) });
+    WANTED.set(PROCESS.get().level().unwrap_or(0));
     let done = call();
     let lines = LINES.with_borrow_mut(|lines| lines.take());
     let owner = OWNER.with_borrow_mut(|owner| owner.take());
@@ -140,6 +145,7 @@ pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
         }
     }
     STAGE.set(Stage::Outside);
+    WANTED.set(0);
     done
 }
 

@@ -41,6 +41,7 @@ static CALLBACKS: PerProcess<Mutex<[u32; LEVELS]>> = PerProcess::new();
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the highest level that a callback gets; 0 if nothing is logged.
+#[inline]
 pub(super) fn highest() -> c_uint {
     // Relaxed suffices: this is a filter, and publishes no other data.
     HIGHEST.load(Ordering::Relaxed)

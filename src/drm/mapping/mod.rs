@@ -20,7 +20,7 @@ use memmap2::MmapRaw;
 use crate::cacheops::{self, CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::tracking::Remap;
-use crate::units::{ByteRange, LINE_BYTES, Lines, PAGE_BYTES, PageLines};
+use crate::units::{ByteRange, LINE_BYTES, LineRange, PageLines};
 use crate::vocabulary::{Handle, MmapMode};
 pub use bytes::SharedBytes;
 pub use pages::{Counted, LegacyPages, SoftMemory};
@@ -126,6 +126,7 @@ impl Mapping {
     }
 
     /// Returns the mode of the mapping.
+    #[inline]
     pub fn mode(&self) -> MmapMode {
         self.mode
     }
@@ -172,6 +173,20 @@ impl Mapping {
         Ok(())
     }
 
+    /// Copies `data` to `offset`, if these are pages of the kernel; returns whether they are.
+    #[inline(always)]
+    pub fn copy_to_pages(&self, offset: u64, data: &[u8]) -> bool {
+        // Relaxed: as in `bytes`.
+        let first = self.first.load(Ordering::Relaxed);
+        let is_within = offset.checked_add(data.len() as u64).is_some_and(|end| end <= self.len);
+        if first.is_null() || !is_within {
+            return false;
+        }
+        // SAFETY: as in `copy_in`.
+        unsafe { cacheops::copy_in(first.add(offset as usize), data) }
+        true
+    }
+
     /// Copies `data` to `offset` around the CPU's caches ([`cacheops::copy_around`]). It is in memory once
     /// this thread has called [`Mapping::publish`], and no line of it is dirty.
     ///
@@ -179,6 +194,7 @@ impl Mapping {
     /// [`crate::Error::RangeOutOfBounds`] if the range exceeds the mapping; on a software device,
     /// [`crate::Error::Ioctl`] naming `page fault` where a real device raises SIGBUS. The copy may then be
     /// partially done.
+    #[inline]
     pub fn copy_around(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match self.bytes()? {
@@ -220,6 +236,7 @@ impl Mapping {
     ///
     /// # Errors
     /// As [`Mapping::drain`].
+    #[inline]
     pub fn publish(&self) -> Result<()> {
         match self.bytes()? {
             Bytes::Kernel(_) => {
@@ -302,42 +319,62 @@ impl CacheLines for Mapping {
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if a line exceeds the mapping; those of a page fault, as
     /// [`Mapping::copy_in`].
-    fn perform(&self, op: LineOp, lines: Lines<'_>) -> Result<()> {
+    fn perform(&self, op: LineOp, lines: LineRange) -> Result<()> {
         tracing::trace!(handle = self.handle.get(), ?op, lines = lines.count(), "lines");
-        let within = |offset, len| ByteRange::within(offset, len, self.len);
-        match lines {
-            Lines::Run(run) => {
-                let range = within(run.first().saturating_mul(LINE_BYTES), run.bytes())?;
-                match self.bytes()? {
-                    // SAFETY: `range` lies within `self.len` bytes that stay mapped.
-                    Bytes::Kernel(first) => unsafe {
-                        cacheops::lines(first.add(range.offset() as usize), range.len() as usize, op);
-                    },
-                    Bytes::Soft(memory) => memory.lines(run, op)?,
-                }
-            }
-            Lines::Pages(pages) => {
-                let start = |page: &PageLines| page.page().saturating_mul(PAGE_BYTES);
-                let end = |page: &PageLines| start(page).saturating_add(page.end_bytes());
-                if let Some(page) = pages.iter().find(|page| end(page) > self.len) {
-                    within(start(page), page.end_bytes())?;
-                }
-                match self.bytes()? {
-                    // SAFETY: each page's first byte, and all up to its last line, lie within `self.len` bytes that
-                    // `pages` keeps mapped, from the start of a page.
-                    Bytes::Kernel(first) => unsafe {
-                        let pages = pages.iter().map(|page| (start(page) as usize, page.mask()));
-                        cacheops::lines_of_pages(first, pages, op);
-                    },
-                    Bytes::Soft(memory) => {
-                        pages
-                            .iter()
-                            .flat_map(|page| page.runs())
-                            .try_for_each(|run| memory.lines(run, op))?;
-                    }
-                }
-            }
+        let range = ByteRange::within(lines.first().saturating_mul(LINE_BYTES), lines.bytes(), self.len)?;
+        match self.bytes()? {
+            // SAFETY: `range` lies within `self.len` bytes that stay mapped.
+            Bytes::Kernel(first) => unsafe {
+                cacheops::lines(first.add(range.offset() as usize), range.len() as usize, op);
+            },
+            Bytes::Soft(memory) => memory.lines(lines, op)?,
         }
         Ok(())
+    }
+
+    /// Performs `op` on lines of several pages, up to the first page that exceeds the mapping.
+    ///
+    /// # Errors
+    /// As [`Mapping::perform`].
+    fn perform_on_pages(&self, op: LineOp, pages: impl Iterator<Item = PageLines>) -> Result<u64> {
+        let mut pages = Within { pages, len: self.len, outside: None };
+        let lines = match self.bytes()? {
+            // SAFETY: each page's first byte, and all up to its last line, lie within `self.len` bytes that `self.pages`
+            // keeps mapped, from the start of a page.
+            Bytes::Kernel(first) => unsafe {
+                let pages = (&mut pages).map(|page| (page.start_bytes() as usize, page.mask()));
+                cacheops::lines_of_pages(first, pages, op) as u64
+            },
+            Bytes::Soft(memory) => pages.try_fold(0, |lines, page| {
+                page.runs().try_for_each(|run| memory.lines(run, op))?;
+                Ok::<_, Error>(lines + page.count())
+            })?,
+        };
+        tracing::trace!(handle = self.handle.get(), ?op, lines, "lines");
+        match pages.outside {
+            Some(page) => ByteRange::within(page.start_bytes(), page.end_bytes(), self.len).map(|_| lines),
+            None => Ok(lines),
+        }
+    }
+}
+
+/// The pages before the first one that exceeds a mapping of `len` bytes.
+struct Within<I> {
+    pages: I,
+    len: u64,
+    outside: Option<PageLines>,
+}
+
+impl<I: Iterator<Item = PageLines>> Iterator for Within<I> {
+    type Item = PageLines;
+
+    #[inline]
+    fn next(&mut self) -> Option<PageLines> {
+        let page = self.pages.next()?;
+        let is_within = page.start_bytes().saturating_add(page.end_bytes()) <= self.len;
+        if !is_within {
+            self.outside = Some(page);
+        }
+        is_within.then_some(page)
     }
 }

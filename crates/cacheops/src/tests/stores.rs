@@ -118,14 +118,17 @@ fn lengths_around_a_page_to_the_very_ends_of_memory() {
 
 #[test]
 fn copies_of_many_pages() {
-    let pages = 10;
+    let pages = 22;
     let memory = Fenced::of_pages(pages);
     let data = data(pages * PAGE);
-    // Whole groups of four pages, plus or minus a line, a byte or a page.
-    let lens = [4, 5, 8, 9].into_iter().flat_map(|pages| {
+    // From 16 pages on, whole groups of four pages are interleaved, or none: with a line, a byte or a page more or less.
+    let lens = [4, 16, 17, 20].into_iter().flat_map(|pages| {
         [-64, -1, 0, 1, 64, 65].map(move |more: isize| (pages * PAGE).wrapping_add_signed(more))
     });
-    for (chosen, len) in all().into_iter().flat_map(|chosen| lens.clone().map(move |len| (chosen, len))) {
+    let both = |chosen| [true, false].map(|interleaves_pages| Chosen { interleaves_pages, ..chosen });
+    for (chosen, len) in
+        all().into_iter().flat_map(both).flat_map(|chosen| lens.clone().map(move |len| (chosen, len)))
+    {
         for (at, from) in [(0, 0), (64, 1), (65, 0), (100, 33), (pages * PAGE - len, 7)] {
             case(&memory, chosen, copy_around_by, at, &data[from..][..len]);
         }

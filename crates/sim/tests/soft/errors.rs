@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Advice, Drm, ExecObject, Param, Retained};
-use gem_coherency::units::{LineRange, Lines, PageLines};
+use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
 
 use super::{errno, sim, unknown, write_domain};
@@ -290,8 +290,8 @@ fn what_is_not_needed_may_be_purged_and_stays_so() {
         map.copy_around(0, &[0; 64]),
         map.copy_through(0, b"lost"),
         map.copy_out(0, &mut [0]),
-        map.perform(LineOp::Flush, Lines::Run(LineRange::new(0, 1))),
-        map.perform(LineOp::Flush, Lines::Pages(&[PageLines::new(0, 1)])),
+        map.perform(LineOp::Flush, LineRange::new(0, 1)),
+        map.perform_on_pages(LineOp::Flush, [PageLines::new(0, 1)].into_iter()).map(drop),
     ];
     for (count, fault) in (1..).zip(faults) {
         let error = fault.unwrap_err();

@@ -4,7 +4,7 @@ use gem_coherency::Result;
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Addresses, Created, Drm, ExecObject, Mapping, Run};
 use gem_coherency::platform::EngineClass;
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
 use gem_coherency_sim::Soft;
 
@@ -52,7 +52,7 @@ impl Buffer {
     /// Writes all lines back, and drops them.
     #[track_caller]
     pub fn flush(&self) {
-        self.map.perform(LineOp::Flush, Lines::Run(LineRange::new(0, SIZE / 64))).unwrap();
+        self.map.perform(LineOp::Flush, LineRange::new(0, SIZE / 64)).unwrap();
     }
 
     /// Writes to memory.

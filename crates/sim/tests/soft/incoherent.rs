@@ -3,7 +3,7 @@
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::platform::EngineClass;
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, MmapMode, MocsClass};
 use gem_coherency_sim::IncoherentKind::{LostWrite, StaleCpuRead, StaleRead};
 use gem_coherency_sim::{Incoherent, IncoherentKind, Route, Soft};
@@ -156,7 +156,7 @@ fn a_fresh_objects_zeroes_are_not_in_memory_before_they_are_flushed() {
         let bo = device.create(8192).unwrap();
         let map = device.map(bo.handle, MmapMode::Wb, 8192).unwrap();
         if flush {
-            map.perform(LineOp::Flush, Lines::Run(LineRange::new(64, 65))).unwrap();
+            map.perform(LineOp::Flush, LineRange::new(64, 65)).unwrap();
         }
         let mut bytes = [0; 4];
         device.gpu_read(bo.handle, MocsClass::PageTable, 4096, &mut bytes).unwrap();

@@ -108,9 +108,7 @@ impl Page {
     }
 
     fn lines(&self, op: gem_coherency::cacheops::LineOp) {
-        self.map
-            .perform(op, gem_coherency::units::Lines::Run(gem_coherency::units::LineRange::new(0, 64)))
-            .unwrap();
+        self.map.perform(op, gem_coherency::units::LineRange::new(0, 64)).unwrap();
     }
 
     fn store(&self, data: &[u8]) {

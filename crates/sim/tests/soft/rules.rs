@@ -5,7 +5,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Created, Drm, Mapping};
 use gem_coherency::policy::Verdict;
 use gem_coherency::policy::driver::{Path, Row, table};
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode};
 use gem_coherency_sim::Soft;
 
@@ -67,8 +67,8 @@ impl Scene {
         let line = LineRange::new(0, 1);
         match (verdict, writer) {
             (Verdict::NotNeeded, _) => {}
-            (Verdict::Flush, _) => self.maps[0].perform(LineOp::Flush, Lines::Run(line)).unwrap(),
-            (Verdict::Invalidate, _) => self.maps[0].perform(LineOp::Invalidate, Lines::Run(line)).unwrap(),
+            (Verdict::Flush, _) => self.maps[0].perform(LineOp::Flush, line).unwrap(),
+            (Verdict::Invalidate, _) => self.maps[0].perform(LineOp::Invalidate, line).unwrap(),
             (Verdict::Drain, Path::Cpu(mode)) => self.map(mode).drain().unwrap(),
             (Verdict::Drain, Path::Gpu(_) | Path::Display) | (Verdict::Refused, _) => {
                 panic!("{verdict} after {writer:?}")
@@ -79,7 +79,7 @@ impl Scene {
     /// Everything that is under way reaches memory, and memory is read.
     fn in_the_end(&self) -> [u8; LINE] {
         self.maps[0].drain().unwrap();
-        self.maps[0].perform(LineOp::Flush, Lines::Run(LineRange::new(0, 1))).unwrap();
+        self.maps[0].perform(LineOp::Flush, LineRange::new(0, 1)).unwrap();
         self.read(Path::Display)
     }
 

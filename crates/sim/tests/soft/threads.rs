@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::drm::{Advice, Drm, ExecObject};
-use gem_coherency::units::{LineRange, Lines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 
 #[test]
@@ -20,7 +20,7 @@ fn threads_share_a_device_and_leave_nothing_behind() {
                     let own = device.create(4096 * (1 + round % 3)).unwrap();
                     let map = device.map(own.handle, MmapMode::Wb, own.size_bytes).unwrap();
                     map.copy_in(0, &[thread; 100]).unwrap();
-                    map.perform(LineOp::Flush, Lines::Run(LineRange::new(0, 2))).unwrap();
+                    map.perform(LineOp::Flush, LineRange::new(0, 2)).unwrap();
                     let objects =
                         [own.handle, shared].map(|handle| ExecObject { handle, access: Access::Read });
                     device.execute(&objects).unwrap();

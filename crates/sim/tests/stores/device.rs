@@ -6,7 +6,7 @@ use gem_coherency::cacheops::{CacheLines, LineOp};
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Mapping, Relocation, Run};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Machine;
-use gem_coherency::units::{LINE_BYTES, LineRange, Lines, PAGE_BYTES};
+use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
 use gem_coherency_exercise::commands::{self, Builder, Bytes, Extent, Memory, Surface, kernels};
 
@@ -60,7 +60,7 @@ impl Device {
             }
             Step::Line(spot, op) => {
                 let line = spot.line_offset() / LINE_BYTES;
-                self.objects[spot.object].wb.perform(op, Lines::Run(LineRange::new(line, line + 1)))?;
+                self.objects[spot.object].wb.perform(op, LineRange::new(line, line + 1))?;
             }
             Step::Fence => self.fence()?,
             Step::SetDomain(object, domain, access) => {
@@ -125,7 +125,7 @@ impl Device {
     /// Flushes all of an object, and waits for it.
     fn flush(&self, object: Slot) -> Result<()> {
         let mapping = &self.objects[object].wb;
-        mapping.perform(LineOp::Flush, Lines::Run(LineRange::new(0, BYTES / LINE_BYTES)))?;
+        mapping.perform(LineOp::Flush, LineRange::new(0, BYTES / LINE_BYTES))?;
         mapping.drain()
     }
 
@@ -223,7 +223,7 @@ impl Object {
         for page in (0..BYTES).step_by(PAGE_BYTES as usize) {
             wb.copy_in(page, &[0])?;
         }
-        wb.perform(LineOp::Flush, Lines::Run(LineRange::new(0, BYTES / LINE_BYTES)))?;
+        wb.perform(LineOp::Flush, LineRange::new(0, BYTES / LINE_BYTES))?;
         wb.drain()?;
         Ok(Self { handle: created.handle, wb, wc: None, gtt: None })
     }

@@ -7,7 +7,7 @@ use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::drm::Mapping;
-use gem_coherency::units::{ByteRange, Lines};
+use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 use gem_coherency_exercise::Result;
 use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES, SCATTER_STORES};
@@ -98,7 +98,7 @@ impl<'a> Object<'a> {
         self.with_mapping(mode, |mapping| {
             use gem_coherency::cacheops::{CacheLines as _, LineOp, fence_around};
             fence_around(LineOp::Invalidate);
-            mapping.perform(LineOp::Invalidate, Lines::Run(lines))?;
+            mapping.perform(LineOp::Invalidate, lines)?;
             fence_around(LineOp::Invalidate);
             Ok(())
         })
