@@ -82,6 +82,7 @@ fn target(line: &Line) -> String {
         None => return String::new(),
         Some(Target::AtLeast(least)) => format!(">= {least}"),
         Some(Target::AtMostNs(most)) => format!("<= {most} ns"),
+        Some(Target::OverheadNs(most)) => format!("<= {most} ns more"),
     };
     let verdict = if line.reached == Some(true) { "yes" } else { "no" };
     format!("{limit} {verdict}")

@@ -13,14 +13,17 @@ pub enum Target {
     AtLeast(f64),
     /// An operation takes at most this many nanoseconds.
     AtMostNs(f64),
+    /// An operation takes at most this many nanoseconds more than the peer.
+    OverheadNs(f64),
 }
 
 impl Target {
-    /// Returns whether the medians reach the target.
-    pub fn is_reached(self, ours_ns: f64, ratio: f64) -> bool {
+    /// Returns whether the medians of our time, the peer's and the ratio reach the target.
+    pub fn is_reached(self, ours_ns: f64, peer_ns: f64, ratio: f64) -> bool {
         match self {
             Self::AtLeast(least) => ratio >= least,
             Self::AtMostNs(most) => ours_ns <= most,
+            Self::OverheadNs(most) => ours_ns <= peer_ns + most,
         }
     }
 }

@@ -134,18 +134,19 @@ impl Times {
         target: Option<Target>,
     ) -> Option<Line> {
         let ((ours_name, ours), (theirs_name, theirs)) = (self.of(ours)?, self.of(theirs)?);
-        let (ours_ns, ratio) = (Quartiles::of(ours), Quartiles::of_ratios(ours, theirs));
+        let (ours_ns, peer_ns) = (Quartiles::of(ours), Quartiles::of(theirs));
+        let ratio = Quartiles::of_ratios(ours, theirs);
         Some(Line {
             row,
             case: case.to_owned(),
             ours: ours_name,
             ours_ns,
             peer: theirs_name,
-            peer_ns: Quartiles::of(theirs),
+            peer_ns,
             ratio,
             rounds: ours.len(),
             target,
-            reached: target.map(|target| target.is_reached(ours_ns.median, ratio.median)),
+            reached: target.map(|target| target.is_reached(ours_ns.median, peer_ns.median, ratio.median)),
         })
     }
 }

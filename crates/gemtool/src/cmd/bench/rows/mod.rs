@@ -1,5 +1,6 @@
 //! The rows of the benchmark, by name.
 
+mod c_calls;
 mod constant;
 mod crossover;
 mod flush;
@@ -25,7 +26,7 @@ pub struct Row {
 }
 
 /// Every row, in the table's order.
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 14] = [
     Row { name: flush::NAME, run: flush::run },
     Row { name: small::NAME, run: small::run },
     Row { name: writes::NAME, run: writes::run },
@@ -35,6 +36,7 @@ const ROWS: [Row; 13] = [
     Row { name: frames::UPLOAD_RING, run: frames::upload_ring },
     Row { name: frames::FRAME, run: frames::whole_frame },
     Row { name: upload::NAME, run: upload::run },
+    Row { name: c_calls::NAME, run: c_calls::run },
     Row { name: constant::NAME, run: constant::run },
     Row { name: reuse::NAME, run: reuse::run },
     Row { name: threads::NAME, run: threads::run },
@@ -43,7 +45,7 @@ const ROWS: [Row; 13] = [
 
 /// The names of the rows, for messages.
 const NAMES: &str = "flush, small-updates, writes, submit, batch-buffer, descriptor-heap, upload-ring, frame, \
-    upload, constant, reuse, threads, crossover";
+    upload, c-interface, constant, reuse, threads, crossover";
 
 /// Returns the rows of `names`, or all if it is empty.
 ///

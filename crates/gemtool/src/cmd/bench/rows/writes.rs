@@ -1,5 +1,7 @@
 //! Single writes: their stores and marks, without a flush.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use gem_coherency::units::LINE_BYTES;
 
 use super::super::Context;
@@ -17,6 +19,8 @@ pub const NAME: &str = "writes";
 const WRITES: u64 = 1024;
 /// The library's side.
 const OURS: &str = "library";
+/// The side of the stores between two locked adds, the least that begins and ends an access.
+const FLOOR: &str = "floor";
 /// The side of the stores alone.
 const STORES: &str = "plain stores";
 
@@ -90,7 +94,21 @@ fn measure(context: &Context, found: &mut Found, kind: &Kind) -> Result<(), Fail
             Ok(())
         })
     });
+    let counter = AtomicU64::new(0);
+    if kind.has_guard {
+        rounds.side(FLOOR, || {
+            per_operation(writes, || {
+                for &line in lines {
+                    counter.fetch_add(1, Ordering::SeqCst);
+                    view.store(line, kind.data);
+                    counter.fetch_add(1, Ordering::SeqCst);
+                }
+                Ok(())
+            })
+        });
+    }
     let times = rounds.measure(context.effort)?;
     found.push(times.line((NAME, kind.case), OURS, STORES, Some(kind.target)));
+    found.push(times.line((NAME, kind.case), OURS, FLOOR, None));
     Ok(())
 }
