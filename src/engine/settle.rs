@@ -47,7 +47,7 @@ impl<O> Copy for Need<'_, O> {}
 
 impl<O: Object> Need<'_, O> {
     /// Returns the decision to report if nothing is pending.
-    #[inline]
+    #[inline(always)]
     fn idle(&self, decisions: &Decisions) -> Decision {
         let (decision, rule) = match self.next {
             Path::Cpu(_) => (decisions.invalidate_after_gpu_write, Rule::NothingStale),
@@ -181,7 +181,7 @@ impl<'a, O: Object> Task<'a, O> {
 }
 
 /// Returns whether any of the work in `required` is pending.
-#[inline]
+#[inline(always)]
 fn is_pending(required: &RequiredWork, state: State, tracked: &Tracked, lines: LineRange) -> bool {
     let is_noted = || {
         (required.gpu_write.is_some() && state.has_gpu_write())

@@ -96,7 +96,7 @@ impl SharedBo {
 
     /// Returns the level at which a store by `path` leaves no more pending than a mark of its lines, if that is the object's
     /// confirmed level, and whether it marks them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn marks_after(&self, path: Path) -> Option<(CacheLevel, bool)> {
         let state = self.tracked.word().state();
         let level = state.level();

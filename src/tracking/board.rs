@@ -99,7 +99,7 @@ impl Flushes {
     /// A flush that took the work before the check announced itself before that, so it is found open, or it has ended.
     /// If it returned the work meanwhile, the number of returns has changed; if it did so before, the check found the
     /// work again, or another flush that took it, of which the same holds.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_settled(&self, is_pending: impl FnOnce() -> bool) -> bool {
         let returns = self.returns();
         // Acquire pairs with the Release of `end`.

@@ -69,7 +69,7 @@ impl Tracked {
 
     /// Returns whether nothing that `is_pending` checks, in the word or in the maps, is pending or being
     /// flushed. If so, an access that requires nothing else needs no in-flight flush.
-    #[inline]
+    #[inline(always)]
     pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
         self.in_flight.is_settled(|| is_pending(self.word.state()))
     }

@@ -1,4 +1,4 @@
-//! The object word: one atomic, updated by one loop.
+//! The object word: one atomic, updated by one loop; counts are decremented by one subtraction.
 
 use std::fmt;
 
@@ -67,6 +67,19 @@ impl ObjectWord {
         }
     }
 
+    /// Ends what is counted, by a transition that decrements its count or finds it 0.
+    ///
+    /// The count that this thread increased is not 0 before it ends, so one subtraction is enough, and waits for no load.
+    #[inline]
+    fn end(&self, transition: impl Fn(State) -> State) {
+        let before = self.state();
+        let less = before.to_bits() - transition(before).to_bits();
+        if less != 0 {
+            // AcqRel: as in `update`.
+            self.0.fetch_sub(less, Ordering::AcqRel);
+        }
+    }
+
     /// Clears a note by `transition`, if it is set; returns the state before.
     #[inline]
     fn take(&self, is_noted: fn(State) -> bool, transition: fn(State) -> State) -> State {
@@ -89,7 +102,7 @@ impl ObjectWord {
     /// Closes a read guard; a no-op without an open one.
     #[inline]
     pub fn end_read(&self) {
-        self.always(State::end_read);
+        self.end(State::end_read);
     }
 
     /// Opens a write guard, before the first store.
@@ -104,7 +117,7 @@ impl ObjectWord {
     /// Closes a write guard, after its stores were marked or noted; a no-op without an open one.
     #[inline]
     pub fn end_write(&self) {
-        self.always(State::end_write);
+        self.end(State::end_write);
     }
 
     /// Begins a submission: until [`ObjectWord::end_submit`], after the ioctl, the object can neither be
@@ -120,7 +133,7 @@ impl ObjectWord {
     /// Ends a submission; a no-op without one.
     #[inline]
     pub fn end_submit(&self) {
-        self.always(State::end_submit);
+        self.end(State::end_submit);
     }
 
     /// Begins a request that uses the handle but is not a submission: until [`ObjectWord::end_request`],
@@ -134,7 +147,7 @@ impl ObjectWord {
 
     /// Ends a request; a no-op without one.
     pub fn end_request(&self) {
-        self.always(State::end_request);
+        self.end(State::end_request);
     }
 
     /// Begins a change of the level to `to`: until [`ObjectWord::end_level_change`], after the ioctl, nothing

@@ -61,9 +61,9 @@ pub unsafe extern "C" fn gemco_bo_write(
     run("gemco_bo_write", || {
         // SAFETY: a BO, bytes, and room for a report or null: the caller's obligations.
         let (bo, data, out) = unsafe {
-            (open_bo(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
+            (object(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        write_report(bo.write_bytes(offset, data)?, out);
+        write_report(bo.bo.write_bytes(offset, data)?, out);
         Ok(0)
     })
 }
@@ -85,9 +85,9 @@ pub unsafe extern "C" fn gemco_bo_read(
     run("gemco_bo_read", || {
         // SAFETY: a BO, room for bytes, and for a report or null: the caller's obligations.
         let (bo, data, out) = unsafe {
-            (open_bo(bo, "bo")?, bytes_mut(data.cast(), len, "data")?, Out::optional(report, "report")?)
+            (object(bo, "bo")?, bytes_mut(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        write_report(bo.read_bytes(offset, data)?, out);
+        write_report(bo.bo.read_bytes(offset, data)?, out);
         Ok(0)
     })
 }
@@ -113,9 +113,9 @@ pub unsafe extern "C" fn gemco_bo_upload(
     run("gemco_bo_upload", || {
         // SAFETY: a BO, bytes, and room for a report or null: the caller's obligations.
         let (bo, data, out) = unsafe {
-            (open_bo(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
+            (object(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        write_report(bo.upload(offset, data, steps::upload_hint(hint, "hint")?)?, out);
+        write_report(bo.bo.upload(offset, data, steps::upload_hint(hint, "hint")?)?, out);
         Ok(0)
     })
 }

@@ -16,6 +16,7 @@ thread_local! {
 }
 
 /// Keeps a report as the thread's last, and writes it to `out`, if the caller passed it.
+#[inline]
 pub(super) fn write_report(report: FlushReport, out: Option<Out<gemco_report>>) {
     let report = report.into();
     LAST.set(Some(report));

@@ -63,6 +63,7 @@ by_place! {
 }
 
 impl From<FlushReport> for gemco_report {
+    #[inline]
     fn from(report: FlushReport) -> Self {
         let FlushReport { step, decision, lines, bytes } = report;
         Self { step: step as c_uint, decision: decision.into(), reserved: 0, lines, bytes }
