@@ -17,5 +17,10 @@ pub trait CacheLines {
     ///
     /// # Errors
     /// Those of accessing the lines. Then not all pages were taken from the iterator.
-    fn perform_on_pages(&self, op: LineOp, pages: impl Iterator<Item = PageLines>) -> Result<u64>;
+    fn perform_on_pages(&self, op: LineOp, mut pages: impl Iterator<Item = PageLines>) -> Result<u64> {
+        pages.try_fold(0, |lines, page| {
+            page.runs().try_for_each(|run| self.perform(op, run))?;
+            Ok(lines + page.count())
+        })
+    }
 }

@@ -46,6 +46,7 @@ def ratios(lines, row, ours):
 
 
 def name_of(size):
+    """A size in bytes, as the labels show it."""
     for unit in ("MiB", "KiB"):
         if size >= UNITS[unit]:
             return f"{size // UNITS[unit]} {unit}"

@@ -9,7 +9,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
 use gem_coherency::policy::{DecisionTable, Decisions, Rule};
 use gem_coherency::tracking::{Marks, Tracked};
-use gem_coherency::units::{LineRange, PageLines};
+use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 use crate::{Data, Memory, Object};
@@ -177,13 +177,6 @@ impl<D: Data> CacheLines for Agent<'_, D> {
         self.check()?;
         self.unfenced.issue(self.object, op, lines);
         Ok(())
-    }
-
-    fn perform_on_pages(&self, op: LineOp, mut pages: impl Iterator<Item = PageLines>) -> Result<u64> {
-        pages.try_fold(0, |lines, page| {
-            page.runs().try_for_each(|run| self.perform(op, run))?;
-            Ok(lines + page.count())
-        })
     }
 }
 

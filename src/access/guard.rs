@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::shared::{Need, SharedBo};
+use crate::shared::{Need, PlainStores, SharedBo};
 use crate::tracking::{Marks, State};
 use crate::units::ByteRange;
-use crate::vocabulary::{Access, CacheLevel};
+use crate::vocabulary::Access;
 
 /// Upper limit for the bytes that [`CpuAccess::fill`] copies at once; a longer pattern is copied whole.
 const FILL_BYTES: usize = 4096;
@@ -33,17 +33,8 @@ pub struct CpuAccess<'bo> {
     range: ByteRange,
     pub(super) report: FlushReport,
     pub(super) marks: Marks,
-    plain: Option<Plain>,
+    plain: Option<PlainStores>,
     pointer: Pointer,
-}
-
-/// Stores that leave no more pending than a mark of their lines.
-#[derive(Clone, Copy, Debug)]
-struct Plain {
-    /// The object's level.
-    level: CacheLevel,
-    /// They leave a mark.
-    marks: bool,
 }
 
 /// The state of the pointer that a guard can give out.
@@ -119,7 +110,7 @@ impl<'bo> CpuAccess<'bo> {
         begun.keep();
         let plain = match access {
             Access::Read => None,
-            Access::Write => bo.marks_after(next).map(|(level, marks)| Plain { level, marks }),
+            Access::Write => bo.plain_stores(next),
         };
         Ok(Self { bo, mapping, access, range, report, marks, plain, pointer: Pointer::NotGiven })
     }
@@ -166,7 +157,7 @@ impl<'bo> CpuAccess<'bo> {
         // After the store: another thread may put the object on screen before.
         if !tracked.word().state().is_at(plain.level) {
             self.note_stored_at(offset, data.len() as u64);
-        } else if plain.marks {
+        } else if plain.dirty {
             tracked.dirty().mark_page_in(self.marks, lines);
         }
         true

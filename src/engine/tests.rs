@@ -10,7 +10,7 @@ use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
 use crate::policy::{DecisionTable, Decisions, Path, Rule};
 use crate::tracking::{Marks, Tracked};
-use crate::units::{LineRange, PageLines};
+use crate::units::LineRange;
 use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
 /// The log: each operation, with the number of dirty lines that all objects had left.
@@ -90,13 +90,6 @@ impl CacheLines for Written<'_> {
         };
         self.write(what);
         if self.refuses { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
-    }
-
-    fn perform_on_pages(&self, op: LineOp, mut pages: impl Iterator<Item = PageLines>) -> Result<u64> {
-        pages.try_fold(0, |lines, page| {
-            page.runs().try_for_each(|run| self.perform(op, run))?;
-            Ok(lines + page.count())
-        })
     }
 }
 

@@ -56,6 +56,15 @@ pub(crate) fn level_of(device: &SharedDevice, handle: Handle, creation: Creation
     }
 }
 
+/// Stores that leave no more pending than a mark of their lines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainStores {
+    /// The object's level.
+    pub(crate) level: CacheLevel,
+    /// They leave a mark.
+    pub(crate) dirty: bool,
+}
+
 impl SharedBo {
     /// Asks the kernel for the level, if the display may have changed it.
     ///
@@ -94,15 +103,14 @@ impl SharedBo {
         }
     }
 
-    /// Returns the level at which a store by `path` leaves no more pending than a mark of its lines, if that is the object's
-    /// confirmed level, and whether it marks them.
+    /// Returns the stores by `path`, if they leave no more pending than a mark of their lines at the confirmed level.
     #[inline(always)]
-    pub(crate) fn marks_after(&self, path: Path) -> Option<(CacheLevel, bool)> {
+    pub(crate) fn plain_stores(&self, path: Path) -> Option<PlainStores> {
         let state = self.tracked.word().state();
         let level = state.level();
         let pending = self.device.decisions.get(level, path, Access::Write).pending;
-        let is_mark = pending == PendingWork { dirty: pending.dirty, ..PendingWork::default() };
-        (is_mark && !state.is_unconfirmed()).then_some((level, pending.dirty))
+        let is_plain = pending == PendingWork { dirty: pending.dirty, ..PendingWork::default() };
+        (is_plain && !state.is_unconfirmed()).then_some(PlainStores { level, dirty: pending.dirty })
     }
 
     /// Returns whether the level is fixed: neither SET_CACHING nor the display changes it.

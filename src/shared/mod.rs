@@ -15,7 +15,7 @@ mod unmap;
 
 pub use bo::WaitedBy;
 pub(crate) use bo::{New, Object, Origin, SharedBo};
-pub(crate) use caching::{caching_call, created_level, level_of, pat_index};
+pub(crate) use caching::{PlainStores, caching_call, created_level, level_of, pat_index};
 pub(crate) use device::SharedDevice;
 pub(crate) use extensions::Extensions;
 pub(crate) use flush::{Begun, Need, settle};

@@ -76,7 +76,8 @@ impl Flushes {
         let number = board.next;
         board.next += 1;
         board.open.push(number);
-        // Acquire: as in `begin`.
+        // Acquire: as in `begin`. The lock orders this after flushes of the board that have ended, but not after one that
+        // was alone.
         self.open.fetch_or(BOARD, Ordering::Acquire);
         Open(Some(number))
     }

@@ -27,6 +27,7 @@
 
 mod blocked;
 mod board;
+mod debug;
 mod dirty;
 mod gpu_writes;
 mod in_flight;

@@ -1,7 +1,5 @@
 //! The value of the object word: its fields, and its transitions as pure functions.
 
-use std::fmt;
-
 use super::blocked::Blocked;
 use super::dirty::Marks;
 use super::layout::{
@@ -35,12 +33,12 @@ impl State {
     }
 
     #[inline]
-    const fn get(self, field: Field) -> u64 {
+    pub(super) const fn get(self, field: Field) -> u64 {
         (self.0 >> field.shift) & field.max()
     }
 
     #[inline]
-    const fn is(self, flag: Field) -> bool {
+    pub(super) const fn is(self, flag: Field) -> bool {
         self.get(flag) != 0
     }
 
@@ -204,7 +202,7 @@ impl State {
 
     /// Checks that the object is not on screen, unless it is known to have the level `asked` already.
     fn check_screen(self, asked: CacheLevel) -> Result<(), Blocked> {
-        if self.get(PINS) == 0 || (self.level() == asked && !self.is(UNCONFIRMED)) {
+        if self.get(PINS) == 0 || self.is_at(asked) {
             return Ok(());
         }
         Err(Blocked::OnScreen { level: self.level(), asked })
@@ -385,33 +383,5 @@ impl State {
             return Err(Blocked::Pinned);
         }
         Ok(self.set(CLOSED))
-    }
-}
-
-impl fmt::Debug for State {
-    /// Prints, for example, `llc W1 R2 WC_STORES`: the level, the nonzero counts, and the flags that are set.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.level())?;
-        for (letter, count) in [('W', WRITERS), ('R', READERS), ('S', SUBMITS), ('P', PINS)] {
-            if self.get(count) != 0 {
-                write!(f, " {letter}{}", self.get(count))?;
-            }
-        }
-        let flags = [
-            ("UNCONFIRMED", UNCONFIRMED),
-            ("CLOSED", CLOSED),
-            ("PURGED", PURGED),
-            ("DONT_NEED", DONT_NEED),
-            ("CHANGING", CHANGING),
-            ("WC_STORES", WC_STORES),
-            ("GTT_STORES", GTT_STORES),
-            ("GPU_WROTE", GPU_WROTE),
-        ];
-        for (name, flag) in flags {
-            if self.is(flag) {
-                write!(f, " {name}")?;
-            }
-        }
-        Ok(())
     }
 }

@@ -74,26 +74,29 @@ impl Tracked {
         self.in_flight.is_settled(|| is_pending(self.word.state()))
     }
 
+    /// Returns whether `is_stale`, which reads the stale lines, is true, or any line may be about to be invalidated.
+    #[inline(always)]
+    fn finds_stale(&self, is_stale: impl Fn() -> bool) -> bool {
+        // If an invalidate took the mark of a line, the first check, which acquires, sees it taken; then the
+        // second one sees the invalidate counted, or, by Acquire, its lines invalidated or marked again.
+        is_stale() || self.invalidates.load(Ordering::Acquire) != 0 || is_stale()
+    }
+
     /// Returns whether a line of `lines` is stale, or any line may be about to be invalidated.
     #[inline]
     pub fn may_be_stale(&self, lines: LineRange) -> bool {
-        // If an invalidate took the mark of a line, the first check, which acquires, sees it taken; then the
-        // second one sees the invalidate counted, or, by Acquire, its lines invalidated or marked again.
-        self.stale.any(lines) || self.invalidates.load(Ordering::Acquire) != 0 || self.stale.any(lines)
+        self.finds_stale(|| self.stale.any(lines))
     }
 
     /// [`Tracked::may_be_stale`] for lines of one page.
     #[inline(always)]
     pub fn may_be_stale_in(&self, lines: PageLines) -> bool {
-        let is_swept = || self.stale.is_swept();
-        let are_none = is_swept() && self.invalidates.load(Ordering::Acquire) == 0 && is_swept();
-        !are_none && self.may_be_stale_on_page(lines)
+        self.finds_stale(|| !self.stale.is_swept()) && self.may_be_stale_on_page(lines)
     }
 
     #[inline(never)]
     fn may_be_stale_on_page(&self, lines: PageLines) -> bool {
-        let any = || self.stale.any_in(lines);
-        any() || self.invalidates.load(Ordering::Acquire) != 0 || any()
+        self.finds_stale(|| self.stale.any_in(lines))
     }
 
     /// Begins an in-flight flush or invalidate of lines in `range`.
