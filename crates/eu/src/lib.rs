@@ -47,4 +47,4 @@ pub use instruction::{
 };
 pub use isa::{Base, Condition, Field, Form, Opcode, Pattern, Predicate, Type};
 pub use platform::Platform;
-pub use validate::{Operand, Rule, Violation, validate};
+pub use validate::{Operand, Rule, Violation, execution_type, supports_conversion, validate};

@@ -4,7 +4,8 @@ use super::Thread;
 use super::accumulator;
 use super::division::Division;
 use super::error::{NoRegister, Why};
-use super::operation::{holds, perform};
+use super::function::Function;
+use super::operation::{float, holds, perform};
 use super::registers::Bits;
 use super::value::{Number, from_bits, of_vector, to_bits};
 use crate::{Base, Destination, Instruction, Opcode, Pattern, Place, Platform, Region, Source, Type};
@@ -122,6 +123,15 @@ impl Thread<'_> {
                 Ok(Outcome { bits: Some(bits), flag: None, wide: Some(product) })
             }
             (Opcode::Math, _) => {
+                if let Some(function) = Function::of(i) {
+                    let (Some(a), Some(b)) = (numbers[0], numbers[1]) else { return Ok(Outcome::default()) };
+                    let [a, b] = [a, b].map(|number| float(number, kind));
+                    let bits = function.perform(a, b).map(|result| {
+                        let rounded = from_bits(kind, to_bits(kind, Number::Float(result), false));
+                        to_bits(to.kind, rounded, i.saturate)
+                    });
+                    return Ok(Outcome { bits, ..Outcome::default() });
+                }
                 let division = Division::of(i).ok_or(unknown("the function"))?;
                 let [Some(Number::Integer(dividend)), Some(Number::Integer(divisor)), _] = numbers else {
                     return Ok(Outcome::default());

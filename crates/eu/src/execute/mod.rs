@@ -1,15 +1,19 @@
 //! Executes kernels, one thread at a time, on surfaces that the caller has.
 //!
-//! What is not known is an error that names the instruction: calls, `goto`, Align16, most uses of the accumulator, approximated functions
+//! Operations that are not known are errors that name the instruction: calls, `goto`, Align16, most uses of the accumulator, macro operations
 //! and many messages; [`Kernel::check`] finds it before a kernel is run. Bytes of registers that nothing has written are undefined, and so is each
 //! result that depends on them; an undefined address, comparison or stored byte is an error, too. Floats are rounded to the nearest even
 //! one, and denormal ones are kept, whatever the control register says.
+//!
+//! The functions of floats that `math` has are computed as doubles and rounded once. The hardware approximates them (Programmer's
+//! Reference Manual, "math - Extended Math Function"): its results may differ in their last bits, and those of `sin` and `cos` by
+//! more for large angles (Mesa's option `limit_trig_input_range`).
 //!
 //! ```text
 //! L3  check: kernels that can be run to their end
 //! L2  media -> port   branch: messages, branches
 //! L1  channels   kernel   masks: the operations of all channels, the instructions of a kernel
-//! L0  division   operation   message -> atomic   registers -> accumulator -> value   error: what they are made of
+//! L0  division   function   operation   message -> atomic   registers -> accumulator -> value   error: what they are made of
 //! ```
 
 mod accumulator;
@@ -19,6 +23,7 @@ mod channels;
 mod check;
 mod division;
 mod error;
+mod function;
 mod kernel;
 mod masks;
 mod media;

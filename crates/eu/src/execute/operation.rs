@@ -97,7 +97,7 @@ pub(super) fn holds(condition: Condition, left: Number, right: Number) -> Option
 }
 
 /// Returns a number as a float of the execution type.
-fn float(number: Number, kind: Type) -> f64 {
+pub(super) fn float(number: Number, kind: Type) -> f64 {
     match number {
         Float(float) => float,
         Integer(integer) if kind == Type::F => f64::from(integer as f32),

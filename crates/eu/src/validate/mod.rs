@@ -20,7 +20,7 @@ pub use rule::Rule;
 use rule::{Check, Row};
 use view::View;
 
-use crate::{Instruction, Platform};
+use crate::{Base, Instruction, Opcode, Platform, Type};
 
 /// A rule that an instruction breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,27 @@ pub fn validate(platform: Platform, instruction: &Instruction) -> Vec<Violation>
     let view = View::new(platform, instruction);
     let rows = Rule::rows().iter().filter(|row| row.on.includes(platform) && row.scope.includes(&view));
     rows.flat_map(|row| violations(row, &view)).collect()
+}
+
+/// Returns the type in which an instruction with one or two sources computes; `None` if it has no sources.
+#[must_use]
+pub fn execution_type(platform: Platform, instruction: &Instruction) -> Option<Type> {
+    View::new(platform, instruction).execution_type()
+}
+
+/// Returns whether an instruction can convert its result: whether the destination has the execution type, up to the sign of integers,
+/// or the operation is one that converts. A selection does not.
+///
+/// Source: Mesa's brw_fs_lower_regioning.cpp, and before that the predicate `supports_type_conversion`.
+#[must_use]
+pub fn supports_conversion(platform: Platform, instruction: &Instruction) -> bool {
+    let converts = !matches!(instruction.opcode, Opcode::Sel | Opcode::Csel);
+    let kinds = instruction.destination.map(|to| to.kind).zip(execution_type(platform, instruction));
+    converts
+        || kinds.is_none_or(|(to, of)| {
+            let are_integers = to.base() != Base::Float && of.base() != Base::Float;
+            to == of || are_integers && to.bytes() == of.bytes()
+        })
 }
 
 fn violations(row: &Row, view: &View<'_>) -> Vec<Violation> {

@@ -44,10 +44,71 @@ fn a_division_without_a_result_is_refused() {
 }
 
 #[test]
-fn functions_that_are_approximated_are_refused() {
+fn functions_of_floats_are_rounded_once() {
+    let function = |platform, function: &str, numbers: [f32; 16]| {
+        let text = format!(
+            "math.{function} (8|M0) r10.0<1>:f r2.0<8;8,1>:f
+            math.{function} (8|M8) r11.0<1>:f r3.0<8;8,1>:f"
+        );
+        stored(platform, 0xffff, numbers.map(f32::to_bits), &text).unwrap().map(f32::from_bits)
+    };
+    // Numbers whose results are floats: no rounding can hide a wrong function.
+    let powers: [f32; 16] = std::array::from_fn(|at| f32::powi(4.0, at as i32 - 8));
+    let exponents: [f32; 16] = std::array::from_fn(|at| at as f32 - 8.0);
+    for platform in [Platform::Hsw, Platform::Bdw, Platform::Jsl, Platform::Tgl] {
+        assert_eq!(function(platform, "inv", powers), powers.map(|number| 1.0 / number), "{platform}");
+        assert_eq!(function(platform, "log", powers), exponents.map(|number| 2.0 * number), "{platform}");
+        assert_eq!(
+            function(platform, "exp", exponents),
+            exponents.map(|n| f32::powi(2.0, n as i32)),
+            "{platform}"
+        );
+        assert_eq!(
+            function(platform, "sqt", powers),
+            exponents.map(|n| f32::powi(2.0, n as i32)),
+            "{platform}"
+        );
+        assert_eq!(
+            function(platform, "rsqt", powers),
+            exponents.map(|n| f32::powi(2.0, -n as i32)),
+            "{platform}"
+        );
+        // sin(x)^2 + cos(x)^2 = 1, sin(2x) = 2 sin(x) cos(x).
+        let (sines, cosines) = (function(platform, "sin", exponents), function(platform, "cos", exponents));
+        let doubled = function(platform, "sin", exponents.map(|number| 2.0 * number));
+        for ((sine, cosine), doubled) in sines.into_iter().zip(cosines).zip(doubled) {
+            assert!((sine * sine + cosine * cosine - 1.0).abs() < 1e-6, "{platform} {sine} {cosine}");
+            assert!((2.0 * sine * cosine - doubled).abs() < 1e-6, "{platform} {sine} {cosine} {doubled}");
+        }
+    }
+    // From tables.
+    assert_eq!(function(Platform::Skl, "sqt", [2.0; 16]), [std::f32::consts::SQRT_2; 16]);
+    assert_eq!(function(Platform::Skl, "sin", [1.0; 16]), [0.841_470_96; 16]);
+}
+
+#[test]
+fn functions_of_two_floats_are_computed_and_a_power_without_a_value_is_undefined() {
+    let function = |function: &str, first: f32, second: f32| {
+        let text = format!("math.{function} (8|M0) r10.0<1>:f r2.0<8;8,1>:f r3.0<8;8,1>:f");
+        let numbers = std::array::from_fn(|at| if at < 8 { first } else { second }.to_bits());
+        stored(Platform::Skl, 0xff, numbers, &text).map(|stored| f32::from_bits(stored[7]))
+    };
+    assert_eq!(function("fdiv", 7.0, -4.0), Ok(-1.75));
+    assert_eq!(function("fdiv", 7.0, 0.0), Ok(f32::INFINITY));
+    assert_eq!(function("pow", 9.0, 0.5), Ok(3.0));
+    for (base, exponent) in [(-9.0, 2.0), (0.0, 0.0)] {
+        let stop = function("pow", base, exponent).unwrap_err();
+        assert!(matches!(stop.why, Why::Undefined { .. }), "{stop}");
+    }
+}
+
+#[test]
+fn functions_of_other_types_are_refused() {
     for text in [
-        "math.inv (8|M0) r10.0<1>:f r2.0<8;8,1>:f",
-        "math.sqt (8|M0) r10.0<1>:f r2.0<8;8,1>:f",
+        "math.inv (8|M0) r10.0<1>:f r2.0<8;8,1>:d",
+        "math.inv (4|M0) r10.0<1>:f r2.0<4;4,1>:df",
+        "math.sqt (8|M0) r10.0<1>:ud r2.0<8;8,1>:f",
+        "math.idiv (8|M0) r10.0<1>:d r2.0<8;8,1>:d r3.0<8;8,1>:d",
         "math.iqot (8|M0) r10.0<1>:d r2.0<8;8,1>:d r3.0<8;8,1>:ud",
         "math.iqot (8|M0) r10.0<1>:d -r2.0<8;8,1>:d r3.0<8;8,1>:d",
     ] {

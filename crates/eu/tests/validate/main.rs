@@ -7,4 +7,5 @@ mod half;
 mod messages;
 mod rules;
 mod scopes;
+mod selections;
 mod sweep;
