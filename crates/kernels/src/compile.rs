@@ -1,0 +1,151 @@
+//! Compilation: a specialized shader as a kernel of a platform.
+
+use intel_eu::Platform;
+
+use crate::interface::{Binding, Stage};
+use crate::ir::walk::visit;
+use crate::ir::{Node, Operation, Program, Surface};
+use crate::passes::inputs::FIRST_SIZE;
+use crate::passes::{expand, forward, inputs, kill, leave, live};
+use crate::translate::translate;
+use crate::{Error, Features, Shader, emit, legalize, propagate, select};
+
+/// Dwords of constants that a thread has.
+const CONSTANTS: usize = 8;
+
+/// Choices of a compilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Ends of lanes are moved to the top, where that is allowed.
+    pub move_ends: bool,
+}
+
+impl Default for Options {
+    /// Returns the choices for the least accesses to memory.
+    fn default() -> Self {
+        Self { move_ends: true }
+    }
+}
+
+/// A surface of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// Its use by the shader.
+    pub binding: Binding,
+    /// The kernel has reads of it. Atomic operations are both.
+    pub reads: bool,
+    /// The kernel has writes to it.
+    pub writes: bool,
+}
+
+/// A kernel: the instructions of a platform, and what a dispatch has to give to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The platform.
+    pub platform: Platform,
+    /// The stage of the shader.
+    pub stage: Stage,
+    /// The instructions.
+    pub code: Vec<u8>,
+    /// The surfaces, in the order of the binding table.
+    pub surfaces: Vec<Used>,
+    /// Lanes of a group, in three directions. A fragment shader has 1.
+    pub group: [u32; 3],
+    /// Number of ends of lanes that were moved to the top.
+    pub moved_ends: usize,
+    /// The surfaces whose sizes are among the constants.
+    sizes: Vec<Surface>,
+}
+
+impl Shader {
+    /// Compiles the shader, which is specialized.
+    ///
+    /// # Errors
+    /// [`Error::NotSpecialized`]; [`Error::Capability`] and [`Error::Extension`] for what the platform lacks; those of a part that is
+    /// not supported, which name it: [`Error::Opcode`], [`Error::Type`], [`Error::Decoration`], [`Error::Registers`],
+    /// [`Error::Encoding`]; [`Error::Malformed`].
+    pub fn compile(&self, platform: Platform, options: &Options) -> Result<Kernel, Error> {
+        let chosen = self.chosen.as_ref().ok_or(Error::NotSpecialized)?;
+        let stage = chosen.entry.stage.ok_or(Error::NotSpecialized)?;
+        // The shader may have been specialized for another device.
+        self.check_features(&Features::of(platform))?;
+        let (mut program, bindings) = translate(&self.module, chosen)?;
+        let group = program.group;
+        forward::forward(&mut program);
+        let moved_ends = if options.move_ends { kill::to_top(&mut program) } else { 0 };
+        inputs::inputs(&mut program, stage);
+        live::live(&mut program)?;
+        let mut program = leave::leave(program)?;
+        forward::forward(&mut program);
+        let surfaces = used(&program, &bindings);
+        expand::expand(&mut program, platform)?;
+        let mut code = select::select(&program)?;
+        legalize::legalize(platform, &mut code)?;
+        propagate::propagate(platform, &mut code);
+        let code = emit::emit(&code, platform)?;
+        let sizes = program.sizes;
+        let most = CONSTANTS - usize::from(FIRST_SIZE);
+        if sizes.len() > most {
+            return Err(Error::Type {
+                name: format!("lengths of {} buffers ({most} are the most)", sizes.len()),
+            });
+        }
+        Ok(Kernel { platform, stage, code, surfaces, group, moved_ends, sizes })
+    }
+}
+
+/// Returns the uses of a program's surfaces.
+fn used(program: &Program, bindings: &[Binding]) -> Vec<Used> {
+    let mut surfaces: Vec<_> =
+        bindings.iter().map(|&binding| Used { binding, reads: false, writes: false }).collect();
+    let mut note = |surface: Surface, reads, writes| {
+        if let Some(used) = surfaces.get_mut(usize::from(surface.0)) {
+            used.reads |= reads;
+            used.writes |= writes;
+        }
+    };
+    visit(&program.body, &mut |node| match node {
+        Node::Make(_, Operation::Load(surface, _)) => note(*surface, true, false),
+        Node::Make(_, Operation::Atomic(_, surface, ..)) => note(*surface, true, true),
+        Node::Store(surface, ..) => note(*surface, false, true),
+        Node::Make(..)
+        | Node::Set(..)
+        | Node::If(..)
+        | Node::Loop(..)
+        | Node::Block(..)
+        | Node::End(..)
+        | Node::Break(_)
+        | Node::Continue(_) => {}
+    });
+    surfaces
+}
+
+impl Kernel {
+    /// Returns the number of threads of a dispatch, which are the groups of its walker, a thread each. `extent` are the groups of a compute
+    /// shader in three directions; of a fragment shader, the width and the height of the rectangle, in pixels.
+    ///
+    /// # Errors
+    /// [`Error::Extent`] if there is none, or if there are 2^32 or more.
+    pub fn threads(&self, extent: [u32; 3]) -> Result<u32, Error> {
+        let count = match self.stage {
+            Stage::Compute => extent.into_iter().try_fold(inputs::threads(self.group), u32::checked_mul),
+            Stage::Fragment => {
+                let [width, height, _] = extent;
+                inputs::threads_across(width).checked_mul(inputs::threads_down(height))
+            }
+        };
+        count.filter(|count| *count > 0).ok_or(Error::Extent { extent })
+    }
+
+    /// Returns the dwords that each thread of a dispatch finds in r1. `sizes` are the bytes of the surfaces, in the order of
+    /// [`Self::surfaces`]; one that is left out is empty.
+    #[must_use]
+    pub fn constants(&self, extent: [u32; 3], sizes: &[u32]) -> Vec<u32> {
+        let mut words = match self.stage {
+            Stage::Compute => extent.to_vec(),
+            Stage::Fragment => vec![extent[0], extent[1], inputs::threads_across(extent[0])],
+        };
+        words.extend(self.sizes.iter().map(|one| sizes.get(usize::from(one.0)).copied().unwrap_or(0)));
+        words
+    }
+}

@@ -1,0 +1,90 @@
+//! Walks over programs: the numbers that operations depend on, and the parts of nodes.
+
+use crate::ir::{Atomic, Node, Operation, Value};
+
+/// Returns an operation with other operands.
+pub(crate) fn with_operands(operation: Operation, mut of: impl FnMut(Value) -> Value) -> Operation {
+    match operation {
+        Operation::Constant(_)
+        | Operation::Input(_)
+        | Operation::Get(_)
+        | Operation::Size(_)
+        | Operation::LivesInQuad(_) => operation,
+        Operation::Unary(unary, a) => Operation::Unary(unary, of(a)),
+        Operation::Convert(conversion, kind, a) => Operation::Convert(conversion, kind, of(a)),
+        Operation::Load(surface, a) => Operation::Load(surface, of(a)),
+        Operation::Derivative(way, a) => Operation::Derivative(way, of(a)),
+        Operation::Binary(binary, a, b) => Operation::Binary(binary, of(a), of(b)),
+        Operation::Compare(comparison, kind, a, b) => Operation::Compare(comparison, kind, of(a), of(b)),
+        Operation::Fused(a, b, c) => Operation::Fused(of(a), of(b), of(c)),
+        Operation::Select(a, b, c) => Operation::Select(of(a), of(b), of(c)),
+        Operation::Atomic(Atomic::CompareExchange(c), surface, a, b) => {
+            Operation::Atomic(Atomic::CompareExchange(of(c)), surface, of(a), of(b))
+        }
+        Operation::Atomic(atomic, surface, a, b) => Operation::Atomic(atomic, surface, of(a), of(b)),
+    }
+}
+
+/// Returns the operands of an operation.
+pub(crate) fn operands(operation: &Operation) -> Vec<Value> {
+    let mut found = Vec::new();
+    with_operands(*operation, |value| {
+        found.push(value);
+        value
+    });
+    found
+}
+
+/// Returns the numbers that a node uses itself.
+pub(crate) fn uses(node: &Node) -> Vec<Value> {
+    match node {
+        Node::Make(_, operation) => operands(operation),
+        Node::Set(_, value) | Node::If(value, ..) | Node::End(_, Some(value)) => vec![*value],
+        Node::Store(_, offset, value) => vec![*offset, *value],
+        Node::End(_, None) | Node::Loop(..) | Node::Block(..) | Node::Break(_) | Node::Continue(_) => {
+            Vec::new()
+        }
+    }
+}
+
+/// Returns the parts of a node, in their order.
+pub(crate) fn parts(node: &Node) -> [&[Node]; 2] {
+    match node {
+        Node::If(_, first, second) | Node::Loop(_, first, second) => [first, second],
+        Node::Block(_, body) => [body, &[]],
+        Node::Make(..)
+        | Node::Set(..)
+        | Node::Store(..)
+        | Node::End(..)
+        | Node::Break(_)
+        | Node::Continue(_) => [&[], &[]],
+    }
+}
+
+/// Returns a node with other parts.
+pub(crate) fn with_parts<E>(
+    node: Node,
+    mut of: impl FnMut(Vec<Node>) -> Result<Vec<Node>, E>,
+) -> Result<Node, E> {
+    Ok(match node {
+        Node::If(condition, first, second) => Node::If(condition, of(first)?, of(second)?),
+        Node::Loop(scope, first, second) => Node::Loop(scope, of(first)?, of(second)?),
+        Node::Block(scope, body) => Node::Block(scope, of(body)?),
+        Node::Make(..)
+        | Node::Set(..)
+        | Node::Store(..)
+        | Node::End(..)
+        | Node::Break(_)
+        | Node::Continue(_) => node,
+    })
+}
+
+/// Calls a function for each node, and then for those of its parts.
+pub(crate) fn visit(nodes: &[Node], call: &mut impl FnMut(&Node)) {
+    for node in nodes {
+        call(node);
+        for part in parts(node) {
+            visit(part, call);
+        }
+    }
+}

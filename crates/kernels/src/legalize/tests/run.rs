@@ -1,0 +1,165 @@
+//! Runs an operation on the executor: sources from registers, the result to a surface.
+
+use intel_eu::execute::{Access, Bus, Kernel, Thread};
+use intel_eu::{Opcode, Platform, Type, encodings, text, validate};
+
+use super::reference::{Case, FIRST, RESULT, SECOND, canonical};
+use crate::Error;
+use crate::emit;
+use crate::legalize::legalize;
+use crate::machine::draft::{
+    At, Code, Draft, Elements, Home, LANES, Line, Message, Operand, Predicate, Target, lane_bytes, raw,
+};
+use crate::machine::regions;
+use crate::propagate::propagate;
+
+/// The lanes whose flags are set.
+pub(super) const LANES_SET: u32 = 0x5a3c;
+
+/// The registers of the sources, the old destination, and the offsets: behind those that are allocated.
+const SOURCES: [u8; 3] = [114, 118, 122];
+const OFFSETS: u8 = 126;
+const ALLOCATED: std::ops::Range<u8> = 2..112;
+const STEPS: u64 = 1000;
+
+/// A kernel for an operation.
+pub(super) struct Run {
+    platform: Platform,
+    kernel: Kernel,
+    bytes: Vec<u8>,
+}
+
+/// The data port's write of a dword of each lane.
+fn write(payload: Home, byte: u32) -> Draft {
+    let message = Message { function: 12, descriptor: 0x2_5e00 | byte, sent: 4, received: 0 };
+    let null = Target { at: At::Null, kind: Type::Ud, stride: 1 };
+    let send = Draft::of(Opcode::Send, null, &[Operand::lanes(payload, Type::Ud)]);
+    Draft { message: Some(message), ..send }
+}
+
+/// Returns a copy of fixed registers to a home, in the layout of a value.
+fn load(home: Home, register: u8, kind: Type) -> Vec<Draft> {
+    let (bytes, at) = (kind.bytes(), At::Fixed(register, 0));
+    let to = Target { kind: raw(bytes), ..Target::lanes(home, kind) };
+    let from = Elements::apart(at, raw(bytes), lane_bytes(kind), LANES);
+    let halves = |half| (regions::half_of_target(to, half), regions::half_of_elements(from, half));
+    let pairs = if bytes == 8 { vec![halves(0), halves(1)] } else { vec![(to, from)] };
+    pairs.into_iter().map(|(to, from)| Draft::of(Opcode::Mov, to, &[Operand::Of(from)])).collect()
+}
+
+/// Returns the operation in so many lanes at a time.
+fn split(draft: Draft, lanes: u8) -> Vec<Draft> {
+    if draft.lanes == lanes {
+        return vec![draft];
+    }
+    (0..2).flat_map(|half| split(regions::half_of_lanes(&draft, half), lanes)).collect()
+}
+
+impl Run {
+    /// Returns the kernel of an operation, whose instructions are all valid.
+    pub fn new(platform: Platform, case: &Case, lanes: u8) -> Result<Self, Error> {
+        let registers = |kind| if lane_bytes(kind) > 4 { 4 } else { 2 };
+        let is_comparison = case.opcode == Opcode::Cmp;
+        let result = if is_comparison { Type::Ud } else { case.to };
+        let mut code = Code::default();
+        let homes = [case.from, case.from, result].map(|kind| code.home(registers(kind)));
+        assert_eq!(homes, [FIRST, SECOND, RESULT]);
+        let mut drafts = Vec::new();
+        for (home, register, kind) in [(FIRST, 0, case.from), (SECOND, 1, case.from), (RESULT, 2, result)] {
+            drafts.extend(load(home, SOURCES[register], kind));
+        }
+        let flags = Target { at: At::Flag, kind: Type::Uw, stride: 1 };
+        let set = Operand::Number { kind: Type::Uw, bits: u64::from(LANES_SET) };
+        drafts.push(Draft { lanes: 1, no_mask: true, ..Draft::of(Opcode::Mov, flags, &[set]) });
+        drafts.extend(split(case.draft(Draft::new(case.opcode)), lanes));
+        if is_comparison {
+            let number = |bits| [Operand::Number { kind: Type::Ud, bits }];
+            let to = Target::lanes(RESULT, Type::Ud);
+            drafts.push(Draft::of(Opcode::Mov, to, &number(0)));
+            drafts.push(Draft::of(Opcode::Mov, to, &number(1)).when(Predicate::SET));
+        }
+        let bytes = result.bytes();
+        let read = Elements::apart(At::Home(RESULT, 0), raw(bytes), lane_bytes(result), LANES);
+        for half in 0..u32::from(bytes).div_ceil(4).min(2) {
+            let payload = code.home(4);
+            let from = if bytes == 8 { regions::half_of_elements(read, half) } else { read };
+            let to = |byte| Target { at: At::Home(payload, byte), kind: Type::Ud, stride: 1 };
+            let offsets = Elements::apart(At::Fixed(OFFSETS, 0), Type::Ud, 4, LANES);
+            drafts.push(Draft::of(Opcode::Mov, to(0), &[Operand::Of(offsets)]));
+            drafts.push(Draft::of(Opcode::Mov, to(64), &[Operand::Of(from)]));
+            drafts.push(write(payload, half));
+        }
+        code.lines = drafts.into_iter().map(Line::Do).collect();
+        legalize(platform, &mut code)?;
+        propagate(platform, &mut code);
+        let bytes = emit::emit(&code, platform)?;
+        for (at, one) in encodings(&bytes) {
+            let one = one.expect("an instruction").decode(platform).expect("an instruction");
+            let broken = validate(platform, &one);
+            assert!(broken.is_empty(), "{case:?} at {at}: {}: {broken:?}", text::print(platform, &one));
+        }
+        Ok(Self { platform, kernel: Kernel::new(platform, &bytes), bytes })
+    }
+}
+
+/// The dwords that are written, by surface and lane.
+struct Written([[Option<u32>; 16]; 2]);
+
+impl Bus for Written {
+    fn read(&mut self, _: Access, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+
+    fn write(&mut self, access: Access, bytes: &[u8]) {
+        let dword = bytes.try_into().map(u32::from_le_bytes).ok();
+        self.0[usize::from(access.surface)][access.offset as usize / 4] = dword;
+    }
+}
+
+/// Returns for each value as the first source the inputs and the result. The second source is another value, and the old destination a third.
+pub(super) fn results(run: &Run, case: &Case, first: &[u64], second: &[u64]) -> Vec<([u64; 3], u64)> {
+    let mut found = Vec::new();
+    let result = if case.opcode == Opcode::Cmp { Type::Ud } else { case.to };
+    let mask = u64::MAX >> (64 - 8 * u32::from(result.bytes()));
+    let inputs: Vec<[u64; 3]> = first
+        .iter()
+        .enumerate()
+        .map(|(at, a)| {
+            let b = if at % 5 == 0 { *a } else { second[(at * 7 + at / 16) % second.len()] };
+            [*a, b, (at as u64).wrapping_mul(0x0123_4567_89ab_cdef) & mask]
+        })
+        .collect();
+    for lanes in inputs.chunks(16) {
+        let mut registers = [[0_u8; 32]; 128];
+        let flat = registers.as_flattened_mut();
+        for (lane, input) in lanes.iter().enumerate() {
+            for (place, (register, kind)) in SOURCES.iter().zip([case.from, case.from, result]).enumerate() {
+                let step = lane_bytes(kind) as usize;
+                let at = usize::from(*register) * 32 + lane * step;
+                let bytes = input[place].to_le_bytes();
+                flat[at..at + usize::from(kind.bytes())].copy_from_slice(&bytes[..usize::from(kind.bytes())]);
+            }
+        }
+        for lane in 0..16 {
+            let at = usize::from(OFFSETS) * 32 + lane * 4;
+            flat[at..at + 4].copy_from_slice(&(lane as u32 * 4).to_le_bytes());
+        }
+        let mut thread = Thread::new(&run.kernel, 0xffff, &registers);
+        for register in ALLOCATED {
+            thread.undefine(register, 0..32);
+        }
+        let mut written = Written([[None; 16]; 2]);
+        if let Err(stop) = thread.run(STEPS, &mut written) {
+            let (_, one) =
+                encodings(&run.bytes).find(|(at, _)| *at == stop.at as usize).expect("an instruction");
+            let one = one.expect("an instruction").decode(run.platform).expect("an instruction");
+            panic!("{} {case:?}: {}: {stop}", run.platform, text::print(run.platform, &one));
+        }
+        for (lane, input) in lanes.iter().enumerate() {
+            let [low, high] = written.0.map(|lanes| lanes[lane].map(u64::from));
+            let bits = low.expect("a result") | high.unwrap_or(0) << 32;
+            found.push((*input, canonical(result, bits)));
+        }
+    }
+    found
+}

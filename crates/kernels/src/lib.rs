@@ -1,0 +1,52 @@
+//! SPIR-V compute and fragment modules as kernels of Intel's execution units, graphics 7.5 to 12.5.
+//!
+//! A [`Shader`] is read from the words of a module, and specialized: an entry point is chosen, and values for its specialization
+//! constants, with the errors that the GL specification names for glShaderBinary and glSpecializeShader. Then it is compiled to a
+//! [`Kernel`]: instructions, and what a dispatch has to give to them. A feature that is not supported is refused by its name.
+//! `docs/shaders.md` says what is supported, and where the lanes of a kernel end.
+//!
+//! ```
+//! use gem_kernels::{Binding, Features, Options, Shader, Stage};
+//! use intel_eu::Platform;
+//!
+//! let module = std::fs::read("tests/data/integers.spv")?;
+//! let mut shader = Shader::read(&module)?;
+//! shader.specialize("main", Stage::Compute, &[], &Features::of(Platform::Jsl))?;
+//! let kernel = shader.compile(Platform::Jsl, &Options::default())?;
+//! assert!(kernel.surfaces.iter().all(|used| matches!(used.binding, Binding::Buffer { set: 0, .. })));
+//!
+//! // Two groups, and a thread for each 16 lanes of them.
+//! let [x, y, z] = kernel.group;
+//! assert_eq!(kernel.threads([2, 1, 1])?, 2 * (x * y * z).div_ceil(16));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//! L5  compile: all steps, from a module to a kernel
+//! L4  legalize -> propagate -> emit: instructions that the platform allows; without copies; with registers, as bytes
+//! L3  select: instructions for operations
+//! L2  translate   passes: SPIR-V as a program; programs as others
+//! L1  spirv   machine: modules; instructions without registers
+//! L0  error -> interface   ir: refusals; stages and surfaces; programs
+//! ```
+
+#![deny(unsafe_code)]
+
+mod compile;
+mod emit;
+mod error;
+mod interface;
+mod ir;
+mod legalize;
+mod machine;
+mod passes;
+mod propagate;
+mod select;
+mod spirv;
+mod translate;
+
+pub use compile::{Kernel, Options, Used};
+pub use error::{Class, Error};
+pub use interface::{Binding, Stage};
+pub use spirv::blocks::Block;
+pub use spirv::intake::{EntryPoint, Features, Shader};

@@ -1,0 +1,8 @@
+//! Modules: their words, types and constants, and the choice of an entry point.
+
+pub(crate) mod blocks;
+pub(crate) mod constants;
+pub(crate) mod fold;
+pub(crate) mod intake;
+pub(crate) mod types;
+pub(crate) mod words;

@@ -1,0 +1,64 @@
+#version 450
+// Functions of floats, vectors and matrices: for each lane four numbers, and the results in their order.
+layout(local_size_x = 16) in;
+layout(std430, binding = 0) readonly buffer Numbers { vec4 numbers[]; };
+layout(std430, binding = 1) writeonly buffer Results { float results[]; };
+layout(std140, binding = 2) uniform Settings { layout(row_major) mat3x2 rows; mat2x3 columns; } settings;
+const uint COUNT = 48;
+
+void main() {
+    uint at = gl_GlobalInvocationID.x, first = at * COUNT;
+    vec4 v = numbers[at];
+    float x = v.x, y = v.y, z = v.z, w = v.w;
+    results[first] = sqrt(abs(x));
+    results[first + 1] = inversesqrt(abs(x) + 1.0);
+    results[first + 2] = exp(y);
+    results[first + 3] = exp2(y);
+    results[first + 4] = log(abs(x) + 0.5);
+    results[first + 5] = log2(abs(x) + 0.5);
+    results[first + 6] = pow(abs(x), y);
+    results[first + 7] = sin(y);
+    results[first + 8] = cos(y);
+    results[first + 9] = tan(y * 0.25);
+    results[first + 10] = length(v.xyz);
+    results[first + 11] = distance(v.xy, v.zw);
+    vec3 n = normalize(v.xyz);
+    results[first + 12] = n.x;
+    results[first + 13] = n.z;
+    vec3 c = cross(v.xyz, v.yzw);
+    results[first + 14] = c.x;
+    results[first + 15] = c.y;
+    results[first + 16] = c.z;
+    results[first + 17] = dot(v, v.wzyx);
+    results[first + 18] = reflect(v.xyz, n).y;
+    results[first + 19] = refract(normalize(v.yzw), n, 0.75).x;
+    results[first + 20] = faceforward(v.xyz, v.yzw, v.zwx).x;
+    results[first + 21] = smoothstep(-2.0, 3.0, y);
+    results[first + 22] = step(x, y);
+    results[first + 23] = mix(x, y, 0.25);
+    results[first + 24] = radians(x);
+    results[first + 25] = degrees(y);
+    results[first + 26] = floor(x);
+    results[first + 27] = ceil(x);
+    results[first + 28] = trunc(x);
+    results[first + 29] = roundEven(x);
+    results[first + 30] = fract(y);
+    results[first + 31] = sign(y);
+    results[first + 32] = mod(x, z);
+    results[first + 33] = min(x, y) + 2.0 * max(z, w);
+    results[first + 34] = clamp(x, -1.5, 2.5);
+    results[first + 35] = fma(x, y, z);
+    results[first + 36] = uintBitsToFloat(packUnorm4x8(v * 0.125) & 0x7f7f7f7fu | 0x01000000u);
+    results[first + 37] = unpackUnorm4x8(floatBitsToUint(x)).z;
+    results[first + 38] = unpackSnorm4x8(floatBitsToUint(x)).w;
+    results[first + 39] = unpackSnorm2x16(floatBitsToUint(y)).y;
+    results[first + 40] = (settings.rows * v.xyz).y;
+    results[first + 41] = (v.xyz * settings.columns).x;
+    results[first + 42] = settings.rows[at % 3u][1];
+    results[first + 43] = settings.columns[at % 2u][at % 3u];
+    mat2 outer = outerProduct(v.xy, v.zw);
+    results[first + 44] = (outer * transpose(outer))[1][0];
+    results[first + 45] = float(isnan(x - x)) + 2.0 * float(isinf(1.0 / (y - y))) + 4.0 * float(isnan(sqrt(-1.0 - x * x)));
+    results[first + 46] = float(int(x)) + float(uint(abs(y)));
+    results[first + 47] = float(any(lessThan(v, v.yzwx))) + 2.0 * float(all(notEqual(v, v.wxyz)));
+}

@@ -1,0 +1,10 @@
+//! Shaders as kernels on the executor of instructions: their results are those of the same operations in Rust.
+
+mod angles;
+mod control;
+mod fragment;
+mod functions;
+mod inverses;
+mod parts;
+mod threads;
+mod widths;

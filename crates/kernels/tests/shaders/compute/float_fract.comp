@@ -1,0 +1,13 @@
+#version 450
+// Fractions, and rests of divisions of floats by powers of two.
+// dispatch: 3 1 1
+// surface 0 0: 192 floats
+// surface 0 1: 768 zero
+layout(local_size_x = 16) in;
+layout(set = 0, binding = 0) readonly buffer Input { float a[]; };
+layout(set = 0, binding = 1) writeonly buffer Output { vec4 r[]; };
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    r[i] = vec4(fract(a[i]), mod(a[i], 4.0), fract(-a[i]), mod(a[i], -0.5));
+}

@@ -1,0 +1,17 @@
+#version 450
+// A loop with a number of repetitions that differs between lanes.
+// dispatch: 3 1 1
+// surface 0 0: 192 small
+// surface 0 1: 192 zero
+layout(local_size_x = 16) in;
+layout(set = 0, binding = 0) readonly buffer Input { uint a[]; };
+layout(set = 0, binding = 1) writeonly buffer Output { uint r[]; };
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    uint sum = 0u;
+    for (uint k = 0u; k < a[i]; k++) {
+        sum += k * k + 1u;
+    }
+    r[i] = sum;
+}

@@ -1,0 +1,14 @@
+#version 450
+// Adds, subtracts and multiplies unsigned integers, which wrap around.
+// dispatch: 3 1 1
+// surface 0 0: 384 ints
+// surface 0 1: 768 zero
+layout(local_size_x = 16) in;
+layout(set = 0, binding = 0) readonly buffer Input { uvec2 a[]; };
+layout(set = 0, binding = 1) writeonly buffer Output { uvec4 r[]; };
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    uint x = a[i].x, y = a[i].y;
+    r[i] = uvec4(x + y, x - y, x * y, x * 2654435761u + 12345u);
+}

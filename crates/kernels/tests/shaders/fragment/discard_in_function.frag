@@ -1,0 +1,19 @@
+#version 450
+// Discards pixels in a function with a result.
+// pixels: 21 7
+// input 0: ivec4 small
+// output 0: ivec4
+layout(location = 0) flat in ivec4 value;
+layout(location = 0) out ivec4 color;
+
+int checked(int x) {
+    if (x > 20) {
+        discard;
+    }
+    return x * 3;
+}
+
+void main() {
+    color = ivec4(checked(value.x), value.yzw);
+    color.y += checked(value.y);
+}
