@@ -24,7 +24,7 @@ REPOSITORY = ("ci", "crates", "fuzz", "loom-tests", "benches", "tests", "CONTRIB
 # Kinds of files by folder; anything else is there by mistake.
 KINDS = {
     "src": {".rs", ".trace"},
-    "examples": {".rs", ".c", ".gemco", ".asm"}, "include": {".h"}, "docs": {".md", ".svg", ".py", ""},
+    "examples": {".rs", ".c", ".gemco", ".asm", ".comp", ".frag", ".spv"}, "include": {".h"}, "docs": {".md", ".svg", ".py", ""},
 }
 TOP = {"install", "man", "gem_coherency.pc.in", "Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}
 LARGEST_BYTES = 1 << 20

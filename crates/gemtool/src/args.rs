@@ -3,6 +3,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod check;
+mod dispatch;
 mod eu;
 mod judges;
 mod lines;
@@ -12,6 +13,7 @@ mod run;
 mod sanitize;
 mod scanout;
 mod sim;
+mod surface;
 mod trace;
 mod verify;
 
@@ -24,15 +26,17 @@ use gemtool::script::size;
 #[cfg(feature = "bench")]
 pub use bench::Bench;
 pub use check::{Check, Dropped};
+pub use dispatch::Dispatch;
 pub use eu::{Eu, EuAction};
 pub use gemtool::script::Pattern;
-pub use lines::{Lines, Surface};
+pub use lines::Lines;
 pub use manual::{Completions, Man};
 pub use object::{History, Object};
 pub use run::Run;
 pub use sanitize::Sanitize;
 pub use scanout::{Buffer, Frame, Scanout};
 pub use sim::{Serve, Sim};
+pub use surface::{Bound, Contents, Mocs, Surface};
 pub use trace::Trace;
 pub use verify::{Forget, Verify, Via};
 
@@ -71,7 +75,9 @@ Examples:
   gemtool sim jsl -- vulkaninfo --summary
   gemtool trace -- gemtool alloc --caching=none
   gemtool verify --quick --device sim:glk
-  gemtool lines examples/kernels/copy.asm --device sim:glk";
+  gemtool lines examples/kernels/copy.asm --device sim:glk
+  gemtool dispatch examples/kernels/add.spv --device sim:jsl \\
+      --surface 0=4096 --surface 1=4096 --mocs bypass-llc";
 
 /// Display order behind the flags of a command.
 const LAST: usize = 900;
@@ -142,6 +148,9 @@ pub enum Command {
     /// List the cache lines that a GPU kernel reads and writes, by instruction, and those that are stale
     #[command(after_help = lines::LINES_EXAMPLES)]
     Lines(Lines),
+    /// Compile a SPIR-V shader, run it on BOs, and list the lines that its instructions access, and those that are stale
+    #[command(after_help = dispatch::DISPATCH_EXAMPLES)]
+    Dispatch(Dispatch),
     /// Benchmark flushes, submissions and uploads against alternatives
     #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]

@@ -97,6 +97,11 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             page.report(&report, form)?;
             return Ok(if report.held() { Outcome::Held } else { Outcome::Violated });
         }
+        Command::Dispatch(dispatch) => {
+            let report = cmd::dispatch::run(dispatch)?;
+            page.report(&report, form)?;
+            return Ok(if report.held() { Outcome::Held } else { Outcome::Violated });
+        }
         Command::Scanout(scanout) => {
             let report = cmd::scanout::run(scanout)?;
             page.report(&report, form)?;

@@ -267,7 +267,8 @@ fn every_sample_holds_on_its_devices() {
         for platform in gem_coherency::platform::all() {
             for kernel in ["5.14", "5.15", "6.0", "6.1", "6.12"] {
                 let target = Target::open(&format!("sim:{},kernel={kernel}", platform.name)).unwrap();
-                let report = script::run(&script::parse(&text).unwrap(), &target);
+                let script = script::parse(&text).unwrap().in_folder(path.parent().unwrap());
+                let report = script::run(&script, &target);
                 let wrong: Vec<_> = report.steps.iter().filter(|step| is_wrong(step)).collect();
                 assert!(report.held(), "{} on {platform}, {kernel}: {wrong:#?}", path.display());
                 ran_on += u32::from(report.counts.done > 0);

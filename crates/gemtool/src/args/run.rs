@@ -19,6 +19,8 @@ A script has one statement per line; '#' begins a comment. docs/gemtool.md descr
   pread BO RANGE [expect=PATTERN]
   submit BO [access=read|write] [mocs=CLASS] ...
   gpu-write BO RANGE fill=PATTERN [mocs=CLASS]
+  dispatch MODULE BINDING=BO [mocs=CLASS] ... [groups=X,Y,Z]
+           [extent=WxH] [entry=NAME] [spec=ID=VALUE] [keep-ends] [raw]
   map BO MODE                     set-caching BO MODE
   domain BO DOMAIN read|write     flush BO
   wait BO                         close NAME
@@ -30,6 +32,7 @@ A script has one statement per line; '#' begins a comment. docs/gemtool.md descr
   expect [not] dirty|stale BO ==|>=|<= N
   expect [not] same BO BO
   expect [not] kernel-flushes BO ==|>=|<= N [rule=RULE]
+  expect [not] lines-read|lines-written|lines-stale BO ==|>=|<= N
   expect [not] gpu-reads BO RANGE PATTERN [mocs=CLASS]
   expect [not] display-reads BO RANGE PATTERN
   expect error ERRNO: STATEMENT
@@ -37,7 +40,7 @@ A script has one statement per line; '#' begins a comment. docs/gemtool.md descr
   where CONDITION ...: STATEMENT
 
 Ranges: 0..4096, 100+28, all. 'raw' bypasses the library: it flushes nothing for such an access. suspend, \
-hibernate, resume, gpu-write, kernel-flushes, gpu-reads and display-reads need a software device.
+hibernate, resume, gpu-write, 'dispatch ... raw', kernel-flushes, lines-*, gpu-reads and display-reads need a software device.
 
 Exit status: 1 if an expectation did not hold (the others are still checked), 2 if the script \
 is invalid or the device refuses a statement (the script stops there).
@@ -45,6 +48,7 @@ is invalid or the device refuses a statement (the script stops there).
 Examples:
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
   gemtool run examples/scripts/llc-bypass.gemco --device sim:jsl --timeline
+  gemtool run examples/scripts/shader-lines.gemco --device sim:jsl
   echo 'a = alloc 4KiB' | gemtool run - --device sim:tgl --json";
 
 /// `gemtool run`.

@@ -82,6 +82,14 @@ impl Program {
         if bytes.is_empty() {
             return Err(failure(path, "it has no instruction"));
         }
+        Self::decode(path, platform, bytes)
+    }
+
+    /// Decodes instructions; `path` is the file that they come from.
+    ///
+    /// # Errors
+    /// One of them is not known.
+    pub fn decode(path: &Path, platform: Platform, bytes: Vec<u8>) -> Result<Self, Failure> {
         let instructions = encodings(&bytes).map(|(at, encoding)| {
             encoding.and_then(|encoding| line(platform, at, encoding)).map_err(|error| wrong(path, at, error))
         });

@@ -112,7 +112,9 @@ fn is_stdin(path: &Path) -> bool {
 fn read(path: &Path, name: &str) -> Result<Script, Failure> {
     let bytes = if is_stdin(path) { all(io::stdin().lock()) } else { File::open(path).and_then(all) };
     let bytes = bytes.map_err(|error| Failure::Environment(format!("cannot read '{name}': {error}")))?;
-    script::parse_bytes(&bytes).map_err(|error| wrong(name, &error))
+    let script = script::parse_bytes(&bytes).map_err(|error| wrong(name, &error))?;
+    // The files that a script names are beside it.
+    Ok(script.in_folder(path.parent().unwrap_or(path)))
 }
 
 /// Reads everything, or one byte more than the limit of a script.

@@ -1,9 +1,11 @@
 //! Writes a command's results: text for people and JSON for programs, from the same data.
 
+mod accesses;
 mod alloc;
 #[cfg(feature = "bench")]
 mod bench;
 pub mod check;
+mod dispatch;
 mod eu;
 pub mod explain;
 pub mod history;

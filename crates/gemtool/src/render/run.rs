@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use anstyle::Style;
-use gemtool::script::{BoState, Counts, Decided, KernelFlushed, Outcome, StepReport};
+use gemtool::script::{BoState, Counts, Decided, GpuLines, KernelFlushed, Outcome, StepReport};
 
 use super::{Align, Page, Report, Table, bytes, held_style, verdict_style, visible};
 use crate::cmd::run::Run;
@@ -126,6 +126,10 @@ fn timeline(
     for decided in &step.decisions {
         entry("library", &library(decided), verdict_style(decided.verdict))?;
     }
+    for lines in step.dispatched.iter().flat_map(|dispatched| &dispatched.surfaces) {
+        let stale = lines.stale.count() > 0;
+        entry("gpu", &accessed(lines), if stale { held_style(false) } else { Style::new() })?;
+    }
     if let Some(note) = &step.note {
         entry("-", note, Style::new())?;
     }
@@ -157,6 +161,16 @@ fn kernel(flush: &KernelFlushed) -> String {
 fn library(decided: &Decided) -> String {
     let Decided { bo, step, verdict, rule, .. } = decided;
     format!("{verdict} at {step} of {bo}, {} ({rule})", number(decided.lines, "line"))
+}
+
+/// Describes the accesses of a shader to a BO.
+fn accessed(lines: &GpuLines) -> String {
+    let GpuLines { binding, bo, read, written, stale } = lines;
+    let known = [("read", read), ("written", written), ("stale", stale)].map(|(what, lines)| {
+        let lines = if lines.count() == 0 { "none".to_owned() } else { lines.to_string() };
+        format!("{what} {lines}")
+    });
+    format!("lines of {bo} ({binding}): {}", known.join("; "))
 }
 
 /// Describes a BO's state.

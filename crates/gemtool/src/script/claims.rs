@@ -1,10 +1,13 @@
 //! Checks the expectations of a script.
 
 use super::bytes::Seen;
-use super::report::{Decided, KernelFlushed};
+use super::count::Count;
+use super::report::{Decided, Dispatched, KernelFlushed};
+use super::shader::Touch;
 use super::state::{Refused, State};
 use super::statement::{Claim, Name};
 use super::{Pattern, Script, Target};
+use crate::line_set::LineSet;
 use gem_coherency::policy::kernel::Action;
 use gem_coherency::policy::{Rule, Verdict};
 
@@ -13,6 +16,7 @@ use gem_coherency::policy::{Rule, Verdict};
 pub(super) struct Last {
     pub(super) decisions: Vec<Decided>,
     pub(super) kernel_flushes: Vec<KernelFlushed>,
+    pub(super) dispatched: Option<Dispatched>,
 }
 
 /// The result of a claim: the claimed and the actual value, and whether they agree.
@@ -78,6 +82,10 @@ pub(super) fn evaluate(
             let seen = if how.is_empty() { "0".to_owned() } else { format!("{number}: {}", how.join(", ")) };
             Ok(ClaimResult::new(format!("flushes by the kernel{rule}: {count}"), seen, count.holds(number)))
         }
+        Claim::Lines { bo, touch, count } => {
+            state.soft()?;
+            Ok(lines(script, last, bo, touch, count))
+        }
         Claim::GpuReads { bo, range, ref pattern, mocs } => {
             let (soft, bo) = (state.soft()?, state.bo(bo)?);
             let load = |offset, data: &mut [u8]| soft.gpu_read(bo.handle(), mocs, offset, data);
@@ -130,4 +138,22 @@ fn decision(
         seen => seen.join("; "),
     };
     ClaimResult::new(claimed, seen, is_so)
+}
+
+/// Checks how many lines of a BO the last statement's shader accessed.
+fn lines(script: &Script, last: &Last, bo: Name, touch: Touch, count: Count) -> ClaimResult {
+    let name = script.name(bo);
+    let claimed = format!("lines {touch}: {count}");
+    let of = |dispatched: &Dispatched| {
+        let mut found = LineSet::default();
+        let surfaces = dispatched.surfaces.iter().filter(|one| one.bo == name);
+        surfaces.for_each(|one| found.extend(touch.of(one)));
+        found
+    };
+    let Some(found) = last.dispatched.as_ref().map(of) else {
+        return ClaimResult::new(claimed, "the last statement ran no shader", false);
+    };
+    let number = found.count() as u64;
+    let seen = if number == 0 { "0".to_owned() } else { format!("{number}: {found}") };
+    ClaimResult::new(claimed, seen, count.holds(number))
 }

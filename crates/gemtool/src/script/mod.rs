@@ -20,25 +20,33 @@
 
 mod bytes;
 mod claims;
+mod count;
 mod error;
+mod gpu;
 mod parse;
 mod pattern;
 mod report;
 mod run;
+mod shader;
 pub mod size;
 mod state;
 mod statement;
 mod target;
 mod words;
 
+use std::path::PathBuf;
+
+pub use count::{Compare, Count};
 pub use error::{Error, Place};
 pub use parse::{MAX_BYTES, Subject, Verb, parse, parse_bytes};
 pub use pattern::Pattern;
-pub use report::{BoState, Counts, Decided, KernelFlushed, Outcome, Report, StepReport, Stopped};
+pub use report::{
+    BoState, Counts, Decided, Dispatched, GpuLines, KernelFlushed, Outcome, Report, StepReport, Stopped,
+};
 pub use run::{run, run_each};
+pub use shader::{BoundBo, Dispatch, Touch};
 pub use statement::{
-    Action, Attempt, Claim, Compare, Condition, Count, Fact, Making, Name, Power, Range, Statement, Step,
-    Use, Way,
+    Action, Attempt, Claim, Condition, Fact, Making, Name, Power, Range, Statement, Step, Use, Way,
 };
 pub use target::Target;
 
@@ -48,9 +56,17 @@ pub struct Script {
     text: String,
     steps: usize,
     names: Vec<String>,
+    /// The folder in which files are looked for; the current one if it is empty.
+    folder: PathBuf,
 }
 
 impl Script {
+    /// Looks for the script's files in `folder` instead of the current one.
+    #[must_use]
+    pub fn in_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), ..self }
+    }
+
     /// Returns the steps, in order; parses the text again, so that memory holds one step at a time.
     pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         parse::steps(&self.text)

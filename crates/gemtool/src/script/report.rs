@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::error::Error;
+use crate::dispatch::Place;
+use crate::line_set::LineSet;
 use gem_coherency::access::{FlushReport, Step};
 use gem_coherency::drm::OpenCounts;
 use gem_coherency::policy::kernel::Action;
@@ -82,6 +84,32 @@ pub struct KernelFlushed {
     pub lines_written: u64,
 }
 
+/// The accesses of a shader on a software device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Dispatched {
+    /// Number of instructions that all threads executed.
+    pub executed: u64,
+    /// Number of ends of lanes that were moved to the top.
+    pub moved_ends: usize,
+    /// The surfaces, in the order of the binding table.
+    pub surfaces: Vec<GpuLines>,
+}
+
+/// The lines of a BO that a shader accessed through one of its surfaces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GpuLines {
+    /// The shader's declaration of the surface.
+    pub binding: Place,
+    /// The BO's name.
+    pub bo: String,
+    /// The lines that it read.
+    pub read: LineSet,
+    /// The lines that it wrote.
+    pub written: LineSet,
+    /// The lines among both of which the CPU's cache had newer bytes, and the GPU accessed memory.
+    pub stale: LineSet,
+}
+
 /// The library's tracked state of a BO after a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BoState {
@@ -115,6 +143,8 @@ pub struct StepReport {
     pub decisions: Vec<Decided>,
     /// The kernel's flushes; null on a real device, where they are unknown.
     pub kernel_flushes: Option<Vec<KernelFlushed>>,
+    /// The accesses of the step's shader; null without one, and on a real device.
+    pub dispatched: Option<Dispatched>,
     /// The states of its BOs after the step.
     pub bos: Vec<BoState>,
 }

@@ -145,6 +145,7 @@ fn plain(step: &Step<'_>, outcome: Outcome) -> StepReport {
         note: None,
         decisions: Vec::new(),
         kernel_flushes: None,
+        dispatched: None,
         bos: Vec::new(),
     }
 }
@@ -166,6 +167,7 @@ fn one(
     if acts(&step.action) {
         last.decisions.clone_from(&done.decisions);
         last.kernel_flushes = kernel_flushes.clone().unwrap_or_default();
+        last.dispatched.clone_from(&done.dispatched);
     }
     let mut names = named(&step.action);
     names.sort_unstable();
@@ -174,6 +176,7 @@ fn one(
         note: done.note,
         decisions: done.decisions,
         kernel_flushes,
+        dispatched: done.dispatched,
         bos: names.into_iter().filter_map(|name| state.bo_state(name)).collect(),
         ..plain(step, outcome)
     }
@@ -261,6 +264,7 @@ fn named(action: &Action) -> Vec<Name> {
             | Claim::Dirty(bo, _)
             | Claim::Stale(bo, _)
             | Claim::KernelFlushes { bo, .. }
+            | Claim::Lines { bo, .. }
             | Claim::GpuReads { bo, .. }
             | Claim::DisplayReads { bo, .. } => vec![bo],
         },
@@ -271,6 +275,7 @@ fn named(action: &Action) -> Vec<Name> {
 fn done_to(statement: &Statement) -> Vec<Name> {
     match *statement {
         Statement::Submit(ref uses) => uses.iter().map(|one| one.bo).collect(),
+        Statement::Dispatch(ref dispatch) => dispatch.bound.iter().map(|one| one.bo).collect(),
         Statement::Power(_) => Vec::new(),
         Statement::Map(bo, _)
         | Statement::Write { bo, .. }

@@ -48,6 +48,14 @@ pub fn number(text: &str) -> Result<u64, String> {
     })
 }
 
+/// Parses a whole number of at most 32 bits.
+///
+/// # Errors
+/// A message with the reason why the text is invalid.
+pub fn dword(text: &str) -> Result<u32, String> {
+    u32::try_from(number(text)?).map_err(|_| format!("'{text}': larger than 2^32 - 1"))
+}
+
 /// Parses a size in bytes: `4096`, `0x1000`, `64KiB`, `64 KiB`, `1M`.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use gem_coherency::Errno;
 
 use super::bytes::{Seen, store};
-use super::report::{BoState, Decided, KernelFlushed};
+use super::report::{BoState, Decided, Dispatched, KernelFlushed};
 use super::statement::{Making, Name, Power, Range, Statement, Use, Way};
 use super::{Pattern, Script, Target};
 use gem_coherency::bo::{Bo, ScanoutGuard};
@@ -39,6 +39,7 @@ impl From<Error> for Refused {
 pub(super) struct Done {
     pub(super) decisions: Vec<Decided>,
     pub(super) note: Option<String>,
+    pub(super) dispatched: Option<Dispatched>,
     /// The result of the statement's expectation, if it has one: `Err` with the expected and the actual
     /// value.
     pub(super) expectation: Option<Result<(), (String, String)>>,
@@ -54,8 +55,8 @@ enum Slot {
 /// The state of a running script.
 #[derive(Debug)]
 pub(super) struct State<'a> {
-    script: &'a Script,
-    target: &'a Target,
+    pub(super) script: &'a Script,
+    pub(super) target: &'a Target,
     slots: BTreeMap<Name, Slot>,
     /// The first name of each open handle.
     handles: BTreeMap<Handle, Name>,
@@ -166,6 +167,7 @@ impl<'a> State<'a> {
                 Ok(Done::default())
             }
             Statement::Submit(ref uses) => self.submit(uses),
+            Statement::Dispatch(ref dispatch) => self.dispatch(dispatch),
             Statement::Scanout(name) => {
                 if let Some(shown) = self.shown.get(&name) {
                     let report = shown.flush()?;

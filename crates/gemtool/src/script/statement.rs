@@ -5,7 +5,9 @@ use std::fmt;
 use gem_coherency::Errno;
 
 use super::Pattern;
+use super::count::Count;
 use super::error::Place;
+use super::shader::{Dispatch, Touch};
 use gem_coherency::platform::{Caps, Platform};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{
@@ -172,6 +174,8 @@ pub enum Statement {
     },
     /// Submits BOs with an empty batch.
     Submit(Vec<Use>),
+    /// Runs a shader on BOs.
+    Dispatch(Box<Dispatch>),
     /// Prepares the BO for the display engine.
     Scanout(Name),
     /// Takes the BO off the screen.
@@ -248,50 +252,17 @@ pub enum Claim {
         /// Their contents.
         pattern: Pattern,
     },
+    /// The number of lines of a BO that the last statement's shader accessed, on a software device.
+    Lines {
+        /// The BO.
+        bo: Name,
+        /// The kind of access.
+        touch: Touch,
+        /// The number.
+        count: Count,
+    },
     /// The two names belong to the same BO.
     Same(Name, Name),
-}
-
-/// A comparison of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
-    /// `==`
-    Equal,
-    /// `>=`
-    AtLeast,
-    /// `<=`
-    AtMost,
-}
-
-/// A condition on a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
-    /// The comparison.
-    pub compare: Compare,
-    /// The number to compare with.
-    pub number: u64,
-}
-
-impl Count {
-    /// Returns whether `seen` meets the condition.
-    pub fn holds(self, seen: u64) -> bool {
-        match self.compare {
-            Compare::Equal => seen == self.number,
-            Compare::AtLeast => seen >= self.number,
-            Compare::AtMost => seen <= self.number,
-        }
-    }
-}
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.compare {
-            Compare::Equal => {}
-            Compare::AtLeast => f.write_str("at least ")?,
-            Compare::AtMost => f.write_str("at most ")?,
-        }
-        self.number.fmt(f)
-    }
 }
 
 /// A condition on a device.
@@ -343,6 +314,7 @@ impl Statement {
     pub fn is_for_software(&self) -> bool {
         match self {
             Self::GpuWrite { .. } | Self::Power(_) => true,
+            Self::Dispatch(dispatch) => dispatch.is_raw,
             Self::Map(..)
             | Self::Write { .. }
             | Self::Read { .. }
@@ -362,7 +334,10 @@ impl Claim {
     /// Returns whether only a software device can check it.
     pub fn is_for_software(&self) -> bool {
         match self {
-            Self::KernelFlushes { .. } | Self::GpuReads { .. } | Self::DisplayReads { .. } => true,
+            Self::KernelFlushes { .. }
+            | Self::GpuReads { .. }
+            | Self::DisplayReads { .. }
+            | Self::Lines { .. } => true,
             Self::Verdict { .. }
             | Self::Caching(..)
             | Self::Level(..)

@@ -84,6 +84,25 @@ fn lines_that_the_cpu_did_not_store_to_are_in_no_cache() {
 }
 
 #[test]
+fn a_mocs_class_is_its_first_entry_and_contents_can_be_chosen() {
+    let run = |surface: &str, status| {
+        let line = format!("lines {COPY} --json --device sim:jsl --surface 4096,{surface} --surface 4096");
+        let report = json(&gemtool(&line), status);
+        json!([report["surfaces"][0]["mocs"], report["surfaces"][0]["class"], rows(&report)[0][3]])
+    };
+    assert_eq!(run("mocs=bypass-llc", 1), json!([16, "bypass-llc", "0-1"]));
+    assert_eq!(run("mocs=page-table", 0), json!([null, "page-table", ""]));
+    // Memory has zeroes: a line into which zeroes are stored does not differ.
+    assert_eq!(run("mocs=bypass-llc,fill=00", 0)[2], "");
+    assert_eq!(run("mocs=bypass-llc,fill=00000001", 1)[2], "0-1");
+    assert_eq!(run("mocs=bypass-llc,fill=01,dirty=1", 1)[2], "1");
+    gemtool(&format!("lines {COPY} --device sim:skl --surface 4096,mocs=bypass-llc"))
+        .refused(&["skl has no MOCS entry of class bypass-llc", "page-table, uncached"]);
+    gemtool(&format!("lines {COPY} --device sim:jsl --surface 4096,file=/no/such"))
+        .refused(&["--surface", "/no/such"]);
+}
+
+#[test]
 fn a_guarded_kernel_touches_only_its_lines() {
     let run = |constants: u32, surface: &str| {
         let line = format!("lines - --json --device sim:jsl --groups 4 --constants {constants} {surface}");

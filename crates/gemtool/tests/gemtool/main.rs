@@ -5,6 +5,7 @@ mod bad_input;
 #[cfg(feature = "bench")]
 mod bench;
 mod check;
+mod dispatch;
 mod docs;
 mod eu;
 mod explain;

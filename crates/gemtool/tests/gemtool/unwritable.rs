@@ -12,6 +12,7 @@ fn lines() -> Vec<String> {
             "alloc" | "info" => "--device sim:glk",
             "platforms" | "rules" | "man" => "",
             "eu" => "disasm examples/kernels/copy.asm --platform jsl",
+            "dispatch" => "examples/kernels/add.spv --device sim:tgl --surface 0=64 --surface 1=64",
             "lines" => "examples/kernels/copy.asm --device sim:glk",
             "explain" => "--platform jsl --who kernel --event acquire",
             "check" => "--platform i830 --kernel 6.12 --caller protocol",

@@ -23,8 +23,8 @@ use super::run::on_server;
 use super::suppressions::{self, Suppression};
 use crate::args;
 use crate::cmd::check::has_folder;
-use crate::cmd::line_set::ranges;
 use crate::failure::Failure;
+use gemtool::line_set::ranges;
 
 /// The mistakes of a program.
 #[derive(Clone, Debug, Serialize)]

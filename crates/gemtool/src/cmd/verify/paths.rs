@@ -5,6 +5,7 @@ use gem_coherency::policy::{self, driver::path_refusal};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_exercise::Batch;
 use gem_coherency_exercise::commands::{Field, kernels};
+use gemtool::dispatch::entry_of_kernels;
 use gemtool::script::Target;
 use serde::Serialize;
 
@@ -12,9 +13,6 @@ use crate::args::Via;
 
 /// MOCS entries that a command can select; by convention 0 is an error from graphics version 12 on.
 const ENTRIES: std::ops::Range<u8> = 1..64;
-
-/// Graphics 8, which has no entries: the control bits "uncached", with the L3 and the LLC as targets.
-const GEN8_UNCACHED: u8 = 0x38;
 
 /// The MOCS setting of the GPU's accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -44,21 +42,8 @@ impl Mocs {
 
     /// Returns a setting of each class that the surfaces of kernels can select; none if the device runs no kernels.
     pub fn of_kernels(target: &Target) -> Vec<Self> {
-        let device = target.device();
-        let entries: Vec<u8> = match device.machine().platform.graphics.major {
-            _ if kernels::copy(device.machine()).is_err() => return Vec::new(),
-            ..8 => Vec::new(),
-            8 => vec![GEN8_UNCACHED],
-            9..12 => ENTRIES.chain([0]).collect(),
-            12.. => ENTRIES.collect(),
-        };
-        let setting = |&class: &MocsClass| match class {
-            MocsClass::PageTable => Some(Self::PAGE_TABLE),
-            MocsClass::Uncached | MocsClass::BypassLlc => {
-                let entry = entries.iter().copied().find(|&entry| device.mocs_class(entry) == class)?;
-                Some(Self { class, entry: Some(entry) })
-            }
-        };
+        let entry = |class| entry_of_kernels(target.device(), class);
+        let setting = |&class: &MocsClass| Some(Self { class, entry: entry(class).ok()? });
         MocsClass::ALL.iter().filter_map(setting).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Parses claims.
 
 use super::super::error::Error;
+use super::super::shader::Touch;
 use super::super::statement::Claim;
 use super::super::words::Line;
 use super::values::{count, options, pattern, range};
@@ -35,6 +36,9 @@ pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> 
             })?;
             Claim::KernelFlushes { bo, count, rule }
         }
+        Subject::LinesRead => lines(line, names, Touch::Read)?,
+        Subject::LinesWritten => lines(line, names, Touch::Written)?,
+        Subject::LinesStale => lines(line, names, Touch::Stale)?,
         Subject::GpuReads => {
             let (bo, range) = (names.bo(line)?, range(line)?);
             let word = line.require("a pattern ('0xa5')")?;
@@ -54,6 +58,11 @@ pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> 
     };
     line.end()?;
     Ok(claim)
+}
+
+/// Parses `BO COMPARISON N`.
+fn lines(line: &mut Line<'_>, names: &Names, touch: Touch) -> Result<Claim, Error> {
+    Ok(Claim::Lines { bo: names.bo(line)?, touch, count: count(line)? })
 }
 
 /// Parses `BO VERDICT [lines=N] [rule=RULE]`.

@@ -2,6 +2,7 @@
 
 mod claim;
 mod condition;
+mod dispatch;
 mod statement;
 mod values;
 mod vocabulary;
@@ -129,7 +130,7 @@ pub fn parse(text: &str) -> Result<Script, Error> {
         step(&mut line, &mut names)?;
         steps += 1;
     }
-    Ok(Script { text: text.to_owned(), steps, names: names.letters })
+    Ok(Script { text: text.to_owned(), steps, names: names.letters, ..Script::default() })
 }
 
 /// Returns the lines of `text` that are not empty.

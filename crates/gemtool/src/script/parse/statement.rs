@@ -3,6 +3,7 @@
 use super::super::error::Error;
 use super::super::statement::{Making, Power, Statement, Use, Way};
 use super::super::words::{Line, Word};
+use super::dispatch::dispatch;
 use super::values::{bytes, options, pattern, range};
 use super::{Kind, Names, Verb, verb};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
@@ -75,6 +76,7 @@ pub(super) fn statement(
         Verb::Pread => read(line, names, Way::Request)?,
         Verb::GpuWrite => gpu_write(line, names)?,
         Verb::Submit => submit(line, names)?,
+        Verb::Dispatch => Statement::Dispatch(Box::new(dispatch(line, names)?)),
         Verb::Scanout => Statement::Scanout(names.bo(line)?),
         Verb::OffScreen => Statement::OffScreen(names.bo(line)?),
         Verb::SetCaching => {

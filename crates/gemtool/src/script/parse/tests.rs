@@ -2,9 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::super::statement::{Claim, Compare, Fact, Making, Range, Statement, Use, Way};
-use super::super::{Pattern, Verb};
+use super::super::shader::{BoundBo, Dispatch, Touch};
+use super::super::statement::{Claim, Fact, Making, Range, Statement, Use, Way};
+use super::super::{Compare, Pattern, Verb};
 use super::*;
+use crate::dispatch::{Choices, Groups};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
@@ -93,6 +95,24 @@ fn every_statement_is_read() {
             Use { bo: b, access: Access::Read, mocs: MocsClass::BypassLlc },
         ])
     });
+    does("dispatch x/y.spv 0=a mocs=uncached 1.2=b groups=4,2 keep-ends raw entry=f spec=3=-1", |a, b, _| {
+        let mocs = [MocsClass::Uncached, MocsClass::PageTable];
+        let places = ["0", "1.2"].map(|place| place.parse().unwrap());
+        let one = |number: usize, bo| BoundBo { place: places[number], bo, mocs: mocs[number] };
+        Statement::Dispatch(Box::new(Dispatch {
+            module: "x/y.spv".into(),
+            bound: vec![one(0, a), one(1, b)],
+            groups: Some(Groups([4, 2, 1])),
+            extent: None,
+            choices: Choices {
+                entry: "f".to_owned(),
+                stage: None,
+                constants: vec![(3, u32::MAX)],
+                move_ends: false,
+            },
+            is_raw: true,
+        }))
+    });
     does("scanout a", |a, _, _| Statement::Scanout(a));
     does("off-screen a", |a, _, _| Statement::OffScreen(a));
     does("set-caching a display", |a, _, _| Statement::SetCaching(a, CachingMode::Display));
@@ -159,6 +179,13 @@ fn every_claim_is_read() {
         mocs: MocsClass::BypassLlc,
     });
     claims("display-reads b all a5", |_, bo| Claim::DisplayReads { bo, range: Range::All, pattern: A5() });
+    for (word, touch) in [("read", Touch::Read), ("written", Touch::Written), ("stale", Touch::Stale)] {
+        claims(&format!("lines-{word} a == 64"), |bo, _| Claim::Lines {
+            bo,
+            touch,
+            count: count(Compare::Equal, 64),
+        });
+    }
     claims("same a b", Claim::Same);
 }
 
@@ -221,6 +248,25 @@ fn a_bad_number_is_reported_at_its_place() {
     refused("read a ..", 8, 1, &["not a size"]);
     refused("expect dirty a == many", 19, 4, &["'many': not a number"]);
     refused("expect verdict a flush lines=1K", 30, 2, &["not a number"]);
+}
+
+#[test]
+fn a_wrong_word_of_a_dispatch_is_reported_at_its_place() {
+    refused("dispatch", 10, 1, &["the file of a SPIR-V module", "is missing"]);
+    refused("dispatch x 0=c", 14, 1, &["unknown name 'c'"]);
+    refused("dispatch x 0=fd", 14, 2, &["'fd' is a dma-buf"]);
+    refused("dispatch x 0=a 0=b", 16, 3, &["'0' is given twice"]);
+    refused("dispatch x mocs=uncached 0=a", 12, 13, &["'mocs=' applies to the surface before it"]);
+    refused("dispatch x 0=a mocs=l3", 21, 2, &["unknown MOCS class 'l3'"]);
+    refused("dispatch x 0=a mocs=uncached mocs=uncached", 30, 13, &["'mocs' is given twice"]);
+    refused("dispatch x groups=1,2,3,4", 19, 7, &["4 numbers"]);
+    refused("dispatch x extent=4", 19, 1, &["WIDTHxHEIGHT"]);
+    refused("dispatch x spec=1", 17, 1, &["ID=VALUE"]);
+    refused("dispatch x spec=1=2 spec=1=3", 21, 8, &["'spec' is given twice"]);
+    refused("dispatch x raw raw", 16, 3, &["'raw' is given twice"]);
+    refused("dispatch x keep", 12, 4, &["unknown option 'keep'", "keep-ends, raw"]);
+    refused("dispatch x a=b", 12, 3, &["unknown option 'a=b'", "BINDING=BO"]);
+    refused("expect lines-read a", 21, 1, &["a comparison", "is missing"]);
 }
 
 #[test]

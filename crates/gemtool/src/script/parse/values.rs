@@ -1,7 +1,8 @@
 //! Parses values: ranges, patterns, numbers to compare with, options.
 
+use super::super::count::{Compare, Count};
 use super::super::error::Error;
-use super::super::statement::{Compare, Count, Range};
+use super::super::statement::Range;
 use super::super::words::{Line, Word};
 use super::super::{Pattern, size};
 use super::number;

@@ -25,6 +25,8 @@ words! {
         GpuWrite = "gpu-write",
         /// `submit BO [access=ACCESS] [mocs=CLASS] [BO ...]`
         Submit = "submit",
+        /// `dispatch MODULE BINDING=BO [mocs=CLASS] ... [groups=X,Y,Z] [extent=WxH] [entry=NAME] [spec=ID=VALUE] [keep-ends] [raw]`
+        Dispatch = "dispatch",
         /// `scanout BO`
         Scanout = "scanout",
         /// `off-screen BO`
@@ -81,6 +83,7 @@ impl Verb {
             | Self::Pread
             | Self::GpuWrite
             | Self::Submit
+            | Self::Dispatch
             | Self::Scanout
             | Self::OffScreen
             | Self::SetCaching
@@ -115,6 +118,12 @@ words! {
         Same = "same",
         /// `kernel-flushes BO COMPARISON N [rule=RULE]`
         KernelFlushes = "kernel-flushes",
+        /// `lines-read BO COMPARISON N`
+        LinesRead = "lines-read",
+        /// `lines-written BO COMPARISON N`
+        LinesWritten = "lines-written",
+        /// `lines-stale BO COMPARISON N`
+        LinesStale = "lines-stale",
         /// `gpu-reads BO RANGE PATTERN [mocs=CLASS]`
         GpuReads = "gpu-reads",
         /// `display-reads BO RANGE PATTERN`

@@ -4,17 +4,13 @@ use std::collections::BTreeMap;
 
 use gem_coherency::bo::Bo;
 use gem_coherency::error::Result as Done;
-use gem_coherency::platform::Caps;
-use gem_coherency::policy::pending::cached_path;
-use gem_coherency::policy::{Path, needs_flush};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_sim::Soft;
 use intel_eu::execute::{self, Bus};
 
-use super::report::AccessRow;
-use crate::cmd::eu::Line;
-use crate::cmd::line_set::LineSet;
+use super::Halt;
+use crate::line_set::LineSet;
 
 /// A surface.
 #[derive(Debug)]
@@ -23,20 +19,32 @@ pub struct Surface {
     pub bo: Bo,
     /// Size in bytes.
     pub size: u64,
-    /// The class of its MOCS entry.
+    /// The MOCS entry; on graphics 8, the control bits; `None` if the page table decides.
+    pub entry: Option<u8>,
+    /// The entry's class.
     pub class: MocsClass,
 }
 
-/// The accesses to a surface by an instruction.
-#[derive(Clone, Debug, Default)]
-struct Touched {
-    bytes: u64,
-    outside: u64,
-    lines: LineSet,
-    stale: LineSet,
+/// The accesses of one kind to a surface by an instruction, in all threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The instruction's first byte in the kernel.
+    pub at: u32,
+    /// The entry of the binding table.
+    pub surface: u8,
+    /// The kind.
+    pub access: Access,
+    /// Accessed bytes; one that is accessed twice counts twice.
+    pub bytes: u64,
+    /// Bytes behind the end of the surface, counted in the same way: they read as zeroes, and writes to them are dropped.
+    pub outside: u64,
+    /// The lines.
+    pub lines: LineSet,
+    /// The lines among them of which the CPU's cache had newer bytes, and the GPU accessed memory.
+    pub stale: LineSet,
 }
 
-/// The surfaces of a kernel, and the accesses to them so far.
+/// The surfaces of a kernel, and the accesses to them so far. The device is watched while this exists.
 #[derive(Debug)]
 pub struct Watched<'a> {
     soft: &'a Soft,
@@ -44,46 +52,26 @@ pub struct Watched<'a> {
     /// By instruction, surface, and kind of access.
     touched: BTreeMap<(u32, u8, Access), Touched>,
     /// The first access that could not be made.
-    failed: Option<String>,
+    failed: Option<Halt>,
 }
 
 impl<'a> Watched<'a> {
     /// Watches the surfaces from now on.
     pub fn new(soft: &'a Soft, surfaces: &'a [Surface]) -> Self {
         soft.watch(true);
+        // Accesses before the threads are not theirs.
+        drop(soft.incoherent());
         Self { soft, surfaces, touched: BTreeMap::new(), failed: None }
     }
 
     /// Returns the first access that could not be made as an error.
-    pub fn check(&mut self) -> Result<(), String> {
+    pub(super) fn check(&mut self) -> Result<(), Halt> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Returns the accesses by instruction.
-    pub fn rows(self, caps: Caps, instructions: &[Line]) -> Vec<AccessRow> {
-        let rows = self.touched.into_iter().filter_map(|((at, number, access), touched)| {
-            let surface = self.surfaces.get(usize::from(number))?;
-            let Touched { bytes, outside, lines, stale } = touched;
-            let line = instructions.iter().find(|line| line.at == at as usize)?;
-            Some(AccessRow {
-                at: line.at,
-                text: line.text.clone(),
-                surface: number,
-                access,
-                bytes,
-                outside,
-                lines,
-                stale,
-                needs: needs_flush(
-                    caps,
-                    surface.bo.level(),
-                    cached_path(caps),
-                    Path::Gpu(surface.class),
-                    access,
-                ),
-            })
-        });
-        rows.collect()
+    /// Returns the accesses, by instruction, surface and kind.
+    pub fn accesses(&self) -> impl Iterator<Item = &Touched> {
+        self.touched.values()
     }
 
     /// Makes an access of `len` bytes by `make`, which gets the offset and the number of those in the surface.
@@ -96,12 +84,18 @@ impl<'a> Watched<'a> {
     ) {
         let Some(surface) = self.surfaces.get(usize::from(at.surface)) else {
             let count = self.surfaces.len();
-            let why =
-                format!("it accesses surface {}, and there are {count}: give more by --surface", at.surface);
-            self.failed.get_or_insert(format!("instruction at {:#x}: {why}", at.at));
+            self.failed.get_or_insert(Halt::NoSurface { at: at.at, surface: at.surface, count });
             return;
         };
-        let touched = self.touched.entry((at.at, at.surface, access)).or_default();
+        let touched = self.touched.entry((at.at, at.surface, access)).or_insert_with(|| Touched {
+            at: at.at,
+            surface: at.surface,
+            access,
+            bytes: 0,
+            outside: 0,
+            lines: LineSet::default(),
+            stale: LineSet::default(),
+        });
         let offset = u64::from(at.offset);
         let inside = surface.size.saturating_sub(offset).min(len as u64);
         touched.outside += len as u64 - inside;
@@ -114,12 +108,18 @@ impl<'a> Watched<'a> {
         match made {
             Ok(range) => touched.lines.add(range.lines()),
             Err(error) => {
-                self.failed.get_or_insert(format!("instruction at {:#x}: {error}", at.at));
+                self.failed.get_or_insert(Halt::Access { at: at.at, error });
             }
         }
         for found in self.soft.incoherent() {
             found.lines.into_iter().for_each(|lines| touched.stale.add(lines));
         }
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.soft.watch(false);
     }
 }
 

@@ -11,9 +11,19 @@ use serde::{Serialize, Serializer};
 pub struct LineSet(BTreeSet<u64>);
 
 impl LineSet {
+    /// Returns a set without lines.
+    pub const fn new() -> Self {
+        Self(BTreeSet::new())
+    }
+
     /// Adds the lines of a range.
     pub fn add(&mut self, lines: LineRange) {
         self.0.extend(lines.indices());
+    }
+
+    /// Adds the lines of another set.
+    pub fn extend(&mut self, other: &Self) {
+        self.0.extend(other.iter());
     }
 
     /// Returns the number of lines.

@@ -1,0 +1,184 @@
+//! `gemtool dispatch`: compiles a SPIR-V shader, runs it over BOs, and reports the cache lines that its instructions access.
+
+mod plan;
+pub mod report;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+
+use gem_coherency::access::FlushReport;
+use gem_coherency::device::Device;
+use gem_coherency_sim::Soft;
+use gem_kernels::Kernel;
+use gemtool::dispatch::{
+    CHANNELS, Choices, Compiled, Refusal, Surface, Threads, Watched, access, compile, note_writes, platform,
+    prepare, read,
+};
+use gemtool::script::Target;
+use intel_eu::Platform;
+
+use super::device::{self, DeviceLine};
+use super::eu::{Line, Program, failure};
+use super::surfaces::report::rows;
+use super::surfaces::{Asked, allocate, store_tracked, store_untracked};
+use crate::args;
+use crate::failure::Failure;
+use plan::Plan;
+use report::{BoundLine, Bytes, Cost, DispatchReport, Flushed};
+
+/// Opens the device, compiles the shader, and runs it.
+///
+/// # Errors
+/// A module that is refused; surfaces that the shader does not have, or that are not given; those of the device; an instruction that the
+/// executor does not know.
+pub fn run(args: &args::Dispatch) -> Result<DispatchReport, Failure> {
+    run_on(&device::target(&args.device)?, args)
+}
+
+/// Compiles the shader for a device, and runs it there.
+fn run_on(target: &Target, args: &args::Dispatch) -> Result<DispatchReport, Failure> {
+    let device = target.device();
+    let platform = platform(device).map_err(|why| Failure::flag("--device", why))?;
+    let compiled = compiled(args, platform)?;
+    let kernel = &compiled.kernel;
+    let program = Program::decode(&args.module, platform, kernel.code.clone())?;
+    if let Some(line) = program.instructions.iter().find(|line| !line.violations.is_empty()) {
+        let Line { at, text, violations, .. } = line;
+        let rules: Vec<_> = violations.iter().map(|broken| broken.text).collect();
+        let why = format!("instruction at {at:#x}: {text}: {}: report this as a bug", rules.join("; "));
+        return Err(failure(&args.module, why));
+    }
+    let extent = plan::extent(args, kernel.stage)?;
+    let count =
+        kernel.threads(extent).map_err(|error| Failure::flag(plan::extent_flag(kernel.stage), error))?;
+    let plan = Plan::new(args, &compiled, device, extent)?;
+    let asked = plan.asked();
+    let sizes: Vec<_> = asked.iter().map(|one| (one.settings.size, one.entry)).collect();
+    let bytes: Vec<_> = sizes.iter().map(|(size, _)| *size as u32).collect();
+    let constants = kernel.constants(extent, &bytes);
+    let threads = Threads { platform, code: &kernel.code, count, channels: CHANNELS, constants: &constants };
+    threads.check(device.machine(), &sizes)?;
+
+    let surfaces = allocate(device, &asked)?;
+    let ran = match target.soft() {
+        Some(soft) => {
+            let site = Site { device, soft, asked: &asked, surfaces: &surfaces, kernel };
+            site.run(args, &threads, &program.instructions)?
+        }
+        None => {
+            store_tracked(device, &asked, &surfaces)?;
+            let reports = threads.run_on_gpu(device, &surfaces, &kernel.surfaces)?;
+            Ran { reports, cost: None }
+        }
+    };
+    note_writes(&surfaces, &kernel.surfaces)?;
+    let contents = contents(args, &plan, &surfaces)?;
+    let lines = kernel.surfaces.iter().zip(surfaces.iter().zip(&asked)).enumerate();
+    Ok(DispatchReport {
+        device: DeviceLine::of(device)?,
+        module: args.module.display().to_string(),
+        entry: args.entry.clone(),
+        stage: kernel.stage.to_string(),
+        extent,
+        group: kernel.group,
+        threads: count,
+        instructions: program.instructions.len(),
+        moved_ends: kernel.moved_ends,
+        is_prepared: args.flush || target.soft().is_none(),
+        surfaces: lines
+            .map(|(number, (used, (surface, asked)))| {
+                let report = ran.reports.get(number);
+                let flush = report.map(|report| Flushed::new(access(used), report));
+                BoundLine::new(used, surface, asked, flush)
+            })
+            .collect(),
+        cost: ran.cost,
+        contents,
+        code: if args.disasm { program.instructions } else { Vec::new() },
+    })
+}
+
+/// Reads the module, and compiles it; an error names the flag whose value is wrong.
+fn compiled(args: &args::Dispatch, platform: Platform) -> Result<Compiled, Failure> {
+    let bytes = read(&args.module).map_err(|error| failure(&args.module, error))?;
+    let choices = Choices {
+        entry: args.entry.clone(),
+        stage: args.stage.map(Into::into),
+        constants: args.spec.clone(),
+        move_ends: !args.keep_ends,
+    };
+    compile(&bytes, platform, &choices).map_err(|refusal| match &refusal {
+        Refusal(gem_kernels::Error::EntryPoint { .. }) => Failure::flag("--entry", refusal),
+        Refusal(gem_kernels::Error::SpecializationId { .. }) => Failure::flag("--spec", refusal),
+        Refusal(_) => failure(&args.module, refusal),
+    })
+}
+
+/// The results of a dispatch.
+struct Ran {
+    /// The library's report on each surface; none if it did not know of the dispatch.
+    reports: Vec<FlushReport>,
+    /// The accesses and their cost; `None` on a real device.
+    cost: Option<Cost>,
+}
+
+/// A dispatch on a software device.
+struct Site<'a> {
+    device: &'a Device,
+    soft: &'a Soft,
+    asked: &'a [Asked<'a>],
+    surfaces: &'a [Surface],
+    kernel: &'a Kernel,
+}
+
+impl Site<'_> {
+    /// Lets the CPU store to the surfaces, then runs the threads.
+    fn run(
+        &self,
+        args: &args::Dispatch,
+        threads: &Threads<'_>,
+        instructions: &[Line],
+    ) -> Result<Ran, Failure> {
+        let Self { device, soft, asked, surfaces, kernel } = self;
+        let reports = if args.flush {
+            store_tracked(device, asked, surfaces)?;
+            prepare(device, surfaces, &kernel.surfaces).map_err(Failure::step("the hand-over"))?
+        } else {
+            store_untracked(device, asked, surfaces)?;
+            Vec::new()
+        };
+        let mut watched = Watched::new(soft, surfaces);
+        let executed = threads.run(&mut watched).map_err(|halt| failure(&args.module, halt))?;
+        let rows = rows(&watched, device.machine().caps, surfaces, instructions);
+        Ok(Ran { reports, cost: Some(Cost::new(executed, rows)) })
+    }
+}
+
+/// Reads the bytes of surfaces that were asked for, through guards, and writes those that go into files.
+fn contents(args: &args::Dispatch, plan: &Plan, surfaces: &[Surface]) -> Result<Vec<Bytes>, Failure> {
+    let read = |flag: &'static str, place, size: Option<u64>| {
+        let number = plan.number(flag, place)?;
+        let missing = || Failure::flag(flag, format!("there is no surface {place}"));
+        let surface = surfaces.get(number).ok_or_else(missing)?;
+        let size = size.unwrap_or(surface.size);
+        if size > surface.size {
+            let why = format!("{size} bytes are more than surface {place} has: {}", surface.size);
+            return Err(Failure::flag(flag, why));
+        }
+        let mut bytes = vec![0; size as usize];
+        let step = format!("the CPU's reads of surface {place}");
+        let seen = surface.bo.read(0, size).and_then(|guard| guard.read_at(0, &mut bytes));
+        seen.map_err(Failure::step(step))?;
+        Ok(bytes)
+    };
+    for args::Bound { place, what: path } in &args.output {
+        let bytes = read("--output", *place, None)?;
+        fs::write(path, bytes)
+            .map_err(|error| Failure::flag("--output", format!("'{}': {error}", path.display())))?;
+    }
+    let printed = args.print.iter().map(|args::Bound { place, what: size }| {
+        Ok(Bytes { binding: *place, bytes: read("--print", *place, Some(*size))? })
+    });
+    printed.collect()
+}

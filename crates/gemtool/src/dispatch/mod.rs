@@ -1,0 +1,20 @@
+//! GPU kernels and shaders, run thread by thread on BOs of a software device, whose lines are watched.
+//!
+//! [`compile()`] makes a kernel of a SPIR-V module, [`Threads`] runs it on a [`Watched`] set of surfaces, and [`Watched::accesses`]
+//! lists the lines that each instruction accessed, and those that were stale.
+
+mod binding;
+mod extent;
+mod hand_over;
+mod mocs;
+mod module;
+mod threads;
+mod watched;
+
+pub use binding::{Place, described};
+pub use extent::{Extent, Groups, NoExtent, extent, specialization};
+pub use hand_over::{access, note_writes, prepare};
+pub use mocs::{NoEntry, entry_of_kernels};
+pub use module::{Choices, Compiled, Refusal, Size, compile, read};
+pub use threads::{CHANNELS, Halt, STEPS, Threads, platform};
+pub use watched::{Surface, Touched, Watched};
