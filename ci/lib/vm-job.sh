@@ -1,9 +1,9 @@
 # What ci/i915-vm-check runs in a virtual machine: $1 is gemtool, $2 the binary of tests/node_real, $3 the rule by which
-# a new object is flushed here, if the trace is to be checked.
+# a new object is flushed here, if the trace is to be checked, $4 the folder of shaders, if the GPU runs any.
 # Its output is cut at the lines "== PART". What harms the device comes last.
 # The machine's output is a terminal; colours would hide the words.
 export NO_COLOR=1
-gemtool=$1 tests=$2 rule=$3
+gemtool=$1 tests=$2 rule=$3 shaders=$4
 echo "== info"
 "$gemtool" info --json
 echo "== getparam"
@@ -40,5 +40,6 @@ if [ -n "$rule" ]; then
 fi
 echo "== scripts"
 sh ci/lib/scripts.sh "$gemtool"
+[ -z "$shaders" ] || sh ci/lib/shader-job.sh "$gemtool" "$shaders"
 echo "== node_real"
 "$tests" --destructive

@@ -141,7 +141,12 @@ fn a_dropped_node_leaves_nothing(bench: &Bench) -> Skip {
         assert_eq!(node.open_counts().handles, 1);
     }
     let open = objects().unwrap();
-    assert!(open >= before + 2 * NODES as u64, "debugfs does not see the objects: {before}, then {open}");
+    // Meanwhile the driver may free a few of its own.
+    const OWN: u64 = 4;
+    assert!(
+        open >= before + 2 * NODES as u64 - OWN,
+        "debugfs does not see the objects: {before}, then {open}"
+    );
     drop(nodes);
     let after = settle().unwrap();
     // The driver keeps a few objects for itself, for example for Haswell's command parser, but not one per

@@ -316,7 +316,7 @@ impl Gpu {
             mi::SET_CONTEXT => self.engine_set(context.engine, offset::CONTEXT_ID, second),
             _ if first >> 16 == PIPE_CONTROL => self.pipe_control(context, command),
             _ => match self.kernel_form(context) {
-                Some(form) => self.kernel_command(form, context, command),
+                Some(form) => return self.kernel_command(form, context, command),
                 None => self.blit(context, words),
             },
         }

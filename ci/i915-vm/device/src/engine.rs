@@ -33,6 +33,8 @@ pub struct Engine {
     pub info: &'static EngineInfo,
     /// Set while a spinning batch keeps the engine busy.
     pub spin: Option<Spin>,
+    /// A kernel that never ends keeps the engine busy until it is reset.
+    pub hangs: bool,
     /// Descriptors of the contexts that run; not empty only while the engine waits.
     pub contexts: Vec<u64>,
     pub elsp: ElspWrites,
@@ -40,7 +42,7 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(info: &'static EngineInfo) -> Self {
-        Self { info, spin: None, contexts: Vec::new(), elsp: ElspWrites::default() }
+        Self { info, spin: None, hangs: false, contexts: Vec::new(), elsp: ElspWrites::default() }
     }
 }
 
@@ -71,6 +73,9 @@ pub mod offset {
     pub const DIRECTORY_BASE: u32 = 0x228;
     /// RING_ELSP: contexts to run, in four writes (gen8, gen9).
     pub const ELSP: u32 = 0x230;
+    /// RING_EXECLIST_STATUS_HI: the upper half of the descriptor of the context that runs, by which a reset finds the request
+    /// that hangs.
+    pub const STATUS_CONTEXT: u32 = 0x238;
     /// GEN8_RING_PDP_LDW: four directory pointers of 64 bits.
     pub const DIRECTORY_POINTERS: u32 = 0x270;
     /// RING_MODE_GEN7: masked.
@@ -158,6 +163,9 @@ impl Gpu {
             offset::MI_MODE => Some(self.registers.get(register) | MODE_IDLE),
             offset::TIMESTAMP => Some(self.timestamp() as u32),
             offset::TIMESTAMP_HIGH => Some((self.timestamp() >> 32) as u32),
+            offset::STATUS_CONTEXT if !matches!(self.platform.submission, Submission::Ring) => {
+                Some(self.engines[engine].contexts.first().map_or(0, |descriptor| (descriptor >> 32) as u32))
+            }
             offset::STATUS_POINTER => {
                 let written = self.status_write_pointer(engine)?;
                 Some(self.registers.get(register) & !0xf | written & 0xf)
@@ -209,7 +217,7 @@ impl Gpu {
             head: self.engine_get(engine, offset::HEAD) & HEAD_MASK,
             tail: self.engine_get(engine, offset::TAIL) & TAIL_MASK,
         };
-        let stopped = self.engine_get(engine, offset::MI_MODE) & STOP_RING != 0;
+        let stopped = self.engines[engine].hangs || self.engine_get(engine, offset::MI_MODE) & STOP_RING != 0;
         if control & 1 == 0 || stopped || ring.head == ring.tail {
             return;
         }
@@ -222,7 +230,7 @@ impl Gpu {
         let flow = self.run_ring(&mut ring, &context);
         self.engine_set(engine, offset::HEAD, ring.head);
         self.engine_set(engine, offset::ACTIVE_HEAD, ring.head);
-        if flow.is_break() {
+        if flow.is_break() && !self.engines[engine].hangs {
             self.retry_later();
         }
     }
@@ -253,6 +261,7 @@ impl Gpu {
         let state = &mut self.engines[engine];
         state.contexts.clear();
         state.spin = None;
+        state.hangs = false;
         state.elsp = ElspWrites::default();
         for register in [
             offset::TAIL,

@@ -160,6 +160,12 @@ impl Gpu {
         let Some(&first) = new.first() else {
             return;
         };
+        let running = self.engines[engine].contexts.first().copied();
+        let is_same = running.is_some_and(|running| (running ^ first) & DESCRIPTOR_ADDRESS == 0);
+        if self.engines[engine].hangs && !is_same {
+            // A kernel that never ends cannot be preempted.
+            return;
+        }
         let old = std::mem::replace(&mut self.engines[engine].contexts, new);
         self.report(engine, |format| submitted(format, old.first().copied(), first));
         self.run_contexts(engine);
@@ -168,6 +174,9 @@ impl Gpu {
     /// Runs the contexts on an engine until none is left or one has to wait.
     pub fn run_contexts(&mut self, engine: usize) {
         while let Some(&descriptor) = self.engines[engine].contexts.first() {
+            if self.engines[engine].hangs {
+                return;
+            }
             self.engines[engine].spin = None;
             if self.run_context(engine, descriptor).is_break() {
                 self.retry_later();

@@ -1,12 +1,13 @@
 //! The threads of a walker: one after the other, group by group.
 
 use super::state::Slot;
+use super::surfaces::Surfaces;
 use super::walker::Descriptor;
 use crate::eu::layout::Form;
-use crate::eu::surfaces::Surfaces;
-use crate::eu::{Kernel, REGISTER, Thread};
+use crate::eu::{Kernel, REGISTER, Stop, Thread};
 use crate::gpu::Gpu;
 use crate::page_tables::Context;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 /// What a walker starts.
 pub struct Dispatch {
@@ -30,8 +31,8 @@ pub struct Dispatch {
 const MOST_THREADS: u64 = 1 << 20;
 
 impl Gpu {
-    /// Runs all threads of a walker. Those that cannot go on say so in the trace.
-    pub fn dispatch(&self, dispatch: &Dispatch, context: &Context) -> Result<(), String> {
+    /// Runs all threads of a walker. Those that cannot go on say so in the trace; `Break`: one of them never ends.
+    pub fn dispatch(&self, dispatch: &Dispatch, context: &Context) -> Result<ControlFlow<()>, String> {
         let descriptor = &dispatch.descriptor;
         let [x, y, z] = [0, 1, 2].map(|dimension| dispatch.from[dimension]..dispatch.to[dimension]);
         let groups = [&x, &y, &z].iter().map(|range| range.len() as u64).fold(1, u64::saturating_mul);
@@ -62,16 +63,24 @@ impl Gpu {
             for y in y.clone() {
                 for x in x.clone() {
                     for number in 0..dispatch.threads {
-                        if let Err(error) =
-                            self.run_thread(dispatch, context, &kernel, &mut surfaces, [x, y, z], number)
-                        {
-                            self.trace(format_args!("thread {number} of group {x} {y} {z} stopped: {error}"));
+                        let ran =
+                            self.run_thread(dispatch, context, &kernel, &mut surfaces, [x, y, z], number);
+                        let thread = format_args!("thread {number} of group {x} {y} {z}");
+                        match ran {
+                            Ok(()) => {}
+                            Err(Stop::Unknown(error)) => {
+                                self.trace(format_args!("{thread} stopped: {error}"))
+                            }
+                            Err(Stop::Endless) => {
+                                self.trace(format_args!("{thread} never ends"));
+                                return Ok(Break(()));
+                            }
                         }
                     }
                 }
             }
         }
-        Ok(())
+        Ok(Continue(()))
     }
 
     fn run_thread(
@@ -82,7 +91,7 @@ impl Gpu {
         surfaces: &mut Surfaces<'_>,
         [x, y, z]: [u32; 3],
         number: u32,
-    ) -> Result<(), String> {
+    ) -> Result<(), Stop> {
         let descriptor = &dispatch.descriptor;
         let constants = self.constants(context, descriptor, number)?;
         let last = (number + 1).is_multiple_of(dispatch.row);

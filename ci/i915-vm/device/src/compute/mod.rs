@@ -2,10 +2,12 @@
 //!
 //! * [`state`]: what commands leave for later ones;
 //! * [`walker`]: walker commands: which threads they start, of which kernel;
-//! * [`dispatch`]: the threads of a walker, one after the other.
+//! * [`dispatch`]: the threads of a walker, one after the other;
+//! * [`surfaces`]: the memory behind a kernel's bindings.
 
 mod dispatch;
 mod state;
+mod surfaces;
 mod walker;
 
 use crate::commands::Command;
@@ -13,6 +15,7 @@ use crate::eu::layout::Form;
 use crate::gpu::Gpu;
 use crate::page_tables::{Context, Pointer};
 use state::Slot;
+use std::ops::ControlFlow;
 
 /// Commands: the upper half of the first dword.
 const PIPELINE_SELECT: u32 = 0x6904;
@@ -45,8 +48,8 @@ impl Gpu {
     }
 
     /// Executes a command that has to do with kernels; others are ignored. One that is not known in
-    /// this form is written to the trace, and has no effect.
-    pub fn kernel_command(&self, form: Form, context: &Context, command: &Command) {
+    /// this form is written to the trace, and has no effect. `Break`: it never ends, and the engine hangs.
+    pub fn kernel_command(&mut self, form: Form, context: &Context, command: &Command) -> ControlFlow<()> {
         let words = &command.words;
         let done = match (words[0] >> 16, form == Form::XeHp) {
             (PIPELINE_SELECT, _) => self.select_pipeline(context, words[0]),
@@ -54,17 +57,23 @@ impl Gpu {
             (MEDIA_VFE_STATE, false) => self.set_front_end(form, context, words),
             (MEDIA_CURBE_LOAD, false) => self.load_constants(context, words),
             (MEDIA_INTERFACE_DESCRIPTOR_LOAD, false) => self.load_descriptors(context, words),
-            (GPGPU_WALKER, false) => self.gpgpu_walker(form, context, words),
             (BINDING_TABLE_POOL_ALLOC, true) => {
                 self.set_pointer(context, Slot::Tables, page(words[1], words[2], 1))
             }
             (CFE_STATE, true) => self.set_state(context, Slot::Threads, (words[3] >> 16).into()),
-            (COMPUTE_WALKER, true) => self.compute_walker(context, command),
             _ => Ok(()),
         };
-        if let Err(error) = done {
+        let walked = done.and_then(|()| match (words[0] >> 16, form == Form::XeHp) {
+            (GPGPU_WALKER, false) => self.gpgpu_walker(form, context, words),
+            (COMPUTE_WALKER, true) => self.compute_walker(context, command),
+            _ => Ok(ControlFlow::Continue(())),
+        });
+        let flow = walked.unwrap_or_else(|error| {
             self.trace(format_args!("not executed: {error}"));
-        }
+            ControlFlow::Continue(())
+        });
+        self.engines[context.engine].hangs = flow.is_break();
+        flow
     }
 
     /// PIPELINE_SELECT: since gen9 the upper byte says which bits of the lower one count.

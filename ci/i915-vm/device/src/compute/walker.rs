@@ -6,6 +6,7 @@ use crate::commands::Command;
 use crate::eu::layout::Form;
 use crate::gpu::Gpu;
 use crate::page_tables::Context;
+use std::ops::ControlFlow;
 
 /// The first dword of walkers: to be executed by a predicate, with sizes from registers.
 const PREDICATE: u32 = 1 << 8;
@@ -96,7 +97,12 @@ impl Gpu {
         Ok(())
     }
 
-    pub fn gpgpu_walker(&self, form: Form, context: &Context, words: &[u32; 32]) -> Result<(), String> {
+    pub fn gpgpu_walker(
+        &self,
+        form: Form,
+        context: &Context,
+        words: &[u32; 32],
+    ) -> Result<ControlFlow<()>, String> {
         self.check_walker(context, words[0])?;
         let (size, from, to, [right, bottom]) = if form == Form::Gen7 {
             let from = [words[3], words[5], words[7]];
@@ -137,7 +143,7 @@ impl Gpu {
         )
     }
 
-    pub fn compute_walker(&self, context: &Context, command: &Command) -> Result<(), String> {
+    pub fn compute_walker(&self, context: &Context, command: &Command) -> Result<ControlFlow<()>, String> {
         let words = &command.words;
         self.check_walker(context, words[0])?;
         if words[2] & INDIRECT_LENGTH != 0 || words[4] & ORDER_AND_LOCAL_IDS != 0 {

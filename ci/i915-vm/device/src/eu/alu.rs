@@ -2,69 +2,27 @@
 
 use super::Thread;
 use super::decode::{Channels, Compute, Condition, Predicate, Sign, Source};
-use super::layout::Form;
-use super::registers::Place;
+use super::float;
+use super::operation::Operation;
 use super::types::{Type, Value};
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    Move,
-    Select,
-    Not,
-    And,
-    Or,
-    Xor,
-    ShiftRight,
-    ShiftLeft,
-    Compare,
-    Add,
-    Multiply,
-}
-
-/// Opcodes before gen12, and from gen12 on.
-const OPCODES: [(u64, u64, Operation); 11] = [
-    (1, 97, Operation::Move),
-    (2, 98, Operation::Select),
-    (4, 100, Operation::Not),
-    (5, 101, Operation::And),
-    (6, 102, Operation::Or),
-    (7, 103, Operation::Xor),
-    (8, 104, Operation::ShiftRight),
-    (9, 105, Operation::ShiftLeft),
-    (16, 112, Operation::Compare),
-    (64, 64, Operation::Add),
-    (65, 65, Operation::Multiply),
-];
-
-impl Operation {
-    pub fn of(form: Form, opcode: u64) -> Option<Self> {
-        let new = form >= Form::Gen12;
-        OPCODES.iter().find(|row| opcode == if new { row.1 } else { row.0 }).map(|row| row.2)
-    }
-
-    /// The number of sources.
-    pub fn sources(self) -> usize {
-        if matches!(self, Self::Move | Self::Not) { 1 } else { 2 }
-    }
-
-    /// Operations on bits.
-    pub fn is_logical(self) -> bool {
-        matches!(self, Self::Not | Self::And | Self::Or | Self::Xor)
-    }
-
-    fn is_shift(self) -> bool {
-        matches!(self, Self::ShiftLeft | Self::ShiftRight)
-    }
-}
 
 /// What an instruction leaves for one channel.
 struct Outcome {
     channel: usize,
-    bits: u32,
+    bits: u64,
     flag: Option<bool>,
 }
 
-impl Thread<'_, '_> {
+/// A source's number, behind its modifiers.
+#[derive(Clone, Copy)]
+struct Number {
+    kind: Type,
+    /// The bits of a float, which may be a NaN of some kind.
+    bits: u64,
+    value: Value,
+}
+
+impl Thread<'_> {
     pub fn compute(&mut self, channels: &Channels, compute: &Compute) -> Result<(), String> {
         compute.check(self.form, channels)?;
         let select = compute.operation == Operation::Select;
@@ -74,9 +32,9 @@ impl Thread<'_, '_> {
             if !self.dispatched(channels, channel) || !select && !predicated {
                 continue;
             }
-            let first = self.value(&compute.sources[0], channel)?;
+            let first = self.number(&compute.sources[0], channel)?;
             let second = match compute.sources.get(1) {
-                Some(source) => self.value(source, channel)?,
+                Some(source) => self.number(source, channel)?,
                 None => first,
             };
             let (bits, flag) = compute.channel(first, second, predicated)?;
@@ -94,40 +52,56 @@ impl Thread<'_, '_> {
 
     /// Whether the channel runs, predicates aside.
     pub fn dispatched(&self, channels: &Channels, channel: usize) -> bool {
-        channels.no_mask || self.dispatch >> (channels.first as usize + channel) & 1 != 0
+        channels.no_mask || self.here >> (channels.first as usize + channel) & 1 != 0
     }
 
     /// Whether the instruction's predicate holds for the channel.
     pub fn predicated(&self, channels: &Channels, channel: usize) -> Result<bool, String> {
+        let flag = |channel| Ok::<_, String>(self.registers.flag(channels.flag(channel)?));
         match channels.predicate {
             None => Ok(true),
-            Some(Predicate::Set) => Ok(self.registers.flag(channels.flag(channel)?)),
-            Some(Predicate::Clear) => Ok(!self.registers.flag(channels.flag(channel)?)),
+            Some(Predicate::Set) => flag(channel),
+            Some(Predicate::Clear) => flag(channel).map(|flag| !flag),
+            Some(Predicate::AnyOfFour { holds }) => {
+                let four = channel / 4 * 4;
+                let mut any = false;
+                for channel in four..four + 4 {
+                    any |= flag(channel)?;
+                }
+                Ok(any == holds)
+            }
         }
     }
 
-    fn value(&mut self, source: &Source, channel: usize) -> Result<Value, String> {
-        let (region, kind, absolute, sign) = match source {
-            Source::Immediate { kind, word } => return Ok(kind.value(*word, channel)),
-            Source::Register { region, kind, absolute, sign } => (region, *kind, *absolute, *sign),
+    fn number(&mut self, source: &Source, channel: usize) -> Result<Number, String> {
+        let (bits, kind, absolute, sign) = match source {
+            Source::Immediate { kind, word } => {
+                (kind.bits(*word, channel), kind.element(), false, Sign::Kept)
+            }
+            Source::Register { region, kind, absolute, sign } => {
+                (self.registers.get(region, *kind, channel)?, *kind, *absolute, *sign)
+            }
         };
-        let bits = self.registers.get(region, kind, channel)?;
-        let value = match kind.value(bits) {
-            Value::Integer(value) => Value::Integer(if absolute { value.abs() } else { value }),
-            Value::Float(value) => Value::Float(if absolute { value.abs() } else { value }),
+        if kind.is_float() {
+            let bits = if absolute { bits & !kind.sign() } else { bits };
+            let bits = if sign == Sign::Kept { bits } else { bits ^ kind.sign() };
+            return Ok(Number { kind, bits, value: kind.value(bits) });
+        }
+        let value = match (kind.value(bits), sign) {
+            (Value::Integer(value), _) if absolute && sign == Sign::Kept => value.abs(),
+            (Value::Integer(value), Sign::Negated) if absolute => -value.abs(),
+            (Value::Integer(value), Sign::Negated) => -value,
+            (Value::Integer(value), Sign::Inverted) => !value,
+            (Value::Integer(value), Sign::Kept) => value,
+            (Value::Float(_), _) => return Err("a float in place of an integer".into()),
         };
-        Ok(match (sign, value) {
-            (Sign::Kept, value) => value,
-            (Sign::Negated, Value::Integer(value)) => Value::Integer(-value),
-            (Sign::Inverted, Value::Integer(value)) => Value::Integer(!value),
-            (Sign::Negated | Sign::Inverted, Value::Float(value)) => Value::Float(-value),
-        })
+        Ok(Number { kind, bits, value: Value::Integer(value) })
     }
 }
 
 impl Channels {
     /// The flag of a channel.
-    fn flag(&self, channel: usize) -> Result<u32, String> {
+    pub fn flag(&self, channel: usize) -> Result<u32, String> {
         let bit = self.flags % 32 + self.first + channel as u32;
         if bit >= 32 {
             return Err(format!("flag {bit} of a register with 32"));
@@ -136,80 +110,48 @@ impl Channels {
     }
 }
 
-impl Compute {
-    /// Refuses what has no known effect, whatever the values.
-    fn check(&self, form: Form, channels: &Channels) -> Result<(), String> {
-        let is = |operation: Operation| self.operation == operation;
-        let (conditional, predicated) = (self.condition.is_some(), channels.predicate.is_some());
-        let kinds: Vec<Type> = self.sources.iter().map(Source::kind).collect();
-        let [first, last] = [kinds[0], kinds[kinds.len() - 1]];
-        let (float, to_float) = (first == Type::F, self.kind == Type::F);
-        let wide = [first, last].map(|kind| kind.size() == 4);
-        let unsigned_negated = self.sources.iter().any(
-            |source| matches!(source, Source::Register { kind, sign: Sign::Negated, .. } if !kind.is_signed()),
-        );
-        let wraps =
-            (is(Operation::Move) || is(Operation::Add)) && !self.saturate && !conditional && !to_float;
-        let dwords_multiply = form == Form::Gen8 && wide[0] && !self.saturate && !conditional;
-        // The same number whether its lower half or all of it is taken.
-        let short = matches!(self.sources.get(1), Some(Source::Immediate { word: 0..0x8000, .. }));
-        let refused = [
-            (float != (last == Type::F), "sources that are floats and integers"),
-            (
-                (float || to_float) && (self.operation.is_logical() || self.operation.is_shift()),
-                "bits of a float",
-            ),
-            (unsigned_negated && !wraps, "a negated unsigned source"),
-            (
-                is(Operation::Multiply) && !float && wide[1] && !dwords_multiply && !short,
-                "a product with a dword as its second source",
-            ),
-            (is(Operation::ShiftRight) && first.is_signed(), "a logical shift of a signed source"),
-            (is(Operation::Compare) && !conditional, "a comparison without a condition"),
-            (
-                is(Operation::Compare) && to_float && self.destination.place != Place::Null,
-                "the result of a comparison as a float",
-            ),
-            (
-                is(Operation::Select) && conditional == predicated,
-                "a selection by a condition and a predicate, or by neither",
-            ),
-            (
-                is(Operation::Select)
-                    && (self.kind.size() != first.size().max(last.size()) || float != to_float),
-                "a selection that converts",
-            ),
-        ];
-        match refused.iter().find(|(is_so, _)| *is_so) {
-            Some((_, what)) => Err((*what).to_owned()),
-            None => Ok(()),
+impl Number {
+    /// The value of a float that takes part in an operation: whether a subnormal one counts as zero depends on a mode.
+    fn float(&self) -> Result<f64, String> {
+        match self.value {
+            Value::Float(value) if float::is_subnormal(self.kind, self.bits) => {
+                Err(format!("{value:e}: a subnormal float"))
+            }
+            Value::Float(value) => Ok(value),
+            Value::Integer(_) => Err("sources that are floats and integers".into()),
         }
     }
+}
 
+impl Compute {
     /// The result's bits and the flag, if that is written.
-    fn channel(&self, first: Value, second: Value, predicated: bool) -> Result<(u32, Option<bool>), String> {
-        let result = match (self.operation, self.condition) {
+    fn channel(
+        &self,
+        first: Number,
+        second: Number,
+        predicated: bool,
+    ) -> Result<(u64, Option<bool>), String> {
+        match (self.operation, self.condition) {
             (Operation::Compare, Some(condition)) => {
                 let holds = self.compare(condition, first, second)?;
-                return Ok((if holds { u32::MAX } else { 0 }, Some(holds)));
+                return Ok((if holds { u64::MAX } else { 0 }, Some(holds)));
             }
             (Operation::Select, condition) => {
                 let takes_first = match condition {
                     Some(condition) => self.compare(condition, first, second)?,
                     None => predicated,
                 };
-                let bits = convert(if takes_first { first } else { second }, self.kind, self.saturate)?;
-                return Ok((bits, None));
+                return Ok((self.moved(if takes_first { first } else { second })?, None));
             }
-            (operation, _) => match (first, second) {
-                (Value::Integer(first), Value::Integer(second)) => {
-                    Value::Integer(integer(operation, first, second))
-                }
-                (Value::Float(first), Value::Float(second)) => Value::Float(float(operation, first, second)?),
-                (Value::Integer(_), Value::Float(_)) | (Value::Float(_), Value::Integer(_)) => {
-                    return Err("sources that are floats and integers".into());
-                }
-            },
+            (Operation::Move, None) => return Ok((self.moved(first)?, None)),
+            (_, _) => {}
+        }
+        let result = match (first.value, second.value) {
+            (Value::Integer(first), Value::Integer(second)) => {
+                let wide = self.kind.size() == 8 || self.sources[0].kind().size() == 8;
+                Value::Integer(self.operation.on_integers(first, second, wide)?)
+            }
+            (_, _) => Value::Float(self.on_floats(first, second)?),
         };
         let flag = match (self.condition, result) {
             (None, _) => None,
@@ -225,25 +167,42 @@ impl Compute {
         Ok((convert(result, self.kind, self.saturate)?, flag))
     }
 
-    fn compare(&self, condition: Condition, first: Value, second: Value) -> Result<bool, String> {
-        match (first, second) {
-            (Value::Integer(first), Value::Integer(second)) => {
-                let signs: Vec<bool> = self.sources.iter().map(|source| source.kind().is_signed()).collect();
-                if signs[0] != signs[1] && (first < 0 || second < 0) {
-                    return Err(format!("{first} compared with {second}, of which one is unsigned"));
+    /// The result of an operation on floats, rounded to the largest type among the operands, in which it is computed.
+    fn on_floats(&self, first: Number, second: Number) -> Result<f64, String> {
+        let kinds = [first.kind, second.kind, self.kind].into_iter().filter(|kind| kind.is_float());
+        let widest = kinds.max_by_key(|kind| kind.size()).unwrap_or(Type::F);
+        let [a, b] = [first.float()?, second.float()?];
+        let bits = float::bits(widest, self.operation.on_floats(a, b)?);
+        let result = float::value(widest, bits);
+        if result.is_nan() || float::is_subnormal(widest, bits) {
+            return Err(format!("{a:e} and {b:e} come to {result:e}: a NaN, or a subnormal float"));
+        }
+        Ok(result)
+    }
+
+    /// The bits of a number that is moved. Those of a float that stays one of its type are kept.
+    fn moved(&self, number: Number) -> Result<u64, String> {
+        if number.kind == self.kind && number.kind.is_float() && !self.saturate {
+            return Ok(number.bits);
+        }
+        let value = if number.kind.is_float() { Value::Float(number.float()?) } else { number.value };
+        convert(value, self.kind, self.saturate)
+    }
+
+    fn compare(&self, condition: Condition, first: Number, second: Number) -> Result<bool, String> {
+        match (first.value, second.value) {
+            (Value::Integer(a), Value::Integer(b)) => {
+                if first.kind.is_signed() != second.kind.is_signed() && (a < 0 || b < 0) {
+                    return Err(format!("{a} compared with {b}, of which one is unsigned"));
                 }
-                Ok(holds(condition, &first, &second))
+                Ok(holds(condition, &a, &b))
             }
-            (Value::Float(first), Value::Float(second)) => {
-                let nan = first.is_nan() || second.is_nan();
-                if first.is_subnormal() || second.is_subnormal() || nan && self.operation == Operation::Select
-                {
-                    return Err(format!("{first:e} compared with {second:e}"));
+            (_, _) => {
+                let [a, b] = [first.float()?, second.float()?];
+                if self.operation == Operation::Select && (a.is_nan() || b.is_nan()) {
+                    return Err(format!("the smaller or larger one of {a:e} and {b:e}"));
                 }
-                Ok(holds(condition, &first, &second))
-            }
-            (Value::Integer(_), Value::Float(_)) | (Value::Float(_), Value::Integer(_)) => {
-                Err("a float compared with an integer".into())
+                Ok(holds(condition, &a, &b))
             }
         }
     }
@@ -260,45 +219,35 @@ fn holds<T: PartialOrd>(condition: Condition, first: &T, second: &T) -> bool {
     }
 }
 
-/// The exact result, but for shifts: of their count five bits matter. Values have 33 bits at most.
-fn integer(operation: Operation, first: i64, second: i64) -> i64 {
-    let count = second as u32 & 31;
-    match operation {
-        Operation::Move | Operation::Select | Operation::Compare => first,
-        Operation::Not => !first,
-        Operation::And => first & second,
-        Operation::Or => first | second,
-        Operation::Xor => first ^ second,
-        Operation::ShiftRight => first >> count,
-        Operation::ShiftLeft => first << count,
-        Operation::Add => first + second,
-        Operation::Multiply => first.wrapping_mul(second),
-    }
-}
-
-/// The result, which is rounded to nearest, of an operation that floats have.
-fn float(operation: Operation, first: f32, second: f32) -> Result<f32, String> {
-    if operation == Operation::Move {
-        return Ok(first);
-    }
-    let result = if operation == Operation::Add { first + second } else { first * second };
-    if result.is_nan() || [first, second, result].iter().any(|value| value.is_subnormal()) {
-        return Err(format!("{first:e} and {second:e} come to {result:e}: a NaN, or a subnormal float"));
-    }
-    Ok(result)
-}
-
 /// The bits of a value in a register of this type.
-fn convert(value: Value, kind: Type, saturate: bool) -> Result<u32, String> {
+fn convert(value: Value, kind: Type, saturate: bool) -> Result<u64, String> {
     let (least, most) = kind.range();
-    match (value, kind) {
-        (Value::Integer(value), Type::F) if !saturate => Ok((value as f32).to_bits()),
-        (Value::Integer(value), Type::F) => Ok((value.clamp(0, 1) as f32).to_bits()),
-        (Value::Integer(value), _) if saturate => Ok(value.clamp(least, most) as u32),
-        (Value::Integer(value), _) => Ok(value as u32),
-        (Value::Float(value), Type::F) if !saturate => Ok(value.to_bits()),
-        (Value::Float(value), _) if value.is_nan() => Err("the conversion of a NaN".into()),
-        (Value::Float(value), Type::F) => Ok(value.clamp(0.0, 1.0).to_bits()),
-        (Value::Float(value), _) => Ok((value as i64).clamp(least, most) as u32),
+    match value {
+        Value::Float(value) if value.is_nan() => Err("the conversion of a NaN".into()),
+        Value::Integer(value) if kind.is_float() => {
+            let value = if saturate { value.clamp(0, 1) } else { value };
+            // A double has all integers of 53 bits; more of them are infinite as half floats.
+            Ok(if kind == Type::F {
+                (value as f32).to_bits().into()
+            } else {
+                float::bits(kind, value as f64)
+            })
+        }
+        Value::Integer(value) => Ok(if saturate { value.clamp(least, most) } else { value } as u64),
+        Value::Float(value) if kind.is_float() => {
+            let bits = float::bits(kind, if saturate { value.clamp(0.0, 1.0) } else { value });
+            if float::is_subnormal(kind, bits) {
+                return Err(format!("{value:e} as a subnormal float"));
+            }
+            Ok(bits)
+        }
+        // Towards zero, and to the limits of the type: of a byte and of a word, that is known of saturated moves only.
+        Value::Float(value) => {
+            let value = value as i128;
+            if kind.size() < 4 && !saturate && !(least..=most).contains(&value) {
+                return Err(format!("{value} as an integer that does not hold it"));
+            }
+            Ok(value.clamp(least, most) as u64)
+        }
     }
 }

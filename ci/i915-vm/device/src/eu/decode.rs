@@ -1,8 +1,9 @@
 //! Instructions, from their 128 bits. An unknown one is an error that names it.
 
-use super::alu::Operation;
+use super::branch::{Branch, Kind};
 use super::layout::{COMPACTED, DestinationFields, Field, Form, IMMEDIATE, OPCODE, SourceFields, field};
 use super::message::Message;
+use super::operation::Operation;
 use super::registers::{Place, Region};
 use super::types::{ImmediateType, Type};
 
@@ -16,9 +17,9 @@ pub struct Channels {
     pub count: u32,
     /// The first one's bit in the dispatch mask and in flags.
     pub first: u32,
-    /// Also those that are off.
+    /// Also those that are off or elsewhere.
     pub no_mask: bool,
-    /// Those whose flag is set, or clear.
+    /// Those for whose flags it holds.
     pub predicate: Option<Predicate>,
     /// The flags' first bit.
     pub flags: u32,
@@ -28,11 +29,16 @@ pub struct Channels {
 pub enum Predicate {
     Set,
     Clear,
+    /// Any flag of the channel's four is set, or none.
+    AnyOfFour {
+        holds: bool,
+    },
 }
 
 pub enum Action {
     Nothing,
     Compute(Compute),
+    Branch(Branch),
     Send(Message),
 }
 
@@ -78,6 +84,9 @@ impl Source {
     }
 }
 
+/// Predicate controls: any4h.
+const ANY_OF_FOUR: u64 = 6;
+
 /// Opcodes that are neither computed nor sent: nop, and sync of gen12 with its functions nop, allrd
 /// and allwr, for which everything here is in order.
 const NOP: [u64; 2] = [126, 96];
@@ -109,6 +118,7 @@ impl Instruction {
             (0, _) => None,
             (1, 0) => Some(Predicate::Set),
             (1, _) => Some(Predicate::Clear),
+            (ANY_OF_FOUR, inverse) => Some(Predicate::AnyOfFour { holds: inverse == 0 }),
             (other, _) => return Err(format!("predicate {other}")),
         };
         let count = match of(layout.size) {
@@ -134,9 +144,12 @@ impl Instruction {
             SENDS if matches!(form, Form::Gen8 | Form::Gen11) => {
                 Action::Send(Message::decode(form, word, true)?)
             }
-            _ => match Operation::of(form, opcode) {
-                Some(operation) => Action::Compute(Compute::decode(form, word, operation)?),
-                None => return Err(format!("opcode {opcode}")),
+            _ => match Kind::of(opcode) {
+                Some(kind) => Action::Branch(Branch::decode(form, word, kind)?),
+                None => {
+                    let operation = Operation::of(form, opcode, of(layout.condition))?;
+                    Action::Compute(Compute::decode(form, word, operation)?)
+                }
             },
         };
         Ok(Self { channels, action })
@@ -153,6 +166,8 @@ impl Compute {
         let layout = form.layout();
         let of = |at: Field| field(word, at);
         let condition = match of(layout.condition) {
+            // There, `math` has its function.
+            _ if matches!(operation, Operation::Math(_)) => None,
             0 => None,
             1 => Some(Condition::Zero),
             2 => Some(Condition::NotZero),

@@ -12,7 +12,7 @@ pub struct Message {
     /// The first register of the payload, and of its second part with the number of registers.
     payload: usize,
     second: Option<(usize, usize)>,
-    destination: usize,
+    pub destination: usize,
     pub end: bool,
 }
 
@@ -24,9 +24,12 @@ const DATA_PORT_1: u64 = 12;
 
 /// Message types of the data ports.
 const BLOCK_READ: u32 = 0;
+const SCATTERED_READ: u32 = 4;
 const FENCE: u32 = 7;
 const BLOCK_WRITE: u32 = 8;
+const SCATTERED_WRITE: u32 = 12;
 const UNTYPED_READ: u32 = 1;
+const UNTYPED_ATOMIC: u32 = 2;
 const UNTYPED_WRITE: u32 = 9;
 /// Of the render cache on gen7, and of the second data port since Haswell.
 const MEDIA_READ: u32 = 4;
@@ -81,23 +84,23 @@ impl Message {
         Ok(Self { function, descriptor, payload, second, destination, end: of((127, 127)) != 0 })
     }
 
-    fn bits(&self, high: u32, low: u32) -> u32 {
+    pub fn bits(&self, high: u32, low: u32) -> u32 {
         field(self.descriptor.into(), (high, low)) as u32
     }
 
-    fn binding(&self) -> Result<u8, String> {
+    pub fn binding(&self) -> Result<u8, String> {
         match self.bits(7, 0) as u8 {
             binding @ 0..FIRST_SPECIAL => Ok(binding),
             special => Err(format!("binding {special}, which is not in a table")),
         }
     }
 
-    fn has_header(&self) -> bool {
+    pub fn has_header(&self) -> bool {
         self.bits(19, 19) != 0
     }
 
     /// Checks the number of registers of payload and response.
-    fn lengths(&self, payload: usize, response: usize) -> Result<(), String> {
+    pub fn lengths(&self, payload: usize, response: usize) -> Result<(), String> {
         let sent = self.bits(28, 25) as usize + self.second.map_or(0, |(_, length)| length);
         let wanted = self.bits(24, 20) as usize;
         if (sent, wanted) == (payload, response) {
@@ -107,23 +110,25 @@ impl Message {
     }
 }
 
-fn dword(bytes: &[u8], index: usize) -> u32 {
+/// A dword of a payload; behind its end, zero.
+pub fn dword(bytes: &[u8], index: usize) -> u32 {
     bytes.as_chunks().0.get(index).map_or(0, |dword| u32::from_le_bytes(*dword))
 }
 
-impl Thread<'_, '_> {
+impl Thread<'_> {
     pub fn send(&mut self, channels: &Channels, message: &Message) -> Result<(), String> {
         let kind = message.bits(18, 14);
-        if message.end {
-            return self.end(channels, message);
-        }
         match (message.function, kind) {
             (DATA_PORT_0, BLOCK_READ | BLOCK_WRITE) => self.block(channels, message, kind == BLOCK_WRITE),
+            (DATA_PORT_0, SCATTERED_READ | SCATTERED_WRITE) => {
+                self.scattered(channels, message, kind == SCATTERED_WRITE)
+            }
             // Memory is coherent, and in order.
             (DATA_PORT_0, FENCE) => Ok(()),
             (DATA_PORT_1, UNTYPED_READ | UNTYPED_WRITE) => {
                 self.untyped(channels, message, kind == UNTYPED_WRITE)
             }
+            (DATA_PORT_1, UNTYPED_ATOMIC) => self.atomic(channels, message),
             (RENDER_CACHE, MEDIA_READ | MEDIA_WRITE) if self.form == Form::Gen7 => {
                 self.media(channels, message, kind == MEDIA_WRITE)
             }
@@ -132,7 +137,8 @@ impl Thread<'_, '_> {
         }
     }
 
-    fn end(&self, channels: &Channels, message: &Message) -> Result<(), String> {
+    /// Checks the message that ends a thread.
+    pub fn end(&self, channels: &Channels, message: &Message) -> Result<(), String> {
         let wanted = match self.form {
             Form::Gen7 | Form::Gen8 | Form::Gen11 | Form::Gen12 => (THREAD_SPAWNER, END_AT_SPAWNER),
             Form::XeHp => (GATEWAY, END_AT_GATEWAY),
@@ -148,7 +154,7 @@ impl Thread<'_, '_> {
     }
 
     /// The payload's bytes.
-    fn payload(&mut self, message: &Message) -> Result<Vec<u8>, String> {
+    pub fn payload(&mut self, message: &Message) -> Result<Vec<u8>, String> {
         let length = message.bits(28, 25) as usize * REGISTER;
         let mut payload = self.registers.bytes(message.payload, length)?.to_vec();
         if let Some((register, length)) = message.second {
@@ -177,88 +183,10 @@ impl Thread<'_, '_> {
         if write {
             message.lengths(1 + registers, 0)?;
             let data = &payload[REGISTER + start..];
-            return self.surfaces.write(binding, at, &data[..length]);
+            return self.memory.write(binding, at, &data[..length]);
         }
         message.lengths(1, registers)?;
         let data = &mut self.registers.bytes(message.destination, start + length)?[start..];
-        self.surfaces.read(binding, at, data)
-    }
-
-    /// Reads or writes lines of a picture, whatever channels are enabled. In registers each line has the
-    /// smallest of the sizes 4, 8, 16, 32 and 64 that it fits in; a block has eight registers at most.
-    fn media(&mut self, channels: &Channels, message: &Message, write: bool) -> Result<(), String> {
-        if channels.predicate.is_some() || !message.has_header() || message.bits(13, 8) != 0 {
-            return Err("a media block with a predicate, without a header, or of other lines".into());
-        }
-        let (binding, payload) = (message.binding()?, self.payload(message)?);
-        let [x, y, size] = [0, 1, 2].map(|index| dword(&payload, index));
-        let (width, height) = ((size & 0x3f) as usize + 1, (size >> 16 & 0x3f) as usize + 1);
-        let step = width.next_power_of_two().max(4);
-        // Whether places are signed is not known.
-        let known = size & !0x3f_003f == 0 && step * height <= 8 * REGISTER && (x | y) >> 31 == 0;
-        if !known || write && !(x.is_multiple_of(4) && width.is_multiple_of(4)) {
-            return Err(format!("a media block of size {size:#x} at byte {x:#x} of line {y:#x}"));
-        }
-        let (x, y) = (u64::from(x), u64::from(y));
-        let places = (0..height).map(|line| (line * step, [x, y + line as u64]));
-        if write {
-            // Programs send more registers than the block has.
-            let data = payload.get(REGISTER..).filter(|data| data.len() >= step * height);
-            let data = data.ok_or_else(|| format!("{} bytes for a media block", payload.len()))?;
-            message.lengths(payload.len() / REGISTER, 0)?;
-            return places.into_iter().try_for_each(|(start, place)| {
-                self.surfaces.write_line(binding, place, &data[start..start + width])
-            });
-        }
-        let length = step * height;
-        message.lengths(1, length.div_ceil(REGISTER))?;
-        let data = self.registers.bytes(message.destination, length)?;
-        places.into_iter().try_for_each(|(start, place)| {
-            self.surfaces.read_line(binding, place, &mut data[start..start + width])
-        })
-    }
-
-    /// Reads or writes up to four dwords for each channel, at an offset of its own.
-    fn untyped(&mut self, channels: &Channels, message: &Message, write: bool) -> Result<(), String> {
-        let lanes = match message.bits(13, 12) {
-            1 => 16,
-            2 => 8,
-            other => return Err(format!("an untyped message with SIMD mode {other}")),
-        };
-        if message.has_header() || lanes != channels.count as usize {
-            return Err(format!(
-                "an untyped message of {lanes} channels with a header, or in {}",
-                channels.count
-            ));
-        }
-        // Bits say which dwords to leave out.
-        let dwords: Vec<u64> = (0..4).filter(|dword| message.bits(11, 8) >> dword & 1 == 0).collect();
-        let registers = lanes * 4 / REGISTER;
-        let (sent, back) = if write { (1 + dwords.len(), 0) } else { (1, dwords.len()) };
-        message.lengths(sent * registers, back * registers)?;
-        let binding = message.binding()?;
-        let payload = self.payload(message)?;
-        for channel in 0..lanes {
-            if !self.dispatched(channels, channel) || !self.predicated(channels, channel)? {
-                continue;
-            }
-            let offset = dword(&payload, channel);
-            if !offset.is_multiple_of(4) {
-                return Err(format!("an untyped access at {offset:#x}"));
-            }
-            for (index, number) in dwords.iter().enumerate() {
-                let at = u64::from(offset) + 4 * number;
-                if write {
-                    let value = dword(&payload, (1 + index) * lanes + channel);
-                    self.surfaces.write(binding, at, &value.to_le_bytes())?;
-                } else {
-                    let mut bytes = [0; 4];
-                    self.surfaces.read(binding, at, &mut bytes)?;
-                    let value = u32::from_le_bytes(bytes);
-                    self.registers.set_dword(message.destination, index * lanes + channel, value)?;
-                }
-            }
-        }
-        Ok(())
+        self.memory.read(binding, at, data)
     }
 }

@@ -64,14 +64,14 @@ impl Registers {
     }
 
     /// The bits of a channel's element.
-    pub fn get(&mut self, region: &Region, kind: Type, channel: usize) -> Result<u32, String> {
-        let mut bits = [0; 4];
+    pub fn get(&mut self, region: &Region, kind: Type, channel: usize) -> Result<u64, String> {
+        let mut bits = [0; 8];
         bits[..kind.size()].copy_from_slice(self.element(region, kind, channel)?);
-        Ok(u32::from_le_bytes(bits))
+        Ok(u64::from_le_bytes(bits))
     }
 
     /// Writes as many of the lower bits as the type has.
-    pub fn set(&mut self, region: &Region, kind: Type, channel: usize, bits: u32) -> Result<(), String> {
+    pub fn set(&mut self, region: &Region, kind: Type, channel: usize, bits: u64) -> Result<(), String> {
         if region.place != Place::Null {
             let bits = bits.to_le_bytes();
             self.element(region, kind, channel)?.copy_from_slice(&bits[..kind.size()]);

@@ -1,6 +1,7 @@
 //! Surfaces: the memory behind a kernel's bindings. Raw buffers are known, and linear pictures of bytes.
 
-use super::layout::Form;
+use crate::eu::layout::Form;
+use crate::eu::memory::Memory;
 use crate::gpu::Gpu;
 use crate::page_tables::{Context, Pointer};
 use std::collections::BTreeMap;
@@ -43,37 +44,6 @@ impl<'a> Surfaces<'a> {
     /// The surfaces of the table at `table`, whose offsets count from `base`.
     pub fn new(gpu: &'a Gpu, context: &'a Context, form: Form, base: Pointer, table: Pointer) -> Self {
         Self { gpu, context, form, base, table, known: BTreeMap::new() }
-    }
-
-    /// Reads from a surface; behind its end there are zeros.
-    pub fn read(&mut self, binding: u8, offset: u64, bytes: &mut [u8]) -> Result<(), String> {
-        let (start, size) = self.buffer(binding)?;
-        bytes.fill(0);
-        let within = within(size, offset, bytes.len());
-        self.load(binding, start.plus(offset), &mut bytes[..within])
-    }
-
-    /// Writes to a surface; what is behind its end is dropped.
-    pub fn write(&mut self, binding: u8, offset: u64, bytes: &[u8]) -> Result<(), String> {
-        let (start, size) = self.buffer(binding)?;
-        self.save(binding, start.plus(offset), &bytes[..within(size, offset, bytes.len())])
-    }
-
-    /// Reads from line `y` of a picture, from byte `x` on.
-    pub fn read_line(&mut self, binding: u8, [x, y]: [u64; 2], bytes: &mut [u8]) -> Result<(), String> {
-        match self.line(binding, [x, y], bytes.len())? {
-            (at, inside) if inside == bytes.len() => self.load(binding, at, bytes),
-            _ => Err(format!("binding {binding}: bytes from {x} on of line {y} are not in the picture")),
-        }
-    }
-
-    /// Writes to line `y` of a picture, from byte `x` on; what is not in the picture is dropped.
-    pub fn write_line(&mut self, binding: u8, place: [u64; 2], bytes: &[u8]) -> Result<(), String> {
-        let (at, inside) = self.line(binding, place, bytes.len())?;
-        if inside == 0 {
-            return Ok(());
-        }
-        self.save(binding, at, &bytes[..inside])
     }
 
     fn load(&self, binding: u8, from: Pointer, bytes: &mut [u8]) -> Result<(), String> {
@@ -143,6 +113,35 @@ impl<'a> Surfaces<'a> {
         };
         self.gpu.trace(format_args!("binding {binding}: {shape:?} at {at:x}, {how}"));
         Ok(Surface { start: Pointer { at, mocs }, shape })
+    }
+}
+
+impl Memory for Surfaces<'_> {
+    fn read(&mut self, binding: u8, offset: u64, bytes: &mut [u8]) -> Result<(), String> {
+        let (start, size) = self.buffer(binding)?;
+        bytes.fill(0);
+        let within = within(size, offset, bytes.len());
+        self.load(binding, start.plus(offset), &mut bytes[..within])
+    }
+
+    fn write(&mut self, binding: u8, offset: u64, bytes: &[u8]) -> Result<(), String> {
+        let (start, size) = self.buffer(binding)?;
+        self.save(binding, start.plus(offset), &bytes[..within(size, offset, bytes.len())])
+    }
+
+    fn read_line(&mut self, binding: u8, [x, y]: [u64; 2], bytes: &mut [u8]) -> Result<(), String> {
+        match self.line(binding, [x, y], bytes.len())? {
+            (at, inside) if inside == bytes.len() => self.load(binding, at, bytes),
+            _ => Err(format!("binding {binding}: bytes from {x} on of line {y} are not in the picture")),
+        }
+    }
+
+    fn write_line(&mut self, binding: u8, place: [u64; 2], bytes: &[u8]) -> Result<(), String> {
+        let (at, inside) = self.line(binding, place, bytes.len())?;
+        if inside == 0 {
+            return Ok(());
+        }
+        self.save(binding, at, &bytes[..inside])
     }
 }
 
