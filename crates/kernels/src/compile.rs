@@ -74,6 +74,10 @@ impl Shader {
         forward::forward(&mut program);
         let moved_ends = if options.move_ends { kill::to_top(&mut program) } else { 0 };
         inputs::inputs(&mut program, stage);
+        let (count, most) = (program.sizes.len(), CONSTANTS - usize::from(FIRST_SIZE));
+        if count > most {
+            return Err(Error::Type { name: format!("lengths of {count} buffers ({most} are the most)") });
+        }
         live::live(&mut program)?;
         let mut program = leave::leave(program)?;
         forward::forward(&mut program);
@@ -83,14 +87,7 @@ impl Shader {
         legalize::legalize(platform, &mut code)?;
         propagate::propagate(platform, &mut code);
         let code = emit::emit(&code, platform)?;
-        let sizes = program.sizes;
-        let most = CONSTANTS - usize::from(FIRST_SIZE);
-        if sizes.len() > most {
-            return Err(Error::Type {
-                name: format!("lengths of {} buffers ({most} are the most)", sizes.len()),
-            });
-        }
-        Ok(Kernel { platform, stage, code, surfaces, group, moved_ends, sizes })
+        Ok(Kernel { platform, stage, code, surfaces, group, moved_ends, sizes: program.sizes })
     }
 }
 

@@ -230,3 +230,39 @@ fn switches_and_surfaces_are_limited() {
     assert_eq!(compile(buffers(240)).unwrap().surfaces.len(), 240);
     refused(buffers(241), "more than 240 surfaces");
 }
+
+#[test]
+fn lengths_of_buffers_are_limited() {
+    let lengths = |count: u32| {
+        let (mut b, types) = module();
+        b.extension("SPV_KHR_storage_buffer_storage_class");
+        let uint = types[2];
+        let zero = b.constant_bit32(uint, 0);
+        let numbers = b.type_runtime_array(uint);
+        b.decorate(numbers, Decoration::ArrayStride, [Operand::LiteralBit32(4)]);
+        let block = b.type_struct([numbers]);
+        b.decorate(block, Decoration::Block, []);
+        b.member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+        let pointer = b.type_pointer(None, StorageClass::StorageBuffer, block);
+        let number = b.type_pointer(None, StorageClass::StorageBuffer, uint);
+        let variables: Vec<_> = (0..count)
+            .map(|at| {
+                let variable = b.variable(pointer, None, StorageClass::StorageBuffer, None);
+                b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(at)]);
+                variable
+            })
+            .collect();
+        entry(&mut b, types, |b| {
+            for variable in variables {
+                let length = b.array_length(uint, None, variable, 0).unwrap();
+                let at = b.access_chain(number, None, variable, [zero, zero]).unwrap();
+                b.store(at, length, None, []).unwrap();
+            }
+        });
+        b
+    };
+    assert_eq!(compile(lengths(5)).unwrap().surfaces.len(), 5);
+    refused(lengths(6), "lengths of 6 buffers (5 are the most)");
+    // So many that their places among the constants have no number.
+    refused(lengths(240), "lengths of 240 buffers (5 are the most)");
+}

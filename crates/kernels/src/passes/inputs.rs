@@ -58,40 +58,34 @@ struct Found {
 
 /// Returns nodes in which inputs are taken from values.
 fn replaced(nodes: Vec<Node>, found: &Found, sizes: &mut Vec<Surface>) -> Vec<Node> {
-    let one = |node| match node {
-        Node::Make(value, Operation::Size(surface)) => {
-            let place = sizes.iter().position(|one| *one == surface).unwrap_or_else(|| {
-                sizes.push(surface);
-                sizes.len() - 1
-            });
-            Node::Make(value, Operation::Input(Input::Word(FIRST_SIZE + place as u8)))
+    let one = |node| {
+        if let Node::Make(value, operation) = node {
+            return Node::Make(value, replacement(operation, found, sizes));
         }
-        Node::Make(value, Operation::Input(input)) => {
-            let (kind, from) = match input {
-                Input::Group(way) => (UINT, found.group[usize::from(way)]),
-                Input::Local(way) => (UINT, found.local[usize::from(way)]),
-                Input::Groups(way) => (UINT, found.groups[usize::from(way)]),
-                Input::Pixel(way) => (Scalar::Float { bits: 32 }, found.pixel[usize::from(way)]),
-                Input::Thread | Input::Lane | Input::Word(_) => {
-                    return Node::Make(value, Operation::Input(input));
-                }
-            };
-            Node::Make(value, Operation::Convert(Conversion::Bits, kind, from))
-        }
-        other @ (Node::Make(..)
-        | Node::Set(..)
-        | Node::Store(..)
-        | Node::End(..)
-        | Node::If(..)
-        | Node::Loop(..)
-        | Node::Block(..)
-        | Node::Break(_)
-        | Node::Continue(_)) => {
-            let Ok(node) = with_parts(other, |part| Ok::<_, Infallible>(replaced(part, found, sizes)));
-            node
-        }
+        let Ok(node) = with_parts(node, |part| Ok::<_, Infallible>(replaced(part, found, sizes)));
+        node
     };
     nodes.into_iter().map(one).collect()
+}
+
+/// Returns an operation in which an input is taken from a value.
+fn replacement(operation: Operation, found: &Found, sizes: &mut Vec<Surface>) -> Operation {
+    if let Operation::Size(surface) = operation {
+        let place = sizes.iter().position(|one| *one == surface).unwrap_or_else(|| {
+            sizes.push(surface);
+            sizes.len() - 1
+        });
+        return Operation::Input(Input::Word(FIRST_SIZE + place as u8));
+    }
+    let Operation::Input(input) = operation else { return operation };
+    let (kind, from) = match input {
+        Input::Group(way) => (UINT, found.group[usize::from(way)]),
+        Input::Local(way) => (UINT, found.local[usize::from(way)]),
+        Input::Groups(way) => (UINT, found.groups[usize::from(way)]),
+        Input::Pixel(way) => (Scalar::Float { bits: 32 }, found.pixel[usize::from(way)]),
+        Input::Thread | Input::Lane | Input::Word(_) => return operation,
+    };
+    Operation::Convert(Conversion::Bits, kind, from)
 }
 
 struct Made<'a> {

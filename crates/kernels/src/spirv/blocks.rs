@@ -1,10 +1,11 @@
 //! Sizes of the blocks of a shader: what its buffers and its push constants have to hold.
 
-use rspirv::dr::{self, Operand};
+use rspirv::dr;
 use rspirv::spirv::{Decoration, Op, StorageClass, Word};
 
 use crate::Error;
 use crate::interface::Binding;
+use crate::spirv::decorations::Decorations;
 use crate::spirv::intake::Shader;
 use crate::spirv::types::{Globals, Type, malformed};
 
@@ -27,22 +28,23 @@ impl Shader {
     /// constants.
     ///
     /// # Errors
-    /// [`Error::NotSpecialized`]; [`Error::Malformed`], and those of types that are not supported.
+    /// [`Error::NotSpecialized`]; [`Error::Malformed`], and those of types and decorations that are not supported.
     pub fn blocks(&self) -> Result<Vec<Block>, Error> {
         let chosen = self.chosen.as_ref().ok_or(Error::NotSpecialized)?;
-        let layout = Layout { module: &self.module, globals: Globals::of(&self.module, &chosen.values)? };
+        let globals = Globals::of(&self.module, &chosen.values)?;
+        let layout = Layout { globals, decorations: Decorations::of(&self.module)? };
         let variables = self.module.types_global_values.iter().filter(|one| one.class.opcode == Op::Variable);
         variables.filter_map(|one| layout.block(one).transpose()).collect()
     }
 }
 
 /// The types of a module, and the decorations that say where their parts are.
-struct Layout<'a> {
-    module: &'a dr::Module,
+struct Layout {
     globals: Globals,
+    decorations: Decorations,
 }
 
-impl Layout<'_> {
+impl Layout {
     /// Returns the block that a variable declares, if it declares one.
     fn block(&self, one: &dr::Instruction) -> Result<Option<Block>, Error> {
         let (Some(result), Type::Pointer { class, to }) = (one.result_id, self.globals.result_type(one)?)
@@ -51,7 +53,7 @@ impl Layout<'_> {
         };
         let is_buffer = matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform);
         let binding = if is_buffer {
-            let number = |decoration| self.number(result, decoration).unwrap_or(0);
+            let number = |decoration| self.decorations.number(result, decoration).unwrap_or(0);
             Binding::Buffer { set: number(Decoration::DescriptorSet), binding: number(Decoration::Binding) }
         } else if *class == StorageClass::PushConstant {
             Binding::Push
@@ -67,7 +69,7 @@ impl Layout<'_> {
         if depth > DEEPEST {
             return Err(malformed(one, "its type is nested too deeply"));
         }
-        let stride = || u64::from(self.number(id, Decoration::ArrayStride).unwrap_or(0));
+        let stride = || u64::from(self.decorations.number(id, Decoration::ArrayStride).unwrap_or(0));
         match self.globals.types.get(&id) {
             Some(Type::Scalar(scalar)) => Ok((u64::from(scalar.bits()).div_ceil(8), None)),
             Some(Type::Vector { of, count }) => {
@@ -82,7 +84,7 @@ impl Layout<'_> {
             Some(Type::Struct { members }) => {
                 let (mut bytes, mut element) = (0, None);
                 for (place, member) in (0..).zip(members) {
-                    let offset = self.member(id, place, Decoration::Offset);
+                    let offset = self.decorations.member(id, place, Decoration::Offset);
                     let (len, of) = match self.matrix(*member, id, place) {
                         Some(len) => (len, None),
                         None => self.extent(one, *member, depth + 1)?,
@@ -102,42 +104,9 @@ impl Layout<'_> {
     fn matrix(&self, id: Word, of: Word, place: u32) -> Option<u64> {
         let Type::Matrix { column, count } = self.globals.types.get(&id)? else { return None };
         let Type::Vector { count: rows, .. } = self.globals.types.get(column)? else { return None };
-        let stride = self.member(of, place, Decoration::MatrixStride)?;
-        let is_row_major = self.member_decorations(of, place).any(|(one, _)| one == Decoration::RowMajor);
+        let stride = self.decorations.member(of, place, Decoration::MatrixStride)?;
+        let is_row_major = self.decorations.member(of, place, Decoration::RowMajor).is_some();
         Some(u64::from(stride) * u64::from(if is_row_major { *rows } else { *count }))
-    }
-
-    /// Returns the number of a decoration of an id.
-    fn number(&self, id: Word, decoration: Decoration) -> Option<u32> {
-        self.module.annotations.iter().find_map(|one| match one.operands.as_slice() {
-            [Operand::IdRef(target), Operand::Decoration(kind), Operand::LiteralBit32(number)]
-                if one.class.opcode == Op::Decorate && *target == id && *kind == decoration =>
-            {
-                Some(*number)
-            }
-            _ => None,
-        })
-    }
-
-    /// Returns the number of a decoration of a struct's member.
-    fn member(&self, id: Word, place: u32, decoration: Decoration) -> Option<u32> {
-        self.member_decorations(id, place).find(|(one, _)| *one == decoration).and_then(|(_, number)| number)
-    }
-
-    /// Returns the decorations of a struct's member, and their numbers.
-    fn member_decorations(&self, id: Word, place: u32) -> impl Iterator<Item = (Decoration, Option<u32>)> {
-        self.module.annotations.iter().filter_map(move |one| match one.operands.as_slice() {
-            [Operand::IdRef(target), Operand::LiteralBit32(member), Operand::Decoration(kind), rest @ ..]
-                if one.class.opcode == Op::MemberDecorate && (*target, *member) == (id, place) =>
-            {
-                let number = match rest {
-                    [Operand::LiteralBit32(number)] => Some(*number),
-                    _ => None,
-                };
-                Some((*kind, number))
-            }
-            _ => None,
-        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod constants;
+pub(crate) mod decorations;
 pub(crate) mod fold;
 pub(crate) mod intake;
 pub(crate) mod types;

@@ -9,7 +9,6 @@ mod check;
 mod componentwise;
 mod compose;
 mod data;
-mod decorations;
 mod extended;
 mod flow;
 mod functions;
@@ -33,10 +32,10 @@ use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, Word};
 use crate::Error;
 use crate::interface::{Binding, Stage};
 use crate::ir::{Node, Operation, Program, Scalar, Surface, Value, Variable};
+use crate::spirv::decorations::Decorations;
 use crate::spirv::intake::Chosen;
 use crate::spirv::types::{Globals, id, malformed};
 use data::Data;
-use decorations::Decorations;
 use memory::Pointer;
 
 /// Largest number of functions inlined in each other.

@@ -41,16 +41,10 @@ impl Made<'_> {
     fn replace(&mut self, body: Vec<Node>) -> Result<Vec<Node>, Error> {
         let before = std::mem::take(&mut self.nodes);
         for node in body {
-            let node = match node {
-                Node::Make(value, operation) => Node::Make(value, self.operation(value, operation)?),
-                other @ (Node::Set(..)
-                | Node::Store(..)
-                | Node::End(..)
-                | Node::If(..)
-                | Node::Loop(..)
-                | Node::Block(..)
-                | Node::Break(_)
-                | Node::Continue(_)) => with_parts(other, |part| self.replace(part))?,
+            let node = if let Node::Make(value, operation) = node {
+                Node::Make(value, self.operation(value, operation)?)
+            } else {
+                with_parts(node, |part| self.replace(part))?
             };
             self.nodes.push(node);
         }

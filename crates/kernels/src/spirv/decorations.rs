@@ -13,7 +13,7 @@ type List = Vec<(Decoration, Option<u32>)>;
 
 /// Decorations of a module that matter, by what they decorate.
 #[derive(Debug, Default)]
-pub(super) struct Decorations {
+pub(crate) struct Decorations {
     /// Those of ids.
     ids: HashMap<Word, List>,
     /// Those of members of structs.
@@ -26,7 +26,7 @@ impl Decorations {
     /// # Errors
     /// [`Error::Decoration`] for one that changes what the module means, and is not supported; [`Error::Opcode`] for groups of
     /// decorations; [`Error::Malformed`].
-    pub(super) fn of(module: &dr::Module) -> Result<Self, Error> {
+    pub(crate) fn of(module: &dr::Module) -> Result<Self, Error> {
         let mut found = Self::default();
         for one in &module.annotations {
             let number = |place| match one.operands.get(place) {
@@ -59,13 +59,13 @@ impl Decorations {
     }
 
     /// Returns the number of a decoration of an id, if it has that.
-    pub(super) fn number(&self, target: Word, decoration: Decoration) -> Option<u32> {
+    pub(crate) fn number(&self, target: Word, decoration: Decoration) -> Option<u32> {
         let found = self.ids.get(&target)?.iter().find(|(one, _)| *one == decoration);
         found.map(|(_, number)| number.unwrap_or_default())
     }
 
     /// Returns the number of a decoration of a struct's member, if it has that.
-    pub(super) fn member(&self, target: Word, member: u32, decoration: Decoration) -> Option<u32> {
+    pub(crate) fn member(&self, target: Word, member: u32, decoration: Decoration) -> Option<u32> {
         let found = self.members.get(&(target, member))?.iter().find(|(one, _)| *one == decoration);
         found.map(|(_, number)| number.unwrap_or_default())
     }
