@@ -74,11 +74,16 @@ def problems(platform, program, mode, status, report):
             line for line, text in marked(program, "useless").items()
             if mode == "wrong" and not (platform == "jsl" and "bypass" in text)
         }
-        lines = {line for flush in useless for line in own_lines(program, flush["place"])}
-        # A flush in a loop of main() has more than one line.
-        if not expected <= lines or bool(lines) != bool(expected):
+        # The first line of the source: its callers follow.
+        lines = {line for flush in useless for line in own_lines(program, flush["place"])[:1]}
+        if lines != expected and platform == "glk" or not expected <= lines:
             wrong.append(f"useless flushes at {sorted(lines)}, planted {sorted(expected)}")
-    elif len(useless) != len(report["flushes"]) and program != "scanout":
+        cautious = [flush for flush in report["flushes"] if flush["verdict"] == "precautionary"]
+        lines = {line for flush in cautious for line in own_lines(program, flush["place"])}
+        expected = set(marked(program, "precautionary")) if mode == "wrong" and platform == "glk" else set()
+        if not expected <= lines:
+            wrong.append(f"precautionary flushes at {sorted(lines)}, planted {sorted(expected)}")
+    elif any(flush["verdict"] == "needed" for flush in report["flushes"]) and program not in ON_SCREEN:
         wrong.append("a flush is called needed, and the GPU looks into the CPU's cache")
     return wrong + domain_problems(platform, program, mode, [change for change in report["domain_changes"] if change["useless"]])
 
@@ -90,6 +95,9 @@ def domain_problems(platform, program, mode, useless):
     found = {own_lines(program, change["place"])[-1] for change in useless}
     return [] if found == planted else [f"{platform}: useless domain changes at {sorted(found)}, planted {sorted(planted)}"]
 
+
+# Programs whose lines the display reads.
+ON_SCREEN = ("scanout",)
 
 # Programs that do something else on some platforms: a run on another one does not tell.
 DECIDES = {"measure": ["mtl", "dg2"], "surface_bypass": ["mtl", "dg2"],
@@ -119,7 +127,8 @@ def judged_problems(run, program, mode, report):
                  for finding in report["findings"] if platform in finding["platforms"]]
         if found != planted:
             wrong.append(f"{platform}: {found}, planted {planted}")
-        useless = [change for change in report["domain_changes"] if platform not in change["needed_on"]]
+        useless = [change for change in report["domain_changes"]
+                   if platform not in change["needed_on"] + change["precautionary_on"]]
         wrong += domain_problems(platform, program, mode, useless)
     return wrong if reasons else ["no platform was a judge"]
 

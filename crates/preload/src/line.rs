@@ -7,24 +7,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gem_coherency_wire::Found;
+
 use crate::mappings::{self, Mapping, Views};
 
 /// Bytes of a cache line, and its words.
 pub(crate) const LINE_BYTES: usize = 64;
 const WORDS: usize = LINE_BYTES / size_of::<u64>();
-
-/// The effect of a flush.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flushed {
-    /// The line was dirty, and was written back.
-    Dirty,
-    /// The same, although the GPU sees dirty lines.
-    Coherent,
-    /// The line was clean; memory had other bytes.
-    Stale,
-    /// Cache and memory had the same bytes.
-    Clean,
-}
 
 /// A line of an object: the object's number, the line's, and the bytes that the CPU sees there.
 #[derive(Clone, Copy)]
@@ -43,26 +32,52 @@ impl Place {
     }
 }
 
-/// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache. Returns the effect and the line;
-/// `None` for an address in no mapping of an object, or in one that shows no line.
-pub(crate) fn flush(address: usize, keep: bool) -> Option<(Flushed, Place)> {
+/// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache. Returns the state in which it found the line,
+/// and the line; `None` for an address in no mapping of an object, or in one that shows no line.
+///
+/// `before` is called first: from then on a store to the line's page is to be seen.
+pub(crate) fn flush(
+    address: usize,
+    keep: bool,
+    before: impl FnOnce(&Mapping, usize),
+) -> Option<(Found, Place)> {
     mappings::at(address, |mapping| {
+        before(mapping, address);
         let place = Place::of(mapping, address)?;
-        let flushed = match Line::at(mapping, address)?.flush(keep) {
-            Flushed::Dirty if mapping.coherent => Flushed::Coherent,
+        let found = match Line::at(mapping, address)?.flush(keep) {
             // The program does not read the line through the cache.
-            Flushed::Stale if !mapping.shows_cache => Flushed::Clean,
-            flushed @ (Flushed::Dirty | Flushed::Coherent | Flushed::Stale | Flushed::Clean) => flushed,
+            Found::Stale if !mapping.shows_cache => Found::Clean,
+            found @ (Found::Dirty | Found::Stale | Found::Clean) => found,
         };
-        Some((flushed, place))
+        Some((found, place))
     })?
 }
+
+/// Makes a clean line dirty, to which the program is about to store: it then counts as dirty whatever bytes it gets.
+pub(crate) fn soil(mapping: &Mapping, address: usize) {
+    let Some(line) = Line::at(mapping, address) else { return };
+    if load(line.cached) == load(line.filled) {
+        store(line.filled, &UNLIKELY);
+    }
+}
+
+/// Bytes that no program stores: a line with them as those that it was filled with is dirty.
+const UNLIKELY: [u64; WORDS] = [
+    0x9ddf_ea08_eb38_2d69,
+    0xc3a5_c85c_97cb_3127,
+    0xb492_b66f_be98_f273,
+    0x9ae1_6a3b_2f90_404f,
+    0xcbf2_9ce4_8422_2325,
+    0x8000_0100_0000_01b3,
+    0xff51_afd7_ed55_8ccd,
+    0xc4ce_b9fe_1a85_ec53,
+];
 
 /// Stores bytes past the cache, as a non-temporal store to a WB mapping; returns whether the address is in one. Calls
 /// `stored` with each line, and with the effect of its flush.
 ///
 /// The line leaves the cache, dirty bytes first, and memory gets the bytes.
-pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Flushed, Place))) -> bool {
+pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Found, Place))) -> bool {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         let at = address + done;
@@ -70,9 +85,9 @@ pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Flush
         let part = rest.get(..room).unwrap_or(rest);
         let done_here = mappings::at(at, |mapping| {
             let line = Line::at(mapping, at).filter(|_| mapping.shows_cache)?;
-            let flushed = line.flush(false);
+            let found = line.flush(false);
             line.put(at % LINE_BYTES, part);
-            stored(&(flushed, Place::of(mapping, at)?));
+            stored(&(found, Place::of(mapping, at)?));
             Some(())
         });
         if done_here.flatten().is_none() {
@@ -81,6 +96,11 @@ pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Flush
         done += part.len();
     }
     !bytes.is_empty()
+}
+
+/// Returns whether the line with an address has the bytes of memory, also if it is dirty.
+pub(crate) fn is_silent(mapping: &Mapping, address: usize) -> bool {
+    Line::at(mapping, address).is_some_and(|line| load(line.cached) == load(line.memory))
 }
 
 /// Returns whether one of the lines in `len` bytes of a mapping, at `address`, is dirty.
@@ -145,15 +165,15 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn flush(&self, keep: bool) -> Flushed {
+    fn flush(&self, keep: bool) -> Found {
         let [cached, memory, filled] = [self.cached, self.memory, self.filled].map(load);
         if cached != filled {
             store(self.memory, &cached);
             store(self.filled, &cached);
-            return Flushed::Dirty;
+            return Found::Dirty;
         }
         if filled == memory {
-            return Flushed::Clean;
+            return Found::Clean;
         }
         if !keep {
             let words = self.cached.iter().zip(&memory).zip(&filled);
@@ -164,7 +184,7 @@ impl<'a> Line<'a> {
             }
             store(self.filled, &memory);
         }
-        Flushed::Stale
+        Found::Stale
     }
 }
 

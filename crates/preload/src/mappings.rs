@@ -85,8 +85,6 @@ pub(crate) struct Mapping {
     pub(crate) offset: u64,
     /// The program sees the cached bytes, not memory's.
     pub(crate) shows_cache: bool,
-    /// The GPU snoops the CPU's caches.
-    pub(crate) coherent: bool,
 }
 
 impl Mapping {

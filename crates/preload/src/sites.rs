@@ -4,13 +4,14 @@ use std::ffi::{CStr, c_void};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use gem_coherency_trap::{callers, sites, watch};
+use gem_coherency_trap::callers;
+use gem_coherency_trap::watch::{self, Store};
 use gem_coherency_wire::{
-    self as wire, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
+    self as wire, Flushed, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
 };
 
-use crate::line::{self, Flushed, Place};
-use crate::mappings;
+use crate::line::{self, LINE_BYTES, Place};
+use crate::mappings::{self, Mapping};
 use crate::sys;
 
 /// Bytes of a page.
@@ -22,7 +23,7 @@ pub(crate) const MOST_FRAMES: usize = 16;
 /// The records, in a memory file that the server reads, too.
 static RECORDS: AtomicPtr<SiteRecord> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The log of flushes behind the records, if the server wants one.
+/// The log of flushes behind the records.
 static LOG: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The server collects findings.
@@ -34,24 +35,22 @@ pub(crate) fn is_collecting() -> bool {
     COLLECTING.load(Ordering::Relaxed)
 }
 
-/// Begins to count, and with `log` to log each flush; returns the file of the records.
+/// Begins to count and to log flushes; returns the file of the records.
 ///
 /// # Errors
 /// ENOMEM, EMFILE.
-pub(crate) fn collect(log: bool) -> Result<i32, i32> {
+pub(crate) fn collect() -> Result<i32, i32> {
     let records = MOST_SITES * SITE_BYTES;
-    let len = if log { records + LOG_BYTES } else { records };
+    let len = records + LOG_BYTES;
     let fd = sys::memory_file(c"flush sites", len)?;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping; nothing is replaced.
     let room = unsafe { sys::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
     let room = room.inspect_err(|_| sys::close(fd))?;
     RECORDS.store(room.cast(), Ordering::Release);
-    if log {
-        LOG.store(room.wrapping_byte_add(records).cast(), Ordering::Release);
-    }
+    LOG.store(room.wrapping_byte_add(records).cast(), Ordering::Release);
+    watch::on_store(see_store, see_stored);
     COLLECTING.store(true, Ordering::Relaxed);
-    describe_all();
     Ok(fd)
 }
 
@@ -66,65 +65,108 @@ fn records() -> &'static [SiteRecord] {
     unsafe { std::slice::from_raw_parts(room, MOST_SITES) }
 }
 
-/// Returns the record of a site, or the free one that it would have, and its number.
-fn record(site: u64) -> Option<(usize, &'static SiteRecord)> {
-    let records = records();
-    let first = (site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
-    (0..records.len()).find_map(|n| {
-        let number = (first + n) % records.len();
-        let record = records.get(number)?;
-        [0, site].contains(&record.site.load(Ordering::Acquire)).then_some((number, record))
-    })
-}
+/// The number of no record.
+pub(crate) const NO_SITE: u32 = u32::MAX;
 
-/// Describes the sites that were found since the last time.
-pub(crate) fn describe_all() {
-    if !is_collecting() {
-        return;
-    }
-    for site in sites() {
-        if let Some((_, record)) = record(site.address as u64)
-            && record.site.load(Ordering::Relaxed) == 0
-        {
-            let path = site.module.as_os_str().as_encoded_bytes();
-            record.describe(site.address as u64, site.link_address, path);
+/// Frames of a call stack by which it differs from others, as the server compares them.
+const SAME_FRAMES: usize = 4;
+
+/// Returns the number of the record of a call stack that flushes; [`NO_SITE`] if there are too many.
+pub(crate) fn of_stack(frames: &[usize]) -> u32 {
+    let mix = |hash: u64, frame: &usize| (hash ^ *frame as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let key = frames.iter().take(SAME_FRAMES).fold(0xcbf2_9ce4_8422_2325, mix);
+    match SiteRecord::find(records(), key) {
+        None => NO_SITE,
+        Some((number, record, is_new)) => {
+            if is_new {
+                record.describe(lines(frames).as_bytes());
+            }
+            number as u32
         }
     }
 }
 
-/// Logs an instruction of a site for a line, which it found in some state, if the server wants that.
-pub(crate) fn log(site: usize, (flushed, place): &(Flushed, Place), effect: LineEffect) {
+/// Logs an instruction of a site for a line, which it found in some state.
+pub(crate) fn log(site: u32, place: &Place, found: Found, effect: LineEffect) {
+    let &Place { object, line, bytes } = place;
+    append(&Flushed { object, line, site, effect, found, bytes });
+}
+
+fn append(flushed: &Flushed) {
     let log = LOG.load(Ordering::Acquire);
     if log.is_null() {
         return;
     }
     // SAFETY: the log was mapped with this size and stays mapped; words are atomics, for which all bytes are valid.
     let words = unsafe { std::slice::from_raw_parts(log, LOG_BYTES / size_of::<u64>()) };
-    let site = record(site as u64).map_or(u32::MAX, |(number, _)| number as u32);
-    let Place { object, line, bytes } = *place;
-    let found = match flushed {
-        Flushed::Dirty | Flushed::Coherent => Found::Dirty,
-        Flushed::Stale => Found::Stale,
-        Flushed::Clean => Found::Clean,
-    };
-    wire::append(words, &wire::Flushed { object, line, site, effect, found, bytes });
+    wire::append(words, flushed);
 }
 
-/// Counts a flush by a site; `None` is one of no object's line.
-pub(crate) fn count(site: usize, flushed: Option<(Flushed, Place)>) {
-    let Some((_, record)) = record(site as u64) else { return };
-    if let Some((_, place)) = flushed {
-        record.add_line(place.object, place.line);
+/// Logs that stores to the page of an address are seen from now on, or no longer; `stored` has a bit for each line that the
+/// first store goes to.
+fn log_page(mapping: &Mapping, address: usize, effect: LineEffect, stored: u64) {
+    let offset = mapping.offset + (address - mapping.start) as u64;
+    let line = offset / PAGE_BYTES as u64 * (PAGE_BYTES / LINE_BYTES) as u64;
+    let bytes = [stored, 0, 0, 0, 0, 0, 0, 0];
+    append(&Flushed { object: mapping.object, line, site: NO_SITE, effect, found: Found::Clean, bytes });
+}
+
+/// Sees the next store to the page of an address, which is about to be flushed.
+pub(crate) fn close(mapping: &Mapping, address: usize) {
+    if mapping.shows_cache && !is_transferring() && watch::is_writable(address) && watch::close(address) {
+        log_page(mapping, address, LineEffect::Closed, 0);
     }
-    let count: &AtomicU64 = match flushed.map(|(flushed, _)| flushed) {
-        Some(Flushed::Dirty) => &record.dirty,
-        Some(Flushed::Coherent) => &record.coherent,
-        Some(Flushed::Stale) => &record.stale,
-        Some(Flushed::Clean) => &record.clean,
-        None => &record.elsewhere,
-    };
-    // Relaxed: a statistic.
-    count.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. Returns whether it is the first store
+/// since the page was clean.
+fn see_store(store: &Store<'_>) -> bool {
+    let seen = mappings::at(store.address, |mapping| {
+        let page = store.address & !(PAGE_BYTES - 1);
+        let was_clean = store.length > 0 && !line::is_dirty(mapping, page, PAGE_BYTES);
+        let first = store.address & !(LINE_BYTES - 1);
+        let end = store.address + store.length;
+        let mut stored = 0;
+        for address in (first..end).step_by(LINE_BYTES).take_while(|_| store.length > 0) {
+            line::soil(mapping, address);
+            stored |= 1 << ((address - page) / LINE_BYTES);
+        }
+        log_page(mapping, store.address, LineEffect::Opened, stored);
+        was_clean
+    });
+    seen.unwrap_or(false)
+}
+
+/// Looks at what a store left that opened a page: behind one of the bytes that were there, the next one is to be seen, too.
+fn see_stored(address: usize) {
+    mappings::at(address, |mapping| {
+        if line::is_silent(mapping, address) {
+            close(mapping, address);
+        }
+    });
+}
+
+/// Logs that the pages of a mapping in `len` bytes are opened or closed, which are not so yet.
+fn log_pages(mapping: &Mapping, start: usize, len: usize, effect: LineEffect) {
+    let end = start.saturating_add(len).min(mapping.start + mapping.len);
+    let closes = effect == LineEffect::Closed;
+    for page in (start.max(mapping.start)..end).step_by(PAGE_BYTES) {
+        if watch::is_writable(page) == closes {
+            log_page(mapping, page, effect, 0);
+        }
+    }
+}
+
+/// Counts a flush by a site; without a place, it is one of no object's line.
+pub(crate) fn count(site: u32, place: Option<&Place>) {
+    let Some(record) = records().get(site as usize) else { return };
+    match place {
+        Some(place) => record.add_line(place.object, place.line),
+        // Relaxed: a statistic.
+        None => {
+            record.elsewhere.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Lines of text in a payload.
@@ -218,7 +260,10 @@ pub(crate) fn first_store(object: u64, offset: u64) -> Lines {
 pub(crate) fn watch(start: usize, len: usize) {
     if is_collecting() {
         // SAFETY: the pages were mapped readable and writable; they are forgotten when they are unmapped.
-        let _ = unsafe { watch::protect(start, len) };
+        let watched = unsafe { watch::protect(start, len) };
+        if watched.is_err() {
+            open(start, len);
+        }
     }
 }
 
@@ -240,14 +285,17 @@ pub(crate) fn watch_again() {
             }
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
                 if watch::is_writable(page) && !line::is_dirty(mapping, page, PAGE_BYTES) {
-                    watch(page, PAGE_BYTES);
+                    // SAFETY: as in `watch`.
+                    if unsafe { watch::protect(page, PAGE_BYTES) }.is_ok() {
+                        log_page(mapping, page, LineEffect::Closed, 0);
+                    }
                 }
             }
         });
     }
 }
 
-/// Ends the watch of pages that are unmapped, or whose protection the program has changed.
+/// Ends the watch of pages that are unmapped.
 pub(crate) fn forget(start: usize, len: usize) {
     if is_collecting() {
         // Fails for no whole pages.
@@ -255,12 +303,33 @@ pub(crate) fn forget(start: usize, len: usize) {
     }
 }
 
+/// Ends the watch of pages whose protection the program has changed.
+pub(crate) fn lose(start: usize, len: usize) {
+    if is_collecting() {
+        open(start, len);
+        forget(start, len);
+    }
+}
+
 /// Ends the watch of pages that are moved: they get the protection that the program has given them.
 pub(crate) fn unwatch(start: usize, len: usize) {
     if is_collecting() {
+        open(start, len);
         // Fails for no whole pages.
         let _ = watch::release(start, len);
         forget(start, len);
+    }
+}
+
+/// Logs that stores to pages are not seen from now on.
+fn open(start: usize, len: usize) {
+    mappings::each_cached(|mapping| log_pages(mapping, start, len, LineEffect::Opened));
+}
+
+/// Logs that pages are about to be unmapped: nothing is stored there any more.
+pub(crate) fn end(start: usize, len: usize) {
+    if is_collecting() {
+        mappings::each_cached(|mapping| log_pages(mapping, start, len, LineEffect::Closed));
     }
 }
 
@@ -308,10 +377,14 @@ impl Transfer {
         if !is_collecting() {
             return;
         }
+        let first = start & !(PAGE_BYTES - 1);
+        let len_of_pages = (start - first).saturating_add(len);
+        if mappings::overlap(start, len) {
+            open(first, len_of_pages);
+        }
         self.begin(start, len, || {
-            let first = start & !(PAGE_BYTES - 1);
             // Fails for pages that are not watched.
-            let _ = watch::release(first, (start - first).saturating_add(len));
+            let _ = watch::release(first, len_of_pages);
         });
     }
 }
@@ -332,4 +405,14 @@ pub(crate) fn reset() {
     // Relaxed: the process has one thread.
     TRANSFERS.store(0, Ordering::Relaxed);
     watch::forget_threads();
+    if is_collecting() {
+        // The parent may close its own pages now.
+        mappings::each_cached(|mapping| {
+            for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
+                if watch::is_writable(page) {
+                    log_page(mapping, page, LineEffect::Opened, 0);
+                }
+            }
+        });
+    }
 }

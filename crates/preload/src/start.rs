@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use gem_coherency_trap::watch;
-use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, WANTS_FLUSHES, WANTS_LOADS};
+use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, WANTS_LOADS};
 
 use crate::identity::{self, Caller};
 use crate::lock::Lock;
@@ -245,7 +245,7 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
 
 /// Begins to collect what the server wants, and gives it the counts of this process's flushes, and their log.
 fn collect(fd: c_int, wanted: u64) {
-    let Ok(records) = sites::collect(wanted & WANTS_FLUSHES != 0) else { return };
+    let Ok(records) = sites::collect() else { return };
     loads::start(wanted & WANTS_LOADS != 0);
     // A server that does not take them has no counts.
     let _ = talk::exchange_with(fd, &Request::Sites.with([]), &[records]);

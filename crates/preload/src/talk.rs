@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
 use gem_coherency_wire::{
-    Call, Descriptors, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, cookie,
-    receive, send,
+    Call, Descriptors, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, cookie, receive,
+    send,
 };
 
 use crate::mappings::{self, Mapping, Views};
@@ -187,8 +187,7 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
         _ => return Err(libc::EMFILE),
     };
     let shows_cache = shows & (SHOWS_MEMORY | SHOWS_NOTHING | SHOWS_LINEAR) == 0;
-    let coherent = shows & SNOOPED != 0;
-    let mapping = |start| Mapping { start, len, views, object, offset, shows_cache, coherent };
+    let mapping = |start| Mapping { start, len, views, object, offset, shows_cache };
     let mmap = |address, flags| {
         // SAFETY: with MAP_FIXED, the program gives up what it had there, or it is the mapping that is replaced.
         unsafe { sys::mmap(address, len, protection as c_int, flags | libc::MAP_SHARED, shown, offset) }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use gem_coherency_trap::scan::Search;
 use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
-use gem_coherency_wire::LineEffect;
+use gem_coherency_wire::{Found, LineEffect};
 
-use crate::line::{self, Flushed, Place};
+use crate::line::{self, Place};
 use crate::sites;
 use crate::sys::{self, KeepErrno};
 
@@ -27,9 +27,7 @@ pub(crate) fn look_again() {
     }
     let _errno = KeepErrno::new();
     // Fails only where `start` was not called.
-    if rescan().is_ok_and(|report| report.trapped > 0) {
-        sites::describe_all();
-    }
+    let _ = rescan();
     resume();
 }
 
@@ -54,7 +52,9 @@ fn on_trap(event: &Event<'_>) -> Outcome {
         Kind::Flush | Kind::FlushOpt => flush(event, LineEffect::Flush),
         Kind::WriteBack => flush(event, LineEffect::WriteBack),
         Kind::Store => {
-            let log = |stored: &(Flushed, Place)| sites::log(event.site, stored, LineEffect::NonTemporal);
+            let log = |(found, place): &(Found, Place)| {
+                sites::log(sites::NO_SITE, place, *found, LineEffect::NonTemporal);
+            };
             if !line::store_around(event.address, event.bytes, log) {
                 return Outcome::Perform;
             }
@@ -65,9 +65,12 @@ fn on_trap(event: &Event<'_>) -> Outcome {
 
 /// Flushes a line, and counts and logs that.
 fn flush(event: &Event<'_>, effect: LineEffect) {
-    let flushed = line::flush(event.address, effect == LineEffect::WriteBack);
-    if let Some(flushed) = &flushed {
-        sites::log(event.site, flushed, effect);
+    let flushed = line::flush(event.address, effect == LineEffect::WriteBack, sites::close);
+    let mut frames = [0; sites::MOST_FRAMES];
+    let depth = event.callers(&mut frames);
+    let site = sites::of_stack(frames.get(..depth).unwrap_or_default());
+    sites::count(site, flushed.as_ref().map(|(_, place)| place));
+    if let Some((found, place)) = &flushed {
+        sites::log(site, place, *found, effect);
     }
-    sites::count(event.site, flushed);
 }

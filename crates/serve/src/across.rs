@@ -1,4 +1,5 @@
-//! A run that is judged by many platforms: the devices' traces, the programs' logs of flushes, and a judge per device.
+//! The judges of a run: the devices' traces, the programs' logs of flushes, and a judge per device, for its own platform or for
+//! many.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,35 +7,61 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::platform::Platform;
 use gem_coherency::units::{LINE_BYTES, LineRange};
-use gem_coherency_sim::{MadeStale, Soft, Upkeep};
-use gem_coherency_wire::{Frame, LineEffect};
+use gem_coherency_sim::{FoundLine, Instruction, MadeStale, Soft, Upkeep};
+use gem_coherency_wire::{Flushed, Found, Frame, LineEffect};
 
 use crate::domain_calls::DomainChange;
 use crate::flush_logs::FlushLogs;
+use crate::need::{Counts, Need};
 use crate::platforms::{Judge, Verdict};
 
-/// A run that is judged by many platforms.
+/// The judges of a run.
 #[derive(Debug)]
 pub(crate) struct Across {
     judges: Vec<Mutex<Judge>>,
     logs: FlushLogs,
+    /// Several platforms judge; otherwise each device's own, and the device tells the mistakes.
+    pub(crate) by_many: bool,
 }
 
-/// Judgements by many platforms.
+/// Judgements.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    /// The mistakes.
+    /// The mistakes, if several platforms judge.
     pub(crate) verdicts: Vec<Verdict>,
     /// The calls that move objects between domains.
     pub(crate) domain_changes: Vec<DomainChange>,
 }
 
+/// The flushes of one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlushSite {
+    /// The call stack: the instruction, then return addresses; empty if it is not known.
+    pub stack: Vec<Frame>,
+    /// Numbers of lines by verdict, on the first platform.
+    pub lines: Counts,
+    /// The platforms on which a line was needed: of those that judge the run.
+    pub needed_on: Vec<&'static str>,
+    /// The other platforms on which one was precautionary.
+    pub precautionary_on: Vec<&'static str>,
+}
+
 impl Across {
-    /// Begins to trace `devices`, which have no objects yet, and to judge what happens by `platforms`.
+    /// Begins to trace `devices`, which have no objects yet, and to judge what happens by `platforms`; if there are none, by
+    /// the devices' own.
     pub(crate) fn new(devices: &[Soft], platforms: &[&'static Platform]) -> Self {
-        devices.iter().for_each(Soft::trace);
-        let judge = |device: &Soft| Judge::new(device.machine(), device.rules(), platforms);
-        Self { judges: devices.iter().map(judge).map(Mutex::new).collect(), logs: FlushLogs::default() }
+        let by_many = !platforms.is_empty();
+        let judge = |device: &Soft| {
+            if by_many {
+                device.trace();
+                Judge::new(device.machine(), device.rules(), platforms)
+            } else {
+                device.trace_own();
+                Judge::own(device.machine(), device.rules())
+            }
+        };
+        let judges = devices.iter().map(judge).map(Mutex::new).collect();
+        Self { judges, logs: FlushLogs::default(), by_many }
     }
 
     /// Adds a program's log, which is behind its records in `file`.
@@ -44,20 +71,30 @@ impl Across {
 
     /// Adds what programs flushed since the last time to the traces of `devices`.
     pub(crate) fn hear_flushes(&self, devices: &[Soft]) {
+        // One of the devices has the object.
         self.logs.read(|site, flushed| {
+            let &Flushed { object, line, .. } = flushed;
             let upkeep = match flushed.effect {
                 LineEffect::Flush => Upkeep::Flush,
                 LineEffect::WriteBack => Upkeep::WriteBack,
                 LineEffect::NonTemporal => Upkeep::NonTemporal,
+                LineEffect::Opened => {
+                    let [stored, ..] = flushed.bytes;
+                    return devices.iter().for_each(|device| device.opened(object, line, stored));
+                }
+                LineEffect::Closed => return devices.iter().for_each(|device| device.closed(object, line)),
+            };
+            let found = match flushed.found {
+                Found::Clean => FoundLine::Clean,
+                Found::Dirty => FoundLine::Dirty,
+                Found::Stale => FoundLine::Stale,
             };
             let mut bytes = [0; LINE_BYTES as usize];
             bytes.as_chunks_mut().0.iter_mut().zip(flushed.bytes).for_each(|(to, word)| {
                 *to = word.to_ne_bytes();
             });
-            // One of the devices has the object.
-            for device in devices {
-                device.maintained(flushed.object, flushed.line, upkeep, site, &bytes);
-            }
+            let done = Instruction { object, line, upkeep, site, found, bytes };
+            devices.iter().for_each(|device| device.maintained(&done));
         });
     }
 
@@ -67,7 +104,9 @@ impl Across {
         // Held first, so that parts of a trace are judged in their order.
         let mut judge = lock(judge);
         judge.hear(device.take_trace());
-        Judged { verdicts: judge.take_verdicts(), domain_changes: judge.take_domain_changes() }
+        let verdicts = judge.take_verdicts();
+        let verdicts = if self.by_many { verdicts } else { Vec::new() };
+        Judged { verdicts, domain_changes: judge.take_domain_changes() }
     }
 
     /// Returns and clears the lines of a device of which a write made old copies on some platform, as far as it is judged.
@@ -87,16 +126,46 @@ impl Across {
         self.judges.iter().zip(devices).flat_map(of_device).collect()
     }
 
-    /// Returns the platforms on which a line needed the flush by an instruction.
-    pub(crate) fn needed_on(&self, frame: &Frame) -> Vec<&'static Platform> {
-        let Some(site) = self.logs.number(frame) else { return Vec::new() };
-        let mut platforms: Vec<&'static Platform> = Vec::new();
-        for judge in &self.judges {
-            let of_device = lock(judge).needed_on(site);
-            let more = of_device.into_iter().filter(|one| !platforms.contains(one)).collect::<Vec<_>>();
-            platforms.extend(more);
+    /// Returns the flushes of all places, as if the run ended now.
+    pub(crate) fn sites(&self, devices: &[Soft]) -> Vec<FlushSite> {
+        self.hear_flushes(devices);
+        let mut sites: Vec<FlushSite> = Vec::new();
+        let stacks = self.logs.stacks();
+        for (judge, device) in self.judges.iter().zip(devices) {
+            let mut judge = lock(judge);
+            // Flushes alone are no mistakes.
+            judge.hear(device.take_trace());
+            let flushed = judge.flushed();
+            let unknown = (u64::MAX, Vec::new());
+            for (number, stack) in (0..).zip(stacks.iter().cloned()).chain([unknown]) {
+                let lines = flushed.counts(number);
+                let names = |least| flushed.on(number, least).into_iter().map(|platform| platform.name);
+                let needed_on: Vec<_> = names(Need::Needed).collect();
+                let precautionary_on: Vec<_> = names(Need::Precautionary).collect();
+                if lines.all() == 0 && flushed.on(number, Need::Useless).is_empty() {
+                    continue;
+                }
+                let mut found =
+                    FlushSite { stack, lines, needed_on: Vec::new(), precautionary_on: Vec::new() };
+                found.merge(&FlushSite {
+                    lines: Counts::default(),
+                    needed_on,
+                    precautionary_on,
+                    ..found.clone()
+                });
+                match sites.iter_mut().find(|site| site.stack == found.stack) {
+                    Some(site) => site.merge(&found),
+                    None => sites.push(found),
+                }
+            }
         }
-        platforms
+        sites
+    }
+
+    /// Returns the number of lines that a GPU wrote on the first platform without looking into the cache, where the program may have stored the
+    /// bytes that were there.
+    pub(crate) fn possibly_lost(&self) -> u64 {
+        self.judges.iter().map(|judge| lock(judge).possibly_lost()).sum()
     }
 
     /// Returns the platforms that refuse requests which `devices` accepted, with the reasons.
@@ -118,6 +187,20 @@ impl Across {
     /// Returns the number of flushes and other facts that were lost.
     pub(crate) fn lost(&self) -> u64 {
         self.judges.iter().fold(self.logs.lost(), |sum, judge| sum.saturating_add(lock(judge).dropped()))
+    }
+}
+
+impl FlushSite {
+    /// Adds the flushes of another place, or on another device.
+    pub fn merge(&mut self, other: &Self) {
+        self.lines.extend(other.lines);
+        let lists =
+            [(&mut self.needed_on, &other.needed_on), (&mut self.precautionary_on, &other.precautionary_on)];
+        for (names, more) in lists {
+            let new: Vec<_> = more.iter().filter(|name| !names.contains(name)).copied().collect();
+            names.extend(new);
+        }
+        self.precautionary_on.retain(|name| !self.needed_on.contains(name));
     }
 }
 

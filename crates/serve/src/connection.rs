@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
 use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft};
-use gem_coherency_wire::{
-    MOST_PAYLOAD, Message, NOT_A_FILE, Request, WANTS_FINDINGS, WANTS_FLUSHES, WANTS_LOADS, frames,
-};
+use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, WANTS_FINDINGS, WANTS_LOADS, frames};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
@@ -132,10 +130,11 @@ impl Connection {
                     }
                     let number = self.node_of(device).map(|node| node.device);
                     let across = self.shared.across.as_ref().zip(number);
-                    let judged = across.map(|(across, number)| across.judge(number, device));
+                    let judged =
+                        across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
                     let made = match across {
-                        Some((across, number)) => across.made_stale(number),
-                        None => device.made_stale(),
+                        Some((across, number)) if across.by_many => across.made_stale(number),
+                        Some(_) | None => device.made_stale(),
                     };
                     judge::collect(findings, device, judged, client, &self.socket);
                     loads::tell(&self.shared, findings, device, made, client, &self.socket);
@@ -195,7 +194,9 @@ impl Connection {
         {
             let lines = LineRange::new(first, end);
             let devices = &self.shared.devices;
-            let judged = self.shared.across.as_ref().map(|across| across.load(devices, object, lines));
+            let judged = self.shared.across.as_ref();
+            let judged = judged.map(|across| (across.by_many, across.load(devices, object, lines)));
+            let judged = judged.and_then(|(by_many, verdicts)| by_many.then_some(verdicts));
             loads::add(findings, devices, object, lines, judged, frames(stack));
         }
         Ok((Message::default(), None))
@@ -238,12 +239,11 @@ impl Connection {
         let number = client.number();
         self.client = Some(client);
         let Shared { findings, across, .. } = &*self.shared;
-        let has_histories = findings.as_ref().is_some_and(|findings| findings.histories.is_some());
+        let by_many = across.as_ref().is_some_and(|across| across.by_many);
         let flag = |flag, is_wanted| if is_wanted { flag } else { 0 };
         let wants = flag(WANTS_FINDINGS, findings.is_some())
-            | flag(WANTS_FLUSHES, across.is_some() || has_histories)
             // Of a run that many platforms judge, a line's bytes do not tell whether it is stale.
-            | flag(WANTS_LOADS, across.is_some());
+            | flag(WANTS_LOADS, by_many);
         Ok((Message::done([number, wants]), None))
     }
 

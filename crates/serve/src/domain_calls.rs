@@ -1,13 +1,13 @@
-//! The calls by which programs move objects between domains, by the place in the program, with the number of useless ones and
-//! the platforms that needed one.
+//! The calls by which programs move objects between domains, by the place in the program, with the verdicts on them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use gem_coherency::platform::Platform;
-use gem_coherency_sim::Soft;
 use gem_coherency_wire::Frame;
+
+use crate::need::{Counts, Need};
 
 /// Frames of a call stack that must be equal for two calls to be of one place.
 const SAME_FRAMES: usize = 4;
@@ -19,12 +19,12 @@ pub struct DomainSite {
     pub call: &'static str,
     /// The call stack.
     pub stack: Vec<Frame>,
-    /// Number of calls that made a difference on a platform, or for which that is not known.
-    pub needed: u64,
-    /// Number of calls without which the kernel would have done the same on each platform.
-    pub useless: u64,
-    /// The platforms on which a call made a difference, or for which that is not known: of those that judge the run.
+    /// Numbers of calls by verdict: the greatest one of all platforms.
+    pub counts: Counts,
+    /// The platforms on which a call was needed: of those that judge the run.
     pub needed_on: Vec<&'static str>,
+    /// The other platforms on which one was precautionary.
+    pub precautionary_on: Vec<&'static str>,
 }
 
 /// A call, as far as it is judged.
@@ -36,9 +36,11 @@ pub(crate) struct DomainChange {
     pub(crate) call: &'static str,
     /// The thread that made the call.
     pub(crate) thread: ThreadId,
-    /// The platforms on which it made a difference, or for which that is not known.
+    /// The platforms on which it was needed.
     pub(crate) needed_on: Vec<&'static Platform>,
-    /// It is not known for one of them: a change with the same number follows.
+    /// The platforms on which it was precautionary, or is not judged yet.
+    pub(crate) precautionary_on: Vec<&'static Platform>,
+    /// It is not judged on one of them: a change with the same number follows.
     pub(crate) is_open: bool,
 }
 
@@ -55,25 +57,22 @@ struct State {
     others: Vec<DomainChange>,
 }
 
+/// A call that is not judged yet, which is counted as precautionary until then.
 #[derive(Debug)]
 struct Open {
     site: usize,
-    needed_on: Vec<&'static Platform>,
+    change: DomainChange,
 }
 
-/// Returns the calls that a watched device logged since the last time, judged by its own platform.
-pub(crate) fn logged(device: &Soft) -> Vec<DomainChange> {
-    let platform = device.machine().platform;
-    let calls = device.domain_calls().into_iter();
-    calls
-        .map(|call| DomainChange {
-            number: call.number,
-            call: call.call,
-            thread: call.thread,
-            needed_on: if call.useful == Some(false) { Vec::new() } else { vec![platform] },
-            is_open: call.useful.is_none(),
-        })
-        .collect()
+impl DomainChange {
+    /// Returns the verdict on all platforms.
+    pub(crate) fn need(&self) -> Need {
+        match (self.needed_on.is_empty(), self.precautionary_on.is_empty()) {
+            (false, _) => Need::Needed,
+            (true, false) => Need::Precautionary,
+            (true, true) => Need::Useless,
+        }
+    }
 }
 
 impl DomainSites {
@@ -94,8 +93,12 @@ impl DomainSites {
         let mut sites = state.sites.clone();
         for open in state.open.values() {
             if let Some(site) = sites.get_mut(open.site) {
-                site.add(&open.needed_on);
+                site.add(&open.change);
             }
+        }
+        // A platform is named once.
+        for site in &mut sites {
+            site.precautionary_on.retain(|name| !site.needed_on.contains(name));
         }
         sites
     }
@@ -106,11 +109,17 @@ impl DomainSites {
 }
 
 impl DomainSite {
-    /// Adds platforms on which a call is needed.
-    fn add(&mut self, platforms: &[&'static Platform]) {
-        for platform in platforms {
-            if !self.needed_on.contains(&platform.name) {
-                self.needed_on.push(platform.name);
+    /// Adds the platforms of a call.
+    fn add(&mut self, change: &DomainChange) {
+        let lists = [
+            (&mut self.needed_on, &change.needed_on),
+            (&mut self.precautionary_on, &change.precautionary_on),
+        ];
+        for (names, platforms) in lists {
+            for platform in platforms {
+                if !names.contains(&platform.name) {
+                    names.push(platform.name);
+                }
             }
         }
     }
@@ -126,17 +135,15 @@ impl State {
             None => return self.others.push(change),
         };
         let Some(site) = self.sites.get_mut(at) else { return };
-        // A call counts as needed until it is judged.
-        site.needed += u64::from(known.is_none());
+        if let Some(open) = known {
+            site.counts.remove(open.change.need());
+        }
+        site.counts.add(change.need());
         if change.is_open {
-            self.open.insert(change.number, Open { site: at, needed_on: change.needed_on });
-            return;
+            self.open.insert(change.number, Open { site: at, change });
+        } else {
+            site.add(&change);
         }
-        if change.needed_on.is_empty() {
-            site.needed -= 1;
-            site.useless += 1;
-        }
-        site.add(&change.needed_on);
     }
 
     /// Returns the number of the site of a call.
@@ -144,7 +151,14 @@ impl State {
         let top = |frames: &[Frame]| frames.iter().take(SAME_FRAMES).cloned().collect::<Vec<_>>();
         let is_same = |site: &DomainSite| site.call == call && top(&site.stack) == top(&stack);
         self.sites.iter().position(is_same).unwrap_or_else(|| {
-            self.sites.push(DomainSite { call, stack, needed: 0, useless: 0, needed_on: Vec::new() });
+            let (needed_on, precautionary_on) = (Vec::new(), Vec::new());
+            self.sites.push(DomainSite {
+                call,
+                stack,
+                counts: Counts::default(),
+                needed_on,
+                precautionary_on,
+            });
             self.sites.len() - 1
         })
     }
@@ -156,27 +170,34 @@ mod tests {
     use gem_coherency::platform::by_name;
 
     fn change(number: u64, needed_on: &[&str], is_open: bool) -> DomainChange {
-        let needed_on = needed_on.iter().map(|name| by_name(name).unwrap()).collect();
-        DomainChange { number, call: "SET_DOMAIN", thread: thread::current().id(), needed_on, is_open }
+        let on: Vec<_> = needed_on.iter().map(|name| by_name(name).unwrap()).collect();
+        let (needed_on, precautionary_on) = if is_open { (Vec::new(), on) } else { (on, Vec::new()) };
+        let thread = thread::current().id();
+        DomainChange { number, call: "SET_DOMAIN", thread, needed_on, precautionary_on, is_open }
     }
 
     fn at(address: u64) -> Vec<Frame> {
         vec![Frame { module: "/bin/c".to_owned(), address }]
     }
 
-    fn counts(sites: &DomainSites) -> Vec<(u64, u64, Vec<&'static str>)> {
-        sites.all().into_iter().map(|site| (site.needed, site.useless, site.needed_on)).collect()
+    fn counts(sites: &DomainSites) -> Vec<([u64; 3], Vec<&'static str>, Vec<&'static str>)> {
+        let of = |site: DomainSite| {
+            let Counts { needed, precautionary, useless } = site.counts;
+            ([needed, precautionary, useless], site.needed_on, site.precautionary_on)
+        };
+        sites.all().into_iter().map(of).collect()
     }
 
     #[test]
-    fn calls_are_counted_by_place_and_needed_until_they_are_judged() {
+    fn calls_are_counted_by_place_and_precautionary_until_they_are_judged() {
         let sites = DomainSites::default();
         sites.collect(vec![change(1, &["glk"], true)], || at(1));
         sites.collect(vec![change(2, &["glk"], false)], || at(2));
         sites.collect(vec![change(3, &[], false)], || at(1));
-        assert_eq!(counts(&sites), [(1, 1, vec!["glk"]), (1, 0, vec!["glk"])]);
+        let second = ([1, 0, 0], vec!["glk"], vec![]);
+        assert_eq!(counts(&sites), [([0, 1, 1], vec![], vec!["glk"]), second.clone()]);
         sites.collect(vec![change(1, &[], false)], || panic!("the place is known"));
-        assert_eq!(counts(&sites), [(0, 2, vec![]), (1, 0, vec!["glk"])]);
+        assert_eq!(counts(&sites), [([0, 0, 2], vec![], vec![]), second]);
         assert!(sites.state().open.is_empty());
     }
 
@@ -184,9 +205,9 @@ mod tests {
     fn a_place_has_the_platforms_of_all_its_calls() {
         let sites = DomainSites::default();
         sites.collect(vec![change(1, &["glk", "tgl"], true), change(2, &["jsl"], false)], || at(1));
-        assert_eq!(counts(&sites), [(2, 0, vec!["jsl", "glk", "tgl"])]);
+        assert_eq!(counts(&sites), [([1, 1, 0], vec!["jsl"], vec!["glk", "tgl"])]);
         sites.collect(vec![change(1, &["tgl"], false)], || panic!("the place is known"));
-        assert_eq!(counts(&sites), [(2, 0, vec!["jsl", "tgl"])]);
+        assert_eq!(counts(&sites), [([2, 0, 0], vec!["jsl", "tgl"], vec![])]);
     }
 
     #[test]

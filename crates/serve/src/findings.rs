@@ -69,33 +69,13 @@ pub struct Finding {
     pub platforms: Vec<&'static str>,
 }
 
-/// Lines of an object that an instruction flushed lately.
+/// Lines of an object that a place flushed lately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentFlush {
-    /// The instruction.
-    pub frame: Frame,
+    /// The call stack: the instruction, then return addresses.
+    pub stack: Vec<Frame>,
     /// The lines.
     pub lines: Vec<LineRange>,
-}
-
-/// The flushes of one instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlushSite {
-    /// The instruction.
-    pub frame: Frame,
-    /// Lines that were dirty, and that other agents did not see.
-    pub dirty: u64,
-    /// Lines that were dirty, and that the GPU saw in the cache.
-    pub coherent: u64,
-    /// Clean lines for which memory had newer bytes.
-    pub stale: u64,
-    /// Clean lines for which memory had the same bytes.
-    pub clean: u64,
-    /// Lines of no object.
-    pub elsewhere: u64,
-    /// The platforms on which a line needed it, if the run is judged by several; otherwise empty. The counts
-    /// above are those of a device whose agents see every byte at once, then.
-    pub needed_on: Vec<&'static str>,
 }
 
 /// A file of the counts of a program's flushes.
@@ -104,7 +84,7 @@ pub(crate) type Records = Arc<File>;
 /// Findings whose objects' histories are kept: the first ones.
 const MOST_HISTORIES: usize = 64;
 
-/// The findings of a server, and the counts of the flushes and of the domain changes.
+/// The findings of a server, and the domain changes.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     found: Mutex<Vec<Finding>>,
@@ -167,20 +147,20 @@ impl Findings {
         lock(&self.told).get(finding).cloned().flatten()
     }
 
-    /// Returns the last flushes of an object, by instruction.
+    /// Returns the last flushes of an object, by place.
     fn flushes_of(&self, object: u64) -> Vec<RecentFlush> {
-        let mut flushes = BTreeMap::<Frame, Vec<LineRange>>::new();
+        let mut flushes = BTreeMap::<Vec<Frame>, Vec<LineRange>>::new();
         for site in self.records().into_iter().filter(|site| !site.runs.is_empty()) {
             let runs = site.runs.iter().filter(|run| run.object == object && run.first < run.end);
             let lines: Vec<_> = runs.map(|run| LineRange::new(run.first, run.end)).collect();
             if !lines.is_empty() {
-                flushes.entry(site.frame).or_default().extend(lines);
+                flushes.entry(site.stack).or_default().extend(lines);
             }
         }
-        let flush = |(frame, mut lines): (Frame, Vec<LineRange>)| {
+        let flush = |(stack, mut lines): (Vec<Frame>, Vec<LineRange>)| {
             lines.sort_unstable_by_key(|lines| (lines.first(), lines.end()));
             lines.dedup();
-            RecentFlush { frame, lines }
+            RecentFlush { stack, lines }
         };
         flushes.into_iter().map(flush).collect()
     }
@@ -201,20 +181,6 @@ impl Findings {
             histories.add_log(Arc::clone(&file));
         }
         lock(&self.records).push(file);
-    }
-
-    /// Returns the flushes of all programs by instruction.
-    pub(crate) fn sites(&self) -> Vec<FlushSite> {
-        let mut sites: BTreeMap<Frame, [u64; 5]> = BTreeMap::new();
-        for counts in self.records() {
-            let sums = sites.entry(counts.frame).or_default();
-            sums.iter_mut().zip(counts.lines).for_each(|(sum, lines)| *sum += lines);
-        }
-        let site = |(frame, lines): (Frame, [u64; 5])| {
-            let [dirty, coherent, stale, clean, elsewhere] = lines;
-            FlushSite { frame, dirty, coherent, stale, clean, elsewhere, needed_on: Vec::new() }
-        };
-        sites.into_iter().map(site).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The logs of programs' flushes, and the instructions in them.
+//! The logs of programs' flushes, and the places in them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,11 +23,11 @@ struct State {
     lost: u64,
 }
 
-/// The instructions that all programs share, by number.
+/// The call stacks that flush, of all programs, by number.
 #[derive(Debug, Default)]
 struct Sites {
-    frames: Vec<Frame>,
-    numbers: BTreeMap<Frame, u64>,
+    stacks: Vec<Vec<Frame>>,
+    numbers: BTreeMap<Vec<Frame>, u64>,
 }
 
 /// A program's log of flushes.
@@ -38,7 +38,7 @@ struct Log {
     next: u64,
     /// Earlier ones that were being written.
     unfinished: Vec<u64>,
-    /// The number of the instruction that each record describes.
+    /// The number of the call stack that each record describes.
     sites: BTreeMap<u32, u64>,
 }
 
@@ -49,7 +49,7 @@ impl FlushLogs {
         self.state().open.push(log);
     }
 
-    /// Passes what programs flushed since the last time to `take`, with the number of the instruction; `u64::MAX` if it is
+    /// Passes what programs flushed since the last time to `take`, with the number of the place; `u64::MAX` if it is
     /// not known.
     pub(crate) fn read(&self, mut take: impl FnMut(u64, &Flushed)) {
         let mut state = self.state();
@@ -68,14 +68,14 @@ impl FlushLogs {
         }
     }
 
-    /// Returns the number of an instruction that was executed.
-    pub(crate) fn number(&self, frame: &Frame) -> Option<u64> {
-        self.state().sites.numbers.get(frame).copied()
+    /// Returns the call stack of a place.
+    pub(crate) fn stack(&self, number: u64) -> Option<Vec<Frame>> {
+        self.state().sites.stacks.get(usize::try_from(number).ok()?).cloned()
     }
 
-    /// Returns the place of an instruction.
-    pub(crate) fn frame(&self, number: u64) -> Option<Frame> {
-        self.state().sites.frames.get(usize::try_from(number).ok()?).cloned()
+    /// Returns the call stacks of all places, by their numbers.
+    pub(crate) fn stacks(&self) -> Vec<Vec<Frame>> {
+        self.state().sites.stacks.clone()
     }
 
     /// Returns the number of flushes that were lost, because programs made too many between two requests.
@@ -89,14 +89,14 @@ impl FlushLogs {
 }
 
 impl Sites {
-    /// Returns the number of an instruction; a new one gets the next number.
-    fn number(&mut self, frame: Frame) -> u64 {
-        if let Some(&known) = self.numbers.get(&frame) {
+    /// Returns the number of a call stack; a new one gets the next number.
+    fn number(&mut self, stack: Vec<Frame>) -> u64 {
+        if let Some(&known) = self.numbers.get(&stack) {
             return known;
         }
-        let number = self.frames.len() as u64;
-        self.frames.push(frame.clone());
-        self.numbers.insert(frame, number);
+        let number = self.stacks.len() as u64;
+        self.stacks.push(stack.clone());
+        self.numbers.insert(stack, number);
         number
     }
 }
@@ -114,8 +114,9 @@ impl Log {
         earlier.retain(|&number| number >= oldest);
         let numbers = earlier.into_iter().chain(oldest.max(self.next)..begun);
         self.next = begun;
+        let mut read = Read::default();
         for number in numbers {
-            match self.entry(number) {
+            match read.entry(&self.file, number) {
                 Entry::Complete(flushed) => take(self, &flushed),
                 Entry::Unfinished => self.unfinished.push(number),
                 Entry::Lost => *lost = lost.saturating_add(1),
@@ -130,15 +131,7 @@ impl Log {
         Some(u64::from_ne_bytes(word))
     }
 
-    fn entry(&self, number: u64) -> Entry {
-        let mut bytes = [0; ENTRY_BYTES];
-        match self.file.read_exact_at(&mut bytes, LOG_AT + entry_at(number)) {
-            Ok(()) => Entry::from_bytes(number, &bytes),
-            Err(_) => Entry::Lost,
-        }
-    }
-
-    /// Returns the number of the instruction that a record describes.
+    /// Returns the number of the call stack that a record describes.
     fn site(&mut self, sites: &mut Sites, record: u32) -> u64 {
         if let Some(&known) = self.sites.get(&record) {
             return known;
@@ -150,9 +143,38 @@ impl Log {
             .filter(|()| (record as usize) < MOST_SITES)
             .and_then(|()| SiteCounts::from_bytes(&bytes));
         let Some(counts) = counts else { return u64::MAX };
-        let number = sites.number(counts.frame);
+        let number = sites.number(counts.stack);
         self.sites.insert(record, number);
         number
+    }
+}
+
+/// Entries that are read at a time.
+const AT_A_TIME: u64 = 1024;
+
+/// Entries of a log that were read.
+#[derive(Default)]
+struct Read {
+    first: u64,
+    bytes: Vec<u8>,
+}
+
+impl Read {
+    /// Returns an entry, which is read with those behind it.
+    fn entry(&mut self, file: &File, number: u64) -> Entry {
+        if self.of(number).is_none() {
+            let room = LOG_ENTRIES - number % LOG_ENTRIES;
+            let mut bytes = vec![0; room.min(AT_A_TIME) as usize * ENTRY_BYTES];
+            let len = file.read_at(&mut bytes, LOG_AT + entry_at(number)).unwrap_or(0);
+            bytes.truncate(len / ENTRY_BYTES * ENTRY_BYTES);
+            (self.first, self.bytes) = (number, bytes);
+        }
+        self.of(number).map_or(Entry::Lost, |bytes| Entry::from_bytes(number, bytes))
+    }
+
+    fn of(&self, number: u64) -> Option<&[u8; ENTRY_BYTES]> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.bytes.as_chunks().0.get(index)
     }
 }
 
@@ -180,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn each_flush_is_read_once_with_the_number_of_its_instruction() {
+    fn each_flush_is_read_once_with_the_number_of_its_place() {
         let logs = FlushLogs::default();
         let file = Arc::new(tempfile::tempfile().unwrap());
         logs.add(Arc::clone(&file));
         assert_eq!(read(&logs), [], "a file without a log");
-        // The record of an instruction: its address in the process, and in the file; the path's length is 0.
-        file.write_all_at(&[1_u64, 0x40].map(u64::to_ne_bytes).concat(), SITE_BYTES as u64).unwrap();
+        // The record of a call stack: its number, and the length of its text, and one.
+        file.write_all_at(&[1_u64, 1].map(u64::to_ne_bytes).concat(), SITE_BYTES as u64).unwrap();
         let words: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(0)).collect();
         write(&file, &words, 1, &[4, 5]);
         for _ in 0..2 {
@@ -196,11 +218,10 @@ mod tests {
         }
         assert_eq!(read(&logs), [(0, 4), (0, 5)]);
         assert_eq!(read(&logs), []);
-        assert_eq!(logs.frame(0).map(|frame| frame.address), Some(0x40));
-        assert_eq!(logs.frame(0).and_then(|frame| logs.number(&frame)), Some(0));
+        assert_eq!(logs.stacks(), [vec![]]);
         write(&file, &words, u32::MAX, &[6]);
-        assert_eq!(read(&logs), [(u64::MAX, 6)], "an instruction without a record");
-        assert_eq!((logs.frame(u64::MAX), logs.lost()), (None, 0));
+        assert_eq!(read(&logs), [(u64::MAX, 6)], "a place without a record");
+        assert_eq!((logs.stack(u64::MAX), logs.lost()), (None, 0));
     }
 
     #[test]

@@ -14,7 +14,6 @@ use gem_coherency_wire::{Call, Frame};
 
 use crate::across::Judged;
 use crate::client::Client;
-use crate::domain_calls;
 use crate::findings::{Finding, FindingKind, Findings, add_lines};
 use crate::history::Stored;
 use crate::platforms::Verdict;
@@ -47,28 +46,22 @@ pub(crate) fn show(device: &Soft, code: u32) {
     }
 }
 
-/// Adds what was found on `device` since the last time to the findings. `client` made the request. A traced
-/// run is judged by many platforms.
+/// Adds what was found on `device` since the last time to the findings. `client` made the request. The device tells the mistakes, or
+/// many platforms judged them.
 pub(crate) fn collect(
     findings: &Findings,
     device: &Soft,
-    judged: Option<Judged>,
+    Judged { verdicts, domain_changes }: Judged,
     client: &Client,
     connection: &Arc<OwnedFd>,
 ) {
     let stack = || client.ask(connection, &Call::Stack.with([]));
-    let (domain_changes, verdicts) = match judged {
-        None => (domain_calls::logged(device), None),
-        Some(judged) => (judged.domain_changes, Some(judged.verdicts)),
-    };
     findings.domains.collect(domain_changes, stack);
     if let Some(histories) = &findings.histories {
         histories.collect(device, stack, |object, lines| first_stores(client, connection, object, lines));
     }
-    let found = match verdicts {
-        None => logged(device),
-        Some(verdicts) => findings_of(device, verdicts),
-    };
+    // A device that many platforms judge logs nothing.
+    let found: Vec<_> = logged(device).into_iter().chain(findings_of(device, verdicts)).collect();
     if found.is_empty() {
         return;
     }

@@ -43,6 +43,7 @@ mod history;
 mod judge;
 mod loads;
 mod mirror;
+mod need;
 mod node;
 mod platforms;
 mod remote;
@@ -53,11 +54,13 @@ mod stale;
 mod tree;
 mod write_only;
 
+pub use across::FlushSite;
 pub use domain_calls::DomainSite;
 pub use error::ServeError;
-pub use findings::{Finding, FindingKind, FlushSite, RecentFlush};
+pub use findings::{Finding, FindingKind, RecentFlush};
 pub use history::{History, Step, What};
 pub use mirror::Disagreement;
+pub use need::{Counts, Need};
 pub use requests::RequestCount;
 pub use server::{Server, Settings};
 

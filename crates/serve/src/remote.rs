@@ -10,7 +10,7 @@ use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Place;
 use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
 use gem_coherency_wire::{
-    Call, Frame, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, frames,
+    Call, Frame, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, frames,
 };
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
@@ -190,7 +190,6 @@ impl ProgramMemory for Remote {
                     Place::Cache => 0,
                     Place::Memory => SHOWS_MEMORY,
                 };
-                let shows = if views.coherent { shows | SNOOPED } else { shows };
                 let message = Call::Map.with([len, protection, views.offset, shows, views.object, at]);
                 let files = [views.cached.as_raw_fd(), views.memory.as_raw_fd(), views.filled.as_raw_fd()];
                 self.call(&message, &files)

@@ -19,11 +19,11 @@ use nix::sys::socket::{
 };
 use tempfile::TempDir;
 
-use crate::across::Across;
+use crate::across::{Across, FlushSite};
 use crate::connection::Connection;
 use crate::domain_calls::DomainSite;
 use crate::error::ServeError;
-use crate::findings::{Finding, Findings, FlushSite};
+use crate::findings::{Finding, Findings};
 use crate::folder::Folder;
 use crate::history::History;
 use crate::mirror::{Disagreement, Mirror};
@@ -96,7 +96,7 @@ impl Server {
         }
         let judged = settings.findings && !settings.platforms.is_empty();
         let findings = settings.findings.then(|| Findings::new(settings.history && !judged));
-        let across = judged.then(|| Across::new(&devices, &settings.platforms));
+        let across = settings.findings.then(|| Across::new(&devices, &settings.platforms));
         for (number, device) in (0..).zip(&devices) {
             device.watch(settings.findings && !judged);
             device.record(findings.as_ref().is_some_and(|findings| findings.histories.is_some()));
@@ -153,27 +153,22 @@ impl Server {
         self.shared.findings.as_ref().map(Findings::all).unwrap_or_default()
     }
 
-    /// Returns the flushes of programs so far by instruction, if they are collected.
+    /// Returns the flushes of programs so far by place, if they are collected, with the verdicts that they have if the run ends now.
     pub fn flush_sites(&self) -> Vec<FlushSite> {
-        let mut sites = self.shared.findings.as_ref().map(Findings::sites).unwrap_or_default();
-        if let Some(across) = &self.shared.across {
-            across.hear_flushes(&self.shared.devices);
-            for (number, device) in self.shared.devices.iter().enumerate() {
-                // Flushes alone are no mistakes.
-                across.judge(number, device);
-            }
-            for site in &mut sites {
-                site.needed_on =
-                    across.needed_on(&site.frame).into_iter().map(|platform| platform.name).collect();
-            }
-        }
-        sites
+        let across = self.shared.across.as_ref();
+        across.map(|across| across.sites(&self.shared.devices)).unwrap_or_default()
+    }
+
+    /// Returns the number of lines that a GPU wrote without looking into the cache, where a program may have stored the bytes that were
+    /// there, which is not seen: what the GPU wrote there may be lost.
+    pub fn possibly_lost(&self) -> u64 {
+        self.shared.across.as_ref().map_or(0, Across::possibly_lost)
     }
 
     /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
     /// unless runs are judged by [`Settings::platforms`].
     pub fn refusals(&self) -> BTreeMap<&'static str, Vec<&'static str>> {
-        let across = self.shared.across.as_ref();
+        let across = self.shared.across.as_ref().filter(|across| across.by_many);
         across.map(|across| across.refusals(&self.shared.devices)).unwrap_or_default()
     }
 

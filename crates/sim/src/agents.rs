@@ -8,7 +8,6 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use super::Soft;
-use crate::machine::domain_calls::DomainCall;
 use crate::machine::faults::{Fault, Needs};
 use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
 use crate::machine::history::{LineStates, Recorded};
@@ -319,12 +318,6 @@ impl Soft {
     /// Returns the states of an object's lines now; `None` if nothing is recorded of the object, or it is gone.
     pub fn line_states(&self, object: u64) -> Option<LineStates> {
         self.system.object(object)?.recorded_states()
-    }
-
-    /// Returns and clears the calls of programs that move objects between domains while the device was watched, and the
-    /// judgements of earlier ones; at most 65,536.
-    pub fn domain_calls(&self) -> Vec<DomainCall> {
-        self.system.domain_calls.take()
     }
 
     /// Returns how many CPU accesses would have raised SIGBUS on a real device; here they return errors.

@@ -1,16 +1,21 @@
 //! The trace of a device: what programs and agents do, and the instructions for lines that a program reports.
 
 use gem_coherency::platform::Call;
-use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency::units::LineRange;
 
 use super::Soft;
-use crate::machine::deeds::{Fact, Upkeep};
+use crate::machine::deeds::{Fact, Instruction};
 
 impl Soft {
-    /// Begins to trace the device, before it has objects. From now on every agent sees every byte at once, as with
-    /// `memory=coherent`; the trace is to be read at times ([`Self::take_trace`]).
+    /// Begins to trace the device for several platforms, before it has objects. From now on every agent sees every byte at once, as
+    /// with `memory=coherent`; the trace is to be read at times ([`Self::take_trace`]).
     pub fn trace(&self) {
-        self.system.trace.start();
+        self.system.trace.start(true);
+    }
+
+    /// Begins to trace the device for its own platform, before it has objects. What agents see stays as it is.
+    pub fn trace_own(&self) {
+        self.system.trace.start(false);
     }
 
     /// Returns and clears the trace, oldest facts first, and the number of facts for which there was no room: it has room
@@ -26,21 +31,27 @@ impl Soft {
         self.system.trace.calls()
     }
 
-    /// Traces an instruction of a program for a line of its [`Views`](crate::Views): a flush that found the line with
-    /// `bytes`, or a non-temporal store that left these. `site` is the caller's number of the instruction. An object that
-    /// is gone, and a line behind its end, are ignored.
-    pub fn maintained(
-        &self,
-        object: u64,
-        line: u64,
-        upkeep: Upkeep,
-        site: u64,
-        bytes: &[u8; LINE_BYTES as usize],
-    ) {
-        if let Some(object) = self.system.object(object)
-            && let Err(error) = object.trace_maintained(line, (upkeep, site), bytes)
+    /// Traces an instruction of a program. An object that is gone, and a line behind its end, are ignored.
+    pub fn maintained(&self, done: &Instruction) {
+        if let Some(object) = self.system.object(done.object)
+            && let Err(error) = object.trace_maintained(done)
         {
-            tracing::debug!(%error, line, "an instruction is not traced");
+            tracing::debug!(%error, line = done.line, "an instruction is not traced");
+        }
+    }
+
+    /// Traces that stores of a program to the page of `line` of an object are no longer seen, other than by their bytes; of the store that
+    /// comes now, `stored` has a bit for each line of the page. An object that is gone is ignored.
+    pub fn opened(&self, object: u64, line: u64, stored: u64) {
+        if let Some(object) = self.system.object(object) {
+            object.trace_page(line, Some(stored));
+        }
+    }
+
+    /// Traces that a store of the program to the page of `line` is seen again.
+    pub fn closed(&self, object: u64, line: u64) {
+        if let Some(object) = self.system.object(object) {
+            object.trace_page(line, None);
         }
     }
 

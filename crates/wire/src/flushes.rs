@@ -1,4 +1,4 @@
-//! The log of a program's flushes, line by line, in memory that the server reads, too.
+//! The log of a program's flushes, line by line, and of the pages whose stores are not seen, in memory that the server reads, too.
 //!
 //! It lies behind the [`SiteRecord`](crate::SiteRecord)s, in the same file. An entry is written by the thread that flushes,
 //! and read by the server before the program's next request.
@@ -22,7 +22,7 @@ pub const LOG_BYTES: usize = ENTRIES_AT + LOG_ENTRIES as usize * ENTRY_BYTES;
 const EFFECT_AT: u32 = 32;
 const FOUND_AT: u32 = 40;
 
-/// The effect of an instruction on a line.
+/// The effect of an instruction on a line, or what became of the line's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum LineEffect {
@@ -32,6 +32,11 @@ pub enum LineEffect {
     WriteBack = 2,
     /// A non-temporal store.
     NonTemporal = 3,
+    /// Not an instruction: from now on stores to the line's page are not seen. The first word of the bytes has a bit for each line
+    /// of the page to which the first store went.
+    Opened = 4,
+    /// Not an instruction: from now on a store to the line's page is seen.
+    Closed = 5,
 }
 
 /// The state in which an instruction found a line.
@@ -46,14 +51,14 @@ pub enum Found {
     Stale = 3,
 }
 
-/// An instruction that was executed for a line.
+/// An instruction that was executed for a line, or a page that was opened or closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flushed {
     /// The object's number.
     pub object: u64,
     /// The line of the object.
     pub line: u64,
-    /// The number of the instruction's record ([`SiteRecord`](crate::SiteRecord)); `u32::MAX` for none.
+    /// The number of the place's record ([`SiteRecord`](crate::SiteRecord)); `u32::MAX` for none.
     pub site: u32,
     /// The effect.
     pub effect: LineEffect,
@@ -103,6 +108,8 @@ impl Entry {
             1 => LineEffect::Flush,
             2 => LineEffect::WriteBack,
             3 => LineEffect::NonTemporal,
+            4 => LineEffect::Opened,
+            5 => LineEffect::Closed,
             _ => return Self::Lost,
         };
         let found = match site >> FOUND_AT {

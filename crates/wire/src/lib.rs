@@ -25,8 +25,8 @@ pub use flushes::{
     ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, append, entry_at,
 };
 pub use message::{
-    Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED,
-    WANTS_FINDINGS, WANTS_FLUSHES, WANTS_LOADS,
+    Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING,
+    WANTS_FINDINGS, WANTS_LOADS,
 };
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};

@@ -88,24 +88,20 @@ pub const NOT_A_FILE: i32 = libc::ESTALE;
 pub const SHOWS_MEMORY: u64 = 1;
 /// A mapping shows nothing, and has no files: a touch raises SIGBUS.
 pub const SHOWS_NOTHING: u64 = 2;
-/// The GPU sees the cached bytes.
-pub const SNOOPED: u64 = 4;
 /// A mapping shows a tiled object in linear order, and has one file, of these bytes.
-pub const SHOWS_LINEAR: u64 = 8;
+pub const SHOWS_LINEAR: u64 = 4;
 
 /// The server collects findings: a flag of the reply to [`Request::Hello`].
 pub const WANTS_FINDINGS: u64 = 1;
-/// The server wants the log of flushes.
-pub const WANTS_FLUSHES: u64 = 2;
 /// The server wants the first load of each line of [`Call::Stale`]; otherwise only loads that get old bytes.
-pub const WANTS_LOADS: u64 = 4;
+pub const WANTS_LOADS: u64 = 2;
 
 numbered! {
     /// A program's request to the server.
     Request {
         /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the
         /// process's id. The reply has the number, and what the server wants ([`WANTS_FINDINGS`],
-        /// [`WANTS_FLUSHES`], [`WANTS_LOADS`]).
+        /// [`WANTS_LOADS`]).
         Hello = 1,
         /// Opens the node with a minor number: the number, and whether to close the descriptor on execve(2). The server
         /// calls [`Call::Install`]; the reply has the descriptor's number.
@@ -130,8 +126,7 @@ numbered! {
         Fork = 10,
         /// The first of a child's connection: the process's id.
         Child = 11,
-        /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s, behind which is the log of flushes if the
-        /// server wants it.
+        /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s, behind which is the log of flushes.
         Sites = 12,
         /// mprotect(2) of pages: address, length, protection.
         Protected = 13,
@@ -153,7 +148,7 @@ numbered! {
         Install = 102,
         /// Maps pages of three files, the cached bytes, memory's, and those that the lines were filled with: length,
         /// protection (1 loads, 2 stores), offset in the files, what the mapping shows (0: the cached bytes;
-        /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SHOWS_LINEAR`], [`SNOOPED`]), number of the object, and the address of
+        /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SHOWS_LINEAR`]), number of the object, and the address of
         /// the object's mapping that this one replaces, or 0. The answer has the address.
         Map = 103,
         /// Asks where the program stored first to a page since its last submission: number of the object, offset of a

@@ -4,7 +4,7 @@ use std::io;
 
 use super::history::callers;
 use super::{Align, Page, Report, Table, bytes, visible};
-use crate::cmd::sim::{FindingRow, PlaceRow, Sanitized};
+use crate::cmd::sim::{FindingRow, PlaceRow, Sanitized, VerdictRow};
 
 /// Most frames of a call stack that are shown.
 const FRAMES: usize = 6;
@@ -16,43 +16,9 @@ impl Report for Sanitized {
             finding.text(judged.then_some(number), page)?;
             page.gap()?;
         }
-        if self.flushes.is_empty() {
-            page.line("No instruction flushed a line of an object.")?;
-        } else if judged {
-            page.heading("Flushes")?;
-            let heads = [("lines", Align::Right), ("instruction", Align::Left), ("needed on", Align::Left)];
-            let mut table = Table::new(2, &heads);
-            for row in &self.flushes {
-                let lines = (row.needed + row.coherent + row.clean).to_string();
-                let instruction = row.place.last().map(place).unwrap_or_default();
-                table.row([lines.as_str(), &instruction, &needed_on(row.needed_on.as_deref())]);
-            }
-            table.write(page)?;
-        } else {
-            page.heading("Flushes, in lines")?;
-            let heads = [
-                ("needed", Align::Right),
-                ("coherent", Align::Right),
-                ("clean", Align::Right),
-                ("verdict", Align::Left),
-                ("instruction", Align::Left),
-            ];
-            let mut table = Table::new(2, &heads);
-            for row in &self.flushes {
-                let counts = [row.needed, row.coherent, row.clean].map(|count| count.to_string());
-                let [needed, coherent, clean] = &counts;
-                let verdict = verdict(row.useless, row.suppressed.as_ref());
-                // The last one is the function itself.
-                let instruction = row.place.last().map(place).unwrap_or_default();
-                table.row([needed, coherent, clean, verdict, &instruction]);
-            }
-            table.write(page)?;
-        }
+        self.flushes(judged, page)?;
         page.gap()?;
-        match judged {
-            true => self.judged_domain_changes(page)?,
-            false => self.domain_changes(page)?,
-        }
+        self.domain_changes(judged, page)?;
         if judged {
             page.heading("Platforms")?;
             let heads = [("findings", Align::Left), ("platforms", Align::Left)];
@@ -141,68 +107,57 @@ impl Report for Sanitized {
 }
 
 impl Sanitized {
-    /// Writes the table of the requests that moved objects between domains, if there were any.
-    fn domain_changes(&self, page: &mut Page<'_>) -> io::Result<()> {
-        if self.domain_changes.is_empty() {
+    /// Writes the table of flushes, `judged` by several platforms.
+    fn flushes(&self, judged: bool, page: &mut Page<'_>) -> io::Result<()> {
+        if self.flushes.is_empty() {
+            return page.line("No instruction flushed a line of an object.");
+        }
+        page.heading(if judged { "Flushes" } else { "Flushes, in lines" })?;
+        let rows = self.flushes.iter().map(|row| (&row.lines, None, callers(&row.place)));
+        verdicts(page, judged, ("lines", "flushed in"), rows)?;
+        if judged {
             return Ok(());
         }
-        page.heading("Domain changes, in requests")?;
-        let heads = [
-            ("needed", Align::Right),
-            ("not needed", Align::Right),
-            ("verdict", Align::Left),
-            ("request", Align::Left),
-            ("made in", Align::Left),
-        ];
-        let mut table = Table::new(2, &heads);
-        for row in &self.domain_changes {
-            let [needed, unneeded] = [row.needed, row.unneeded].map(|count| count.to_string());
-            let made_in = callers(&row.place);
-            table.row([
-                &needed,
-                &unneeded,
-                verdict(row.useless, row.suppressed.as_ref()),
-                row.call,
-                &made_in,
-            ]);
+        let sum = |of: fn(&VerdictRow) -> u64| self.flushes.iter().map(|row| of(&row.lines)).sum::<u64>();
+        let all = sum(VerdictRow::all).max(1);
+        let share = |count: u64| format!("{count} ({} %)", (100 * count + all / 2) / all);
+        page.line(&format!(
+            "Of {all} lines, {} were needed, {} precautionary, {} useless.",
+            share(sum(|row| row.needed)),
+            share(sum(|row| row.precautionary)),
+            share(sum(|row| row.unneeded)),
+        ))?;
+        if self.possibly_lost > 0 {
+            page.line(&format!(
+                "The GPU wrote {} lines to which the program may have stored the bytes that were there: a possible lost write each.",
+                self.possibly_lost
+            ))?;
         }
-        table.write(page)?;
-        page.gap()
+        Ok(())
     }
 
-    /// Writes that table, with the platforms on which a request was needed.
-    fn judged_domain_changes(&self, page: &mut Page<'_>) -> io::Result<()> {
+    /// Writes the table of the requests that moved objects between domains, if there were any.
+    fn domain_changes(&self, judged: bool, page: &mut Page<'_>) -> io::Result<()> {
         if self.domain_changes.is_empty() {
             return Ok(());
         }
-        page.heading("Domain changes")?;
-        let heads = [
-            ("requests", Align::Right),
-            ("request", Align::Left),
-            ("made in", Align::Left),
-            ("needed on", Align::Left),
-        ];
-        let mut table = Table::new(2, &heads);
-        for row in &self.domain_changes {
-            let requests = (row.needed + row.unneeded).to_string();
-            let made_in = callers(&row.place);
-            table.row([&requests, row.call, &made_in, &needed_on(row.needed_on.as_deref())]);
-        }
-        table.write(page)?;
+        page.heading(if judged { "Domain changes" } else { "Domain changes, in requests" })?;
+        let rows = self.domain_changes.iter();
+        let rows = rows.map(|row| (&row.requests, Some(row.call), callers(&row.place)));
+        verdicts(page, judged, ("requests", "made in"), rows)?;
         page.gap()
     }
 
     /// Returns the last line: what was found, and what was suppressed.
     fn summary(&self) -> String {
         let found = || self.findings.iter().filter(|row| row.suppressed.is_none());
-        let useless = self.flushes.iter().filter(|row| row.useless && row.suppressed.is_none()).count();
+        let useless = self.flushes.iter().filter(|row| row.lines.is_reported()).count();
         let times: u64 = found().map(|row| row.times).sum();
         let hidden: usize = self.suppressions.iter().map(|row| row.hidden).sum();
         let unused = self.suppressions.iter().filter(|row| row.hidden == 0).count();
         let mut text =
-            format!("{} findings ({times} times), {useless} useless flush instructions", found().count());
-        let useless =
-            self.domain_changes.iter().filter(|row| row.useless && row.suppressed.is_none()).count();
+            format!("{} findings ({times} times), {useless} places with useless flushes", found().count());
+        let useless = self.domain_changes.iter().filter(|row| row.requests.is_reported()).count();
         if useless > 0 {
             text += &format!(", {useless} places with useless domain changes");
         }
@@ -256,21 +211,50 @@ impl FindingRow {
     }
 }
 
-/// Returns the platforms on which a flush or a domain change was needed.
-fn needed_on(names: Option<&[&str]>) -> String {
-    match names {
-        Some([]) => "none".to_owned(),
-        names => names.unwrap_or_default().join(" "),
+/// Writes a table of verdicts: for each row the numbers, the request if it is one, and the place. `judged` by several platforms, it has
+/// these in place of the numbers.
+fn verdicts<'a>(
+    page: &mut Page<'_>,
+    judged: bool,
+    (unit, place): (&'static str, &'static str),
+    rows: impl Iterator<Item = (&'a VerdictRow, Option<&'static str>, String)> + Clone,
+) -> io::Result<()> {
+    let (left, right) = (Align::Left, Align::Right);
+    let has_requests = rows.clone().any(|(_, request, _)| request.is_some());
+    let request: &[_] = if has_requests { &[("request", left)] } else { &[] };
+    let heads = match judged {
+        true => {
+            [&[(unit, right)], request, &[(place, left), ("needed on", left), ("precautionary on", left)]]
+        }
+        false => [
+            &[("needed", right), ("precautionary", right), ("useless", right), ("verdict", left)][..],
+            request,
+            &[(place, left)],
+        ],
+    };
+    let mut table = Table::new(2, &heads.concat());
+    for (row, request, place) in rows {
+        let numbers = [row.needed, row.precautionary, row.unneeded].map(|count| count.to_string());
+        let [needed, precautionary, useless] = &numbers;
+        let all = row.all().to_string();
+        let (needed_on, other) = (platforms(&row.needed_on), platforms(&row.precautionary_on));
+        let request: Vec<&str> = request.into_iter().collect();
+        let cells: Vec<&str> = match judged {
+            true => [&[all.as_str()], &request[..], &[&place, &needed_on, &other]].concat(),
+            false => {
+                let verdict = if row.suppressed.is_some() { "accepted" } else { row.verdict };
+                [&[needed.as_str(), precautionary, useless, verdict], &request[..], &[&place]].concat()
+            }
+        };
+        table.row(cells);
     }
+    table.write(page)
 }
 
-/// Returns the verdict on a flush or a domain change.
-fn verdict(useless: bool, suppressed: Option<&String>) -> &'static str {
-    match (useless, suppressed) {
-        (true, None) => "useless",
-        (true, Some(_)) => "accepted",
-        (false, _) => "",
-    }
+/// Returns platforms as text.
+fn platforms(names: &Option<Vec<&'static str>>) -> String {
+    let names = names.as_deref().unwrap_or_default();
+    if names.is_empty() { "none".to_owned() } else { names.join(" ") }
 }
 
 fn stack(page: &mut Page<'_>, title: &str, frames: &[PlaceRow]) -> io::Result<()> {

@@ -49,22 +49,23 @@ fn rules(report: &Sanitized) -> Vec<Value> {
 const USELESS: &str = "useless flush";
 
 fn useless(report: &Sanitized) -> impl Iterator<Item = &FlushRow> {
-    report.flushes.iter().filter(|flush| flush.useless)
+    report.flushes.iter().filter(|flush| flush.lines.useless)
 }
 
 fn domain_changes(report: &Sanitized) -> impl Iterator<Item = &DomainRow> {
-    report.domain_changes.iter().filter(|change| change.useless)
+    report.domain_changes.iter().filter(|change| change.requests.useless)
 }
 
 fn domain_change(change: &DomainRow) -> Value {
-    let text = format!("{USELESS_SET_DOMAIN}: {} of {} changed nothing", change.unneeded, change.call);
+    let text =
+        format!("{USELESS_SET_DOMAIN}: {} of {} changed nothing", change.requests.unneeded, change.call);
     json!({
         "ruleId": id(USELESS_SET_DOMAIN),
         "level": "note",
         "message": { "text": text },
         "locations": change.place.first().map(location).into_iter().collect::<Vec<_>>(),
         "stacks": [{ "message": { "text": "made in" }, "frames": frames(&change.place) }],
-        "suppressions": suppressions(change.suppressed.as_ref()),
+        "suppressions": suppressions(change.requests.suppressed.as_ref()),
     })
 }
 
@@ -78,17 +79,14 @@ fn frames(stack: &[PlaceRow]) -> Vec<Value> {
 }
 
 fn useless_flush(flush: &FlushRow) -> Value {
-    let text = format!(
-        "{USELESS}: {} lines that the GPU sees in the cache, and {} clean ones",
-        flush.coherent, flush.clean
-    );
+    let text = format!("{USELESS}: {} lines that no agent would have missed", flush.lines.unneeded);
     json!({
         "ruleId": id(USELESS),
         "level": "note",
         "message": { "text": text },
-        "locations": flush.place.last().map(location).into_iter().collect::<Vec<_>>(),
+        "locations": flush.place.first().map(location).into_iter().collect::<Vec<_>>(),
         "stacks": [{ "message": { "text": "flushed" }, "frames": frames(&flush.place) }],
-        "suppressions": suppressions(flush.suppressed.as_ref()),
+        "suppressions": suppressions(flush.lines.suppressed.as_ref()),
     })
 }
 

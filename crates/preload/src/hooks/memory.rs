@@ -13,6 +13,7 @@ use crate::{mappings, sites, start, traps};
 fn forget(address: usize, len: usize) {
     let Some(len) = len.checked_next_multiple_of(PAGE) else { return };
     let _errno = KeepErrno::new();
+    sites::end(address, len);
     mappings::remove(address, len);
     sites::forget(address, len);
     if let Some(server) = start::server() {
@@ -128,7 +129,7 @@ replace! {
             let _errno = KeepErrno::new();
             let len = len.next_multiple_of(PAGE);
             // A store or a load that the program forbids is its own.
-            sites::forget(address.addr(), len);
+            sites::lose(address.addr(), len);
             let operands = [address.addr() as u64, len as u64, protection as u64];
             let _ = talk::request(server, &Request::Protected.with(operands));
         }

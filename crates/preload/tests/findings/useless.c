@@ -9,7 +9,7 @@ int main(int count, char **words) {
     if (wrong) {
         for (size_t at = 0; at < SIZE; at += LINE) _mm_clflush(copy.source + at); /* useless */
         char *around = map(copy.handles[1], SIZE, I915_MMAP_OFFSET_WC);
-        for (size_t at = 0; at < LINE; at += LINE) _mm_clflush(around + at); /* useless */
+        for (size_t at = 0; at < LINE; at += LINE) _mm_clflush(around + at); /* useless, but for a GPU that can bypass the LLC */
         uint32_t snooped = create(4096);
         struct drm_i915_gem_caching caching = {.handle = snooped, .caching = I915_CACHING_CACHED};
         // Newer platforms snoop every object.

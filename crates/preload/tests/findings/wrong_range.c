@@ -7,7 +7,7 @@ int main(int count, char **words) {
     char *again = map(copy.handles[0], SIZE, I915_MMAP_OFFSET_WB);
     for (size_t at = 0; at < 8 * LINE; at += 4)
         *(volatile uint32_t *)(again + 64 * LINE + at) = at + 1; /* wrong */
-    flush_lines(copy.source + (wrong ? 72 : 64) * LINE, 8 * LINE); /* useless */
+    flush_lines(copy.source + (wrong ? 72 : 64) * LINE, 8 * LINE); /* precautionary: a store to these lines of the page would not be seen */
     copy_run(&copy);
     return compare(copy.source, copy.destination, SIZE);
 }

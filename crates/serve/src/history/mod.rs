@@ -46,8 +46,9 @@ struct Run {
 /// Adds a flush to the last run if it continues it.
 fn add_flush(runs: &mut Vec<Run>, site: u64, flushed: &Flushed) {
     let Flushed { object, line, found, effect, .. } = *flushed;
+    let is_flush = matches!(effect, LineEffect::Flush | LineEffect::WriteBack);
     // A program can write any number into its log. A store past the cache shows in the states of the lines.
-    let Some(end) = line.checked_add(1).filter(|_| effect != LineEffect::NonTemporal) else { return };
+    let Some(end) = line.checked_add(1).filter(|_| is_flush) else { return };
     let continued =
         |run: &&mut Run| (run.site, run.object, run.lines.end(), run.found) == (site, object, line, found);
     match runs.last_mut().filter(continued) {
@@ -77,12 +78,12 @@ impl Histories {
     /// Returns a run as a flush; `None` if its instruction is not known.
     fn flush(&self, run: Run, first_stores: impl FnOnce(&[LineRange]) -> Vec<Stored>) -> Option<Flush> {
         let Run { site, lines, found, .. } = run;
-        let frame = self.logs.frame(site)?;
+        let stack = self.logs.stack(site)?;
         let stored = match found {
             Found::Dirty => first_stores(&[lines]),
             Found::Stale | Found::Clean => Vec::new(),
         };
-        Some(Flush { frame, lines, found, stored })
+        Some(Flush { stack, lines, found, stored })
     }
 
     /// Adds what a device recorded since the last time; `stack` finds the call stack of the request.

@@ -25,7 +25,7 @@ pub(super) fn unknown(lines: &[LineRange]) -> Vec<Stored> {
 /// A flush by an instruction, before the next event of the object.
 #[derive(Clone, Debug)]
 pub(super) struct Flush {
-    pub(super) frame: Frame,
+    pub(super) stack: Vec<Frame>,
     pub(super) lines: LineRange,
     pub(super) found: Found,
     /// The stores that the lines were dirty by.
@@ -150,7 +150,7 @@ impl Tracked {
                 self.push(What::Stored, stack, lines, &LineSet::default());
             }
             if let Some(flush) = flushes.get(number) {
-                self.flush(What::Flushed, std::slice::from_ref(&flush.frame), &LineSet::of(&[flush.lines]));
+                self.flush(What::Flushed, &flush.stack, &LineSet::of(&[flush.lines]));
             }
         }
         let gone = self.dirty.minus(&now);
@@ -225,7 +225,7 @@ mod tests {
 
     fn flush(site: u64, range: LineRange, found: Found) -> Flush {
         let stored = if found == Found::Dirty { stores(&[range]) } else { Vec::new() };
-        Flush { frame: at(site), lines: range, found, stored }
+        Flush { stack: vec![at(site)], lines: range, found, stored }
     }
 
     /// The first store to all pages is at address 1.

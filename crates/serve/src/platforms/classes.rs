@@ -45,6 +45,11 @@ impl Classes {
         Self { rules, all }
     }
 
+    /// Makes one class of a machine, whose kernel has `rules`.
+    pub(super) fn of_machine(machine: Machine, rules: KernelRules) -> Self {
+        Self { rules, all: vec![Class { machine, platforms: vec![machine.platform] }] }
+    }
+
     /// Returns the classes with their bits.
     pub(super) fn with_bits(&self) -> impl Iterator<Item = (Mask, &Class)> {
         self.all.iter().enumerate().map(|(n, class)| (1 << n, class))

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use gem_coherency::policy::kernel::{Event, Snapshot, Step};
-use gem_coherency_sim::{DomainCall, Happened, MadeCall, PendingCalls};
+use gem_coherency_sim::MadeCall;
 
 use super::classes::{Classes, Mask};
+use super::pending_calls::{DomainCall, Happened, PendingCalls};
 use crate::domain_calls::DomainChange;
+use crate::need::Need;
 
 /// The calls for an object that are not judged yet, one list for each class.
 #[derive(Debug)]
@@ -21,15 +23,15 @@ impl ObjectCalls {
         Self(classes.all.iter().map(|_| PendingCalls::default()).collect())
     }
 
-    /// Judges the calls after an event, behind which is the call `made`; on the classes `flushed` its flushes did something.
-    /// Returns the judgements, each with its class.
+    /// Judges the calls after an event, behind which is the call `made`; on the classes `flushed` its flushes did something, and on
+    /// those of `may_have` they may have. Returns the judgements, each with its class.
     pub(super) fn judge(
         &mut self,
         classes: &Classes,
         event: Event,
         made: Option<&MadeCall>,
         steps: &[Stepped],
-        flushed: Mask,
+        (flushed, may_have): (Mask, Mask),
     ) -> Vec<(Mask, DomainCall)> {
         let mut judged = Vec::new();
         for (number, before, step) in steps {
@@ -37,7 +39,12 @@ impl ObjectCalls {
                 continue;
             };
             let bit = 1 << number;
-            let happened = Happened { event, before: *before, step, flushed: flushed & bit != 0 };
+            let flushed = match (flushed & bit != 0, may_have & bit != 0) {
+                (true, _) => Need::Needed,
+                (false, true) => Need::Precautionary,
+                (false, false) => Need::Useless,
+            };
+            let happened = Happened { event, before: *before, step, flushed };
             let of_class = calls.judge(class.machine.caps, &classes.rules, &happened, made);
             judged.extend(of_class.into_iter().map(|call| (bit, call)));
         }
@@ -45,32 +52,48 @@ impl ObjectCalls {
     }
 }
 
-/// The calls that a class has not judged yet, by number: where they are needed, and where that is not known.
+/// What is known of a call by class.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    needed: Mask,
+    precautionary: Mask,
+    open: Mask,
+}
+
+/// The calls that a class has not judged yet, by number.
 #[derive(Debug, Default)]
-pub(super) struct OpenCalls(BTreeMap<u64, (Mask, Mask)>);
+pub(super) struct OpenCalls(BTreeMap<u64, Known>);
 
 impl OpenCalls {
     /// Adds judgements of classes; returns what is known of these calls.
     pub(super) fn add(&mut self, classes: &Classes, judged: &[(Mask, DomainCall)]) -> Vec<DomainChange> {
         let mut calls: BTreeMap<u64, DomainCall> = BTreeMap::new();
         for &(bit, call) in judged {
-            let (needed, open) = self.0.entry(call.number).or_default();
-            *needed &= !bit;
-            *open &= !bit;
-            match call.useful {
-                Some(true) => *needed |= bit,
-                Some(false) => {}
+            let Known { needed, precautionary, open } = self.0.entry(call.number).or_default();
+            for of in [&mut *needed, &mut *precautionary, &mut *open] {
+                *of &= !bit;
+            }
+            match call.need {
+                Some(Need::Needed) => *needed |= bit,
+                Some(Need::Precautionary) => *precautionary |= bit,
+                Some(Need::Useless) => {}
                 None => *open |= bit,
             }
             calls.insert(call.number, call);
         }
         let known = |(number, DomainCall { call, thread, .. })| {
-            let (needed, open) = self.0.get(&number).copied().unwrap_or_default();
+            let Known { needed, precautionary, open } = self.0.get(&number).copied().unwrap_or_default();
             if open == 0 {
                 self.0.remove(&number);
             }
-            let needed_on = classes.platforms(needed | open);
-            DomainChange { number, call, thread, needed_on, is_open: open != 0 }
+            DomainChange {
+                number,
+                call,
+                thread,
+                needed_on: classes.platforms(needed),
+                precautionary_on: classes.platforms(precautionary | open),
+                is_open: open != 0,
+            }
         };
         calls.into_iter().map(known).collect()
     }

@@ -4,6 +4,7 @@ use gem_coherency::vocabulary::{Access, CacheLevel};
 use gem_coherency_hierarchy::{Line, Place, Route, Transfer, effect};
 
 use super::classes::{Classes, Mask};
+use super::flushes::Touch;
 
 /// A line's state on each class. In a traced run every agent gets the newest bytes. So they are in the cache where the line is
 /// dirty, and in memory elsewhere.
@@ -74,9 +75,41 @@ impl Effects {
         Self { access, dirty: column(Line::Dirty), clean: column(Line::Clean), absent: column(Line::Absent) }
     }
 
-    /// Returns the classes where a read does not find the bytes of a dirty line.
+    /// Returns the classes where the access does not find the bytes of a dirty line.
     pub(super) fn miss_dirty(&self) -> Mask {
         self.dirty.possible & !self.dirty.in_cache & !self.dirty.transferred
+    }
+
+    /// Returns the classes where the access writes memory and leaves a copy in the cache, which is old then.
+    pub(super) fn leaves_old(&self) -> Mask {
+        match self.access {
+            Access::Read => 0,
+            Access::Write => self.clean.possible & !self.clean.in_cache & self.clean.next_clean,
+        }
+    }
+
+    /// Returns the classes where the access leaves a dirty line.
+    pub(super) fn leaves_dirty(&self) -> Mask {
+        self.clean.next_dirty | self.absent.next_dirty
+    }
+
+    /// Returns what the access is to lines whose flushes are not judged yet.
+    pub(super) fn touch(&self) -> Touch {
+        let (missed, leaves_old) = (self.miss_dirty(), self.leaves_old());
+        let seen = self.dirty.possible & !missed;
+        let is_write = self.access == Access::Write;
+        let merged = seen & self.dirty.transferred;
+        Touch {
+            missed,
+            sees: if is_write {
+                0
+            } else {
+                self.clean.possible & self.clean.in_cache & !self.clean.transferred
+            },
+            merged,
+            leaves_old,
+            renews: if is_write { self.clean.possible & !leaves_old } else { 0 },
+        }
     }
 }
 

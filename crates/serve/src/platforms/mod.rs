@@ -1,17 +1,20 @@
 //! Judges one run by the rules of many platforms.
 //!
-//! The device of the run is traced ([`Soft::trace`](gem_coherency_sim::Soft::trace)): its agents see every byte at once,
-//! and it reports stores, flushes, requests and accesses. Each platform's kernel and hardware are applied to that: [`step`] to the object's state,
-//! [`effect`] to its lines. So the answer is that of a program that does on each platform what it did in the run. A
-//! driver that asks for the platform may do something else there.
+//! The device of the run is traced ([`Soft::trace`](gem_coherency_sim::Soft::trace)): it reports stores, flushes, requests and
+//! accesses. Each platform's kernel and hardware are applied to that: [`step`] to the object's state, [`effect`] to its lines. Where
+//! several platforms judge, the device's agents see every byte at once, so that the answer is that of a program that does on each platform what it did in the
+//! run. A driver that asks for the platform may do something else there. Where the device's own platform judges alone, it
+//! judges flushes and domain changes; the device itself tells the mistakes, by their bytes.
 //!
 //! [`step`]: gem_coherency::policy::kernel::step
 //! [`effect`]: gem_coherency_hierarchy::effect
 
 mod classes;
 mod domain_calls;
+mod flushes;
 mod line;
 mod object;
+mod pending_calls;
 
 use std::collections::BTreeMap;
 
@@ -24,8 +27,10 @@ use gem_coherency_sim::{Deed, Fact, MadeCall, MadeStale};
 
 use crate::domain_calls::DomainChange;
 use crate::findings::FindingKind;
-use classes::{Classes, Mask};
+use crate::need::{Counts, Need};
+use classes::Classes;
 use domain_calls::OpenCalls;
+use flushes::Ledger;
 use object::{Mistake, Object};
 
 /// A mistake of a run, on some platforms.
@@ -51,8 +56,12 @@ pub(crate) struct Judge {
     objects: BTreeMap<u64, Object>,
     /// Objects that are not in local memory were shown.
     shows_system_memory: bool,
-    /// The classes on which a line needed the instruction with a number.
-    needed: BTreeMap<u64, Mask>,
+    /// What the lines needed that each place flushed.
+    ledger: Ledger,
+    /// Lines that the GPU wrote on the first class without looking into the cache, where the program may have stored unseen.
+    possibly_lost: u64,
+    /// The flushes of each place of objects that are not traced: userptr and imported ones, and those that are gone.
+    unjudged: BTreeMap<u64, u64>,
     open_calls: OpenCalls,
     // What became known since it was taken.
     verdicts: Vec<Verdict>,
@@ -64,13 +73,24 @@ pub(crate) struct Judge {
 impl Judge {
     /// Creates the judge of a run on `machine`, whose kernel has `rules`, by `platforms`.
     pub(crate) fn new(machine: Machine, rules: KernelRules, platforms: &[&'static Platform]) -> Self {
+        Self::of(machine, Classes::new(machine.kernel, rules, platforms), platforms.to_vec())
+    }
+
+    /// Creates the judge of a run on `machine`, whose kernel has `rules`, by that machine alone.
+    pub(crate) fn own(machine: Machine, rules: KernelRules) -> Self {
+        Self::of(machine, Classes::of_machine(machine, rules), vec![machine.platform])
+    }
+
+    fn of(machine: Machine, classes: Classes, platforms: Vec<&'static Platform>) -> Self {
         Self {
             kernel: machine.kernel,
-            classes: Classes::new(machine.kernel, rules, platforms),
-            platforms: platforms.to_vec(),
+            classes,
+            platforms,
             objects: BTreeMap::new(),
             shows_system_memory: false,
-            needed: BTreeMap::new(),
+            ledger: Ledger::default(),
+            possibly_lost: 0,
+            unjudged: BTreeMap::new(),
             open_calls: OpenCalls::default(),
             verdicts: Vec::new(),
             domain_changes: Vec::new(),
@@ -94,28 +114,38 @@ impl Judge {
             let Some(object) = self.objects.get_mut(&number) else {
                 if let Deed::Called { made, .. } = deed {
                     self.domain_changes.push(unjudged(&made, &self.platforms));
+                } else if let Deed::Maintained { site, .. } = deed {
+                    *self.unjudged.entry(site).or_default() += 1;
                 }
                 continue;
             };
-            let classes = &self.classes;
+            let (classes, ledger) = (&self.classes, &mut self.ledger);
             match deed {
                 Deed::Created { .. } => {}
                 Deed::Mapped(route) => object.map(classes, route),
                 Deed::Event(event) | Deed::Called { event, .. } => {
-                    let (flushed, judged) = object.happen(classes, event, made(&deed));
+                    let (flushed, judged) = object.happen(classes, ledger, event, made(&deed));
                     self.domain_changes.extend(self.open_calls.add(classes, &judged));
                     if flushed != 0 {
                         for object in self.objects.values_mut() {
-                            object.flush(&self.classes, flushed);
+                            object.flush(&self.classes, &mut self.ledger, flushed);
                         }
                     }
                 }
-                Deed::Stored(lines) => object.store(classes, lines),
-                Deed::Maintained { line, upkeep, site } => {
-                    *self.needed.entry(site).or_default() |= object.maintain(classes, line, upkeep);
+                Deed::Stored(lines) => object.store(classes, ledger, lines),
+                Deed::Maintained { line, upkeep, site, stale } => {
+                    object.maintain(classes, ledger, (upkeep, site), line, stale);
                 }
+                Deed::Opened { line } => object.open(line, true),
+                Deed::Closed { line } => object.open(line, false),
+                Deed::Exported => object.export(false),
+                Deed::Attached => object.export(true),
+                Deed::Foreign { access, lines } => object.foreign(classes, ledger, access, lines),
                 Deed::Accessed { route, access, lines, handle } => {
-                    let found = object.access(classes, route, access, lines);
+                    if access == Access::Write {
+                        self.possibly_lost += object.possibly_lost(classes, route, lines);
+                    }
+                    let found = object.access(classes, ledger, route, access, lines);
                     let about = (number, handle, Some(route));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                     let old = if access == Access::Write { object.old(lines) } else { Vec::new() };
@@ -137,7 +167,10 @@ impl Judge {
                     submissions.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
                 Deed::Discarded => object.discard(classes),
-                Deed::Freed => drop(self.objects.remove(&number)),
+                Deed::Freed => {
+                    object.end(classes, ledger);
+                    self.objects.remove(&number);
+                }
             }
         }
         merge(&mut accesses);
@@ -155,11 +188,13 @@ impl Judge {
         std::mem::take(&mut self.made_stale)
     }
 
-    /// Returns the mistakes of a program's load of an object's lines.
-    pub(crate) fn load(&self, number: u64, lines: LineRange) -> Vec<Verdict> {
-        let Some(object) = self.objects.get(&number) else { return Vec::new() };
+    /// Returns the mistakes of a program's load of an object's lines, which are reported as old copies.
+    pub(crate) fn load(&mut self, number: u64, lines: LineRange) -> Vec<Verdict> {
+        let Some(object) = self.objects.get_mut(&number) else { return Vec::new() };
+        let found = object.load_old(&mut self.ledger, lines);
         let about = (number, None, Some(Route::CpuCached));
-        object.load(lines).into_iter().map(|found| verdict(&self.classes, object, about, found)).collect()
+        let object = &*object;
+        found.into_iter().map(|found| verdict(&self.classes, object, about, found)).collect()
     }
 
     /// Returns and clears what became known of domain changes. A call that every platform refuses is none.
@@ -167,9 +202,17 @@ impl Judge {
         std::mem::take(&mut self.domain_changes)
     }
 
-    /// Returns the platforms on which a line needed the instruction with this number.
-    pub(crate) fn needed_on(&self, site: u64) -> Vec<&'static Platform> {
-        self.classes.platforms(self.needed.get(&site).copied().unwrap_or(0))
+    /// Returns the verdicts on the flushes of all places, as if the run ended now.
+    pub(crate) fn flushed(&self) -> Flushed<'_> {
+        let mut ledger = self.ledger.clone();
+        self.objects.values().for_each(|object| object.end(&self.classes, &mut ledger));
+        Flushed { judge: self, ledger }
+    }
+
+    /// Returns the number of lines that the GPU wrote on the first platform without looking into the cache, where the program may have stored the
+    /// bytes that were there.
+    pub(crate) fn possibly_lost(&self) -> u64 {
+        self.possibly_lost
     }
 
     /// Returns the platforms that refuse `calls`, which the run's device accepted, with the kernel's reasons.
@@ -189,6 +232,27 @@ impl Judge {
     /// Returns the number of facts that were lost.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
+    }
+}
+
+/// The verdicts on the flushes of a run.
+pub(crate) struct Flushed<'a> {
+    judge: &'a Judge,
+    ledger: Ledger,
+}
+
+impl Flushed<'_> {
+    /// Returns the lines of a place by their verdicts on the first platform.
+    pub(crate) fn counts(&self, site: u64) -> Counts {
+        let mut counts = self.ledger.of(site, 0);
+        counts.precautionary += self.judge.unjudged.get(&site).copied().unwrap_or(0);
+        counts
+    }
+
+    /// Returns the platforms on which a line of a place has at least a verdict.
+    pub(crate) fn on(&self, site: u64, least: Need) -> Vec<&'static Platform> {
+        let unjudged = least <= Need::Precautionary && self.judge.unjudged.contains_key(&site);
+        self.judge.classes.platforms(if unjudged { !0 } else { self.ledger.on(site, least) })
     }
 }
 
@@ -255,7 +319,14 @@ fn made(deed: &Deed) -> Option<&MadeCall> {
 /// Returns a call for an object that is not judged: it may be needed everywhere.
 fn unjudged(made: &MadeCall, platforms: &[&'static Platform]) -> DomainChange {
     let &MadeCall { number, call, thread, .. } = made;
-    DomainChange { number, call, thread, needed_on: platforms.to_vec(), is_open: false }
+    DomainChange {
+        number,
+        call,
+        thread,
+        needed_on: Vec::new(),
+        precautionary_on: platforms.to_vec(),
+        is_open: false,
+    }
 }
 
 #[cfg(test)]

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
-use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_sim::{DomainCall, MadeCall, Upkeep};
+use gem_coherency_sim::{MadeCall, Upkeep};
 
 use super::classes::{Classes, Mask};
 use super::domain_calls::ObjectCalls;
+use super::flushes::{Flushes, Found, Ledger, Touch};
 use super::line::{Effects, States};
+use super::pending_calls::DomainCall;
 use crate::findings::FindingKind;
 
 type Page = [States; PAGE_LINES as usize];
@@ -32,12 +34,20 @@ pub(super) struct Object {
     snapshots: Vec<Option<Snapshot>>,
     /// A program maps it write-back.
     write_back: bool,
-    /// The route of its other mappings.
-    other_route: Option<Route>,
+    /// The routes of its other mappings, the last one first.
+    other_routes: Vec<Route>,
     /// The classes on which the kernel flushes before and after the copy of the request under way.
     before_copy: Mask,
     after_copy: Mask,
     calls: ObjectCalls,
+    /// The programs' flushes.
+    flushes: Flushes,
+    /// The display may read it: it was in a framebuffer.
+    framed: bool,
+    /// It was exported: agents that are not known may access it.
+    exported: bool,
+    /// Another device attached it.
+    attached: bool,
     /// The lines of pages that differ from the untouched ones.
     pages: BTreeMap<u64, Box<Page>>,
     untouched: States,
@@ -52,10 +62,14 @@ impl Object {
             size,
             snapshots,
             write_back: false,
-            other_route: None,
+            other_routes: Vec::new(),
             before_copy: 0,
             after_copy: 0,
             calls: ObjectCalls::new(classes),
+            flushes: Flushes::default(),
+            framed: false,
+            exported: false,
+            attached: false,
             pages: BTreeMap::new(),
             untouched: States::default(),
         };
@@ -76,7 +90,8 @@ impl Object {
         match route {
             Route::CpuCached | Route::CpuNonTemporal => self.write_back = true,
             Route::CpuUncached | Route::Aperture | Route::Gpu(_) | Route::Display => {
-                self.other_route = Some(route);
+                self.other_routes.retain(|&known| known != route);
+                self.other_routes.insert(0, route);
             }
         }
         // From now on loads fill lines.
@@ -86,10 +101,10 @@ impl Object {
 
     /// Returns the classes on which a mapping shows the cached bytes.
     fn mapped(&self, classes: &Classes) -> Mask {
-        match (self.write_back, self.other_route) {
+        match (self.write_back, self.other_routes.is_empty()) {
             (true, _) => !0,
-            (false, Some(_)) => classes.set(|class| class.machine.caps.contains(Caps::LLC)),
-            (false, None) => 0,
+            (false, false) => classes.set(|class| class.machine.caps.contains(Caps::LLC)),
+            (false, true) => 0,
         }
     }
 
@@ -100,10 +115,12 @@ impl Object {
     pub(super) fn happen(
         &mut self,
         classes: &Classes,
+        ledger: &mut Ledger,
         event: Event,
         made: Option<&MadeCall>,
     ) -> (Mask, Vec<(Mask, DomainCall)>) {
         let (mut flushed, mut machine_flushed) = (0, 0);
+        self.framed |= event == Event::AddFramebuffer;
         (self.before_copy, self.after_copy) = (0, 0);
         let mut steps = Vec::new();
         for (number, ((bit, class), snapshot)) in classes.with_bits().zip(&mut self.snapshots).enumerate() {
@@ -125,16 +142,19 @@ impl Object {
             }
             steps.push((number, before, done));
         }
-        let had_effect = self.flush(classes, flushed);
-        let judged = self.calls.judge(classes, event, made, &steps, had_effect);
+        let all = ByteRange::within(0, self.size, self.size).map_or(LineRange::new(0, 0), |all| all.lines());
+        let may_have = if self.flushes.possibly_stored(all).next().is_some() { flushed } else { 0 };
+        let had_effect = self.flush(classes, ledger, flushed);
+        let judged = self.calls.judge(classes, event, made, &steps, (had_effect, may_have));
         (machine_flushed, judged)
     }
 
     /// Flushes every line on these classes; returns those on which a line was dirty or old.
-    pub(super) fn flush(&mut self, classes: &Classes, on: Mask) -> Mask {
+    pub(super) fn flush(&mut self, classes: &Classes, ledger: &mut Ledger, on: Mask) -> Mask {
         if on == 0 {
             return 0;
         }
+        self.flushes.kernel_flush(ledger, on, self.exists());
         let mapped = self.mapped(classes);
         let mut had_effect = 0;
         let flush = |line: &mut States| {
@@ -149,52 +169,159 @@ impl Object {
         had_effect
     }
 
-    /// Applies the program's stores to lines.
-    pub(super) fn store(&mut self, classes: &Classes, lines: LineRange) {
-        let route =
-            if self.write_back { Route::CpuCached } else { self.other_route.unwrap_or(Route::CpuCached) };
+    /// Returns the classes on which the object exists.
+    fn exists(&self) -> Mask {
+        let bits = self.snapshots.iter().enumerate();
+        bits.fold(0, |set, (n, snapshot)| if snapshot.is_some() { set | 1 << n } else { set })
+    }
+
+    /// Returns the classes on which an agent that can reach the object may miss a dirty line: the GPU, the display if the object was
+    /// in a framebuffer, any agent of another device if it was exported, and the CPU if a mapping goes past its caches, whose accesses are not
+    /// seen.
+    fn reach(&self, classes: &Classes) -> Mask {
+        let levels = self.levels();
+        let read = |route| Effects::new(classes, &levels, route, Access::Read).miss_dirty();
+        let bypass = classes.set(|class| class.machine.caps.contains(Caps::LLC_BYPASS_MOCS));
+        let display = if self.framed { read(Route::Display) } else { 0 };
+        let foreign = if self.exported || self.attached { !0 } else { 0 };
+        read(Route::Gpu(MocsClass::PageTable)) | bypass | display | foreign | self.past_cache(classes).0
+    }
+
+    /// Returns the classes on which an access through a mapping past the cache misses a dirty line, and those on which a store leaves an
+    /// old copy.
+    fn past_cache(&self, classes: &Classes) -> (Mask, Mask) {
+        let levels = self.levels();
+        self.other_routes.iter().fold((0, 0), |(missed, old), &route| {
+            let of = |access| Effects::new(classes, &levels, route, access);
+            let store = of(Access::Write);
+            (missed | store.miss_dirty() | of(Access::Read).miss_dirty(), old | store.leaves_old())
+        })
+    }
+
+    /// Takes note that the object was exported, or with `attached` that another device has done so with its dma-buf.
+    pub(super) fn export(&mut self, attached: bool) {
+        self.exported = true;
+        self.attached |= attached;
+    }
+
+    /// Takes note that stores to a page are not seen, or, with `false`, that they are seen again.
+    pub(super) fn open(&mut self, line: u64, opens: bool) {
+        if line < self.size / LINE_BYTES {
+            self.flushes.open(line, opens);
+        }
+    }
+
+    /// Takes note of an access by another device's agent, which accesses memory; without one, of what may be one.
+    pub(super) fn foreign(
+        &mut self,
+        classes: &Classes,
+        ledger: &mut Ledger,
+        access: Option<Access>,
+        lines: LineRange,
+    ) {
+        let reach = self.reach(classes);
+        match access {
+            None => self.flushes.doubt(lines, !0),
+            Some(Access::Read) => {
+                let touch = Touch { missed: !0, ..Touch::default() };
+                self.flushes.access(ledger, lines, touch, reach);
+            }
+            Some(Access::Write) => {
+                let touch = Touch { missed: !0, leaves_old: !0, ..Touch::default() };
+                self.flushes.access(ledger, lines, touch, reach);
+            }
+        }
+    }
+
+    /// Takes note that commands which were not simulated may have accessed all lines.
+    pub(super) fn doubt(&mut self, classes: &Classes, lines: LineRange, route: Route) {
+        let missed = Effects::new(classes, &self.levels(), route, Access::Read).miss_dirty();
+        self.flushes.doubt(lines, missed);
+    }
+
+    /// Decides on the flushes that are not judged yet, as at the end of the object.
+    pub(super) fn end(&self, classes: &Classes, ledger: &mut Ledger) {
+        self.flushes.end(ledger, self.reach(classes));
+    }
+
+    /// Returns the number of lines of a range that a write on `route` may destroy on the first class: it goes to memory, and the program may have
+    /// stored to them unseen.
+    pub(super) fn possibly_lost(&self, classes: &Classes, route: Route, lines: LineRange) -> u64 {
         let effects = Effects::new(classes, &self.levels(), route, Access::Write);
-        let mapped = self.mapped(classes);
+        if effects.miss_dirty() & 1 == 0 {
+            return 0;
+        }
+        self.flushes.possibly_stored(lines).filter(|&line| self.line(line).dirty & 1 == 0).count() as u64
+    }
+
+    /// Applies the program's stores to lines.
+    pub(super) fn store(&mut self, classes: &Classes, ledger: &mut Ledger, lines: LineRange) {
+        let route = match self.other_routes.first() {
+            Some(&other) if !self.write_back => other,
+            Some(_) | None => Route::CpuCached,
+        };
+        let effects = Effects::new(classes, &self.levels(), route, Access::Write);
+        let (mapped, reach) = (self.mapped(classes), self.reach(classes));
+        if route == Route::CpuCached {
+            self.flushes.store(ledger, lines, 0, reach);
+        } else {
+            self.flushes.access(ledger, lines, effects.touch(), reach);
+        }
         self.lines(lines, |_, line| {
             line.access(&effects, mapped);
         });
     }
 
-    /// Applies an instruction for a line; returns the classes on which the line needed it.
-    pub(super) fn maintain(&mut self, classes: &Classes, line: u64, upkeep: Upkeep) -> Mask {
-        let levels = self.levels();
-        let gpu = Effects::new(classes, &levels, Route::Gpu(MocsClass::PageTable), Access::Read);
-        let around = Effects::new(classes, &levels, Route::CpuNonTemporal, Access::Write);
-        let bypass = classes.set(|class| class.machine.caps.contains(Caps::LLC_BYPASS_MOCS));
-        let (mapped, mut needed) = (self.mapped(classes), 0);
-        self.lines(LineRange::new(line, line + 1), |_, line| {
-            let missed = line.dirty & (gpu.miss_dirty() | bypass);
-            match upkeep {
-                Upkeep::Flush => {
-                    needed = missed | line.old;
-                    line.flush(!0, mapped);
-                }
-                Upkeep::WriteBack => {
-                    needed = missed;
-                    line.write_back(mapped);
-                }
-                Upkeep::NonTemporal => {
-                    line.access(&around, mapped);
-                }
-            }
-        });
-        needed
+    /// Applies an instruction of a place for a line, which was an old copy if it is `stale`.
+    pub(super) fn maintain(
+        &mut self,
+        classes: &Classes,
+        ledger: &mut Ledger,
+        (upkeep, site): (Upkeep, u64),
+        line: u64,
+        stale: bool,
+    ) {
+        if line >= self.size / LINE_BYTES {
+            return;
+        }
+        let (levels, mapped, reach) = (self.levels(), self.mapped(classes), self.reach(classes));
+        let lines = LineRange::new(line, line + 1);
+        if upkeep == Upkeep::NonTemporal {
+            let around = Effects::new(classes, &levels, Route::CpuNonTemporal, Access::Write);
+            self.flushes.store(ledger, lines, !0, reach);
+            return self.lines(lines, |_, line| {
+                line.access(&around, mapped);
+            });
+        }
+        let keep = upkeep == Upkeep::WriteBack;
+        let before = self.line(line);
+        let all = self.exists();
+        let write = Effects::new(classes, &levels, Route::Gpu(MocsClass::PageTable), Access::Write);
+        let found = Found {
+            all,
+            dirty: before.dirty & all,
+            old: (before.old | if stale { !0 } else { 0 }) & all,
+            leaves_old: write.leaves_old(),
+            leaves_dirty: write.leaves_dirty(),
+            foreign: if self.attached { !0 } else { self.past_cache(classes).1 },
+            mapped,
+        };
+        self.flushes.flush(ledger, (site, keep), line, found, reach);
+        self.lines(lines, |_, line| if keep { line.write_back(mapped) } else { line.flush(!0, mapped) });
     }
 
     /// Applies an access; returns its mistakes.
     pub(super) fn access(
         &mut self,
         classes: &Classes,
+        ledger: &mut Ledger,
         route: Route,
         access: Access,
         lines: LineRange,
     ) -> Vec<Mistake> {
         let effects = Effects::new(classes, &self.levels(), route, access);
+        let reach = self.reach(classes);
+        self.flushes.access(ledger, lines, effects.touch(), reach);
         let (mapped, copied) = (self.mapped(classes), route == Route::CpuCached);
         let before = if copied { self.before_copy } else { 0 };
         let after = if copied { self.after_copy } else { 0 };
@@ -230,6 +357,7 @@ impl Object {
 
     /// Returns the dirty lines of a surface that the GPU would not see on `route`.
     pub(super) fn bind(&mut self, classes: &Classes, route: Route, lines: LineRange) -> Vec<Mistake> {
+        self.doubt(classes, lines, route);
         let unseen = Effects::new(classes, &self.levels(), route, Access::Read).miss_dirty();
         let mut found = Vec::new();
         self.lines(lines, |number, line| {
@@ -259,8 +387,14 @@ impl Object {
         found
     }
 
+    /// Takes note of a program's load of old copies, and returns the lines that are such.
+    pub(super) fn load_old(&mut self, ledger: &mut Ledger, lines: LineRange) -> Vec<Mistake> {
+        self.flushes.load(ledger, lines);
+        self.load(lines)
+    }
+
     /// Returns the lines of a program's load that are old copies.
-    pub(super) fn load(&self, lines: LineRange) -> Vec<Mistake> {
+    fn load(&self, lines: LineRange) -> Vec<Mistake> {
         let mut found = Vec::new();
         for number in lines.first()..lines.end().min(self.size / LINE_BYTES) {
             add(&mut found, FindingKind::MissingInvalidate, self.line(number).old, number);

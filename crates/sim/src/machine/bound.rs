@@ -17,7 +17,13 @@ impl Store {
         if let Some(tracing) = terms.trace.filter(|_| !range.is_empty()) {
             let lines = range.lines();
             self.observe_lines(tracing, lines)?;
-            tracing.add(Deed::Bound { route, lines, handle: tracing.handle });
+            tracing.add_access(
+                terms,
+                route,
+                None,
+                lines,
+                Deed::Bound { route, lines, handle: tracing.handle },
+            );
         }
         let Some(watch) = terms.watch else { return Ok(()) };
         let route = terms.route(route);

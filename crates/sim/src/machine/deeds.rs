@@ -2,7 +2,7 @@
 
 use super::domain_calls::MadeCall;
 use gem_coherency::policy::kernel::{Creation, Event};
-use gem_coherency::units::LineRange;
+use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Handle};
 use gem_coherency_hierarchy::Route;
 
@@ -44,8 +44,31 @@ pub enum Deed {
         line: u64,
         /// The instruction's effect.
         upkeep: Upkeep,
-        /// The number that the caller of [`Soft::maintained`](crate::Soft::maintained) gave it.
+        /// The number that the caller of [`Soft::maintained`](crate::Soft::maintained) gave the place.
         site: u64,
+        /// The line was clean, and memory had newer bytes.
+        stale: bool,
+    },
+    /// From now on stores to the page of this line are not seen, other than by their bytes.
+    Opened {
+        /// The page's first line.
+        line: u64,
+    },
+    /// From now on a store to the page of this line is seen.
+    Closed {
+        /// The page's first line.
+        line: u64,
+    },
+    /// It was exported as a dma-buf.
+    Exported,
+    /// Another device attached its dma-buf.
+    Attached,
+    /// Another device's agent accessed lines of its memory, on a route that does not see the CPU's caches.
+    Foreign {
+        /// The access; `None` if it is not known whether there was one.
+        access: Option<Access>,
+        /// The lines.
+        lines: LineRange,
     },
     /// The kernel, the GPU or the display engine accessed lines.
     Accessed {
@@ -83,6 +106,34 @@ pub enum Deed {
     Discarded,
     /// It is gone.
     Freed,
+}
+
+/// An instruction that a program executed for a line of its [`Views`](crate::Views).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// The object's number on the device.
+    pub object: u64,
+    /// The line.
+    pub line: u64,
+    /// The instruction's effect.
+    pub upkeep: Upkeep,
+    /// A number of the place; see [`Deed::Maintained`].
+    pub site: u64,
+    /// The state in which the instruction found the line.
+    pub found: FoundLine,
+    /// The bytes that a flush found, or that a non-temporal store left.
+    pub bytes: [u8; LINE_BYTES as usize],
+}
+
+/// The state in which an instruction found a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundLine {
+    /// Cache and memory had the same bytes.
+    Clean,
+    /// The cache had newer bytes.
+    Dirty,
+    /// Memory had newer bytes.
+    Stale,
 }
 
 /// The effect of a program's instruction on a line.

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::Errno;
 
+use super::deeds::Deed;
 use super::object::Object;
 use super::space::Gone;
 use super::store::{Store, Zeroing};
+use super::trace::Tracing;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::units::PAGE_BYTES;
@@ -94,8 +96,15 @@ impl Attachment {
             }
             object.happen(&mut state, request, Event::Acquire)?;
             state.attached += 1;
+            object.system().trace.add(object.id(), Deed::Attached);
         }
         Ok(Self(dma_buf))
+    }
+
+    /// Returns the trace of the exporter, if that is an object of a traced device.
+    pub(crate) fn trace(&self) -> Option<Tracing<'_>> {
+        let Exporter::Object(object) = &self.0.exporter else { return None };
+        object.system().trace.of(object.id(), None).map(Tracing::of_foreign)
     }
 
     /// The attached dma-buf.

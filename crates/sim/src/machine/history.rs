@@ -259,17 +259,6 @@ impl Store {
 }
 
 impl Object {
-    /// Returns whether the cache has stale lines of the object.
-    pub(crate) fn has_stale_lines(&self) -> bool {
-        match self.store().states() {
-            Ok(states) => !states.stale.is_empty(),
-            Err(error) => {
-                tracing::error!(%error, "stale lines");
-                true
-            }
-        }
-    }
-
     /// Returns the states of the lines; `None` if the object has no history.
     pub(crate) fn recorded_states(&self) -> Option<LineStates> {
         if !self.system().incoherent.history.records(self.size()) {

@@ -301,10 +301,8 @@ impl Store {
             let piece = whole.start.max(part.start)..whole.end.min(part.end);
             let differ = match new {
                 None => slice(&in_cache, run.offset(), &piece) != slice(&in_memory, run.offset(), &piece),
-                Some(new) => {
-                    slice(&in_cache, run.offset(), &whole) != slice(&in_memory, run.offset(), &whole)
-                        && slice(&in_cache, run.offset(), &piece) != slice(new, part.start, &piece)
-                }
+                // The line is dirty, whatever bytes memory has: its write-back brings those of the cache.
+                Some(new) => slice(&in_cache, run.offset(), &piece) != slice(new, part.start, &piece),
             };
             if differ {
                 let line = whole.start.wrapping_add(watch.first) / LINE_BYTES;

@@ -39,7 +39,6 @@ pub(crate) mod numbers;
 pub(crate) mod object;
 pub(crate) mod offsets;
 mod pages;
-pub(crate) mod pending_calls;
 pub(crate) mod planes;
 pub(crate) mod prime;
 pub(crate) mod program;

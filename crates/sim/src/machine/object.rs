@@ -6,10 +6,9 @@ use gem_coherency::Errno;
 
 use super::deeds::Deed;
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
-use super::domain_calls::Judged;
+use super::domain_calls::Unwaited;
 use super::gpu::Uses;
 use super::log::KernelFlush;
-use super::pending_calls::Happened;
 use super::real_gpu::Counterpart;
 use super::sight::Untouched;
 use super::store::{Store, Terms, Zeroing};
@@ -62,8 +61,8 @@ pub(crate) struct State {
     pub(crate) untouched: Option<Untouched>,
     /// The GPU's uses of it.
     pub(crate) used: Uses,
-    /// The calls of programs that move it between domains, as far as they are not judged.
-    pub(crate) judged: Judged,
+    /// The GPU's uses that no request has waited for.
+    pub(crate) unwaited: Unwaited,
     /// The first handle, for the log.
     pub(crate) name: Option<Handle>,
     /// The object is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
@@ -160,7 +159,7 @@ impl Object {
             purged: false,
             untouched: None,
             used: Uses::default(),
-            judged: Judged::default(),
+            unwaited: Unwaited::default(),
             name: None,
             bound: false,
             attached: 0,
@@ -214,7 +213,11 @@ impl Object {
     /// Returns the terms of accesses to the object.
     pub(crate) fn terms(&self, state: &State) -> Terms<'_> {
         let watch = self.system.incoherent.watch(|| self.about(state.name));
-        let trace = self.system.trace.of(self.id, state.name);
+        let trace = match &self.origin {
+            // The memory is the exporter's.
+            Origin::Attached(attachment) => attachment.trace(),
+            Origin::Own | Origin::User(_) => self.system.trace.of(self.id, state.name),
+        };
         Terms { watch, trace, ..self.system.terms(state.snapshot.level) }
     }
 
@@ -287,12 +290,10 @@ impl Object {
         tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
         let terms = self.system.terms(before.level);
         let mut around = AroundCopy::default();
-        let mut flushed = false;
         for effect in step.effects.iter() {
             match effect.action {
                 Action::FlushSync | Action::FlushAsync => {
-                    flushed |= state.judged.is_pending() && self.has_stale_lines();
-                    flushed |= self.flush(state, call, terms, effect)? > 0;
+                    self.flush(state, call, terms, effect)?;
                 }
                 Action::FlushBefore => around.before = Some(effect.rule),
                 Action::FlushAfter => around.after = Some(effect.rule),
@@ -302,7 +303,9 @@ impl Object {
                 }
             }
         }
-        self.judge(state, &Happened { event, before, step: &step, flushed }, made.as_ref());
+        if let Event::Exec(access) = event {
+            state.unwaited.used(access);
+        }
         Ok(around)
     }
 
@@ -321,11 +324,11 @@ impl Object {
         Ok(())
     }
 
-    /// Flushes every line; returns how many were written back.
-    fn flush(&self, state: &State, call: &'static str, terms: Terms<'_>, effect: Effect) -> Result<u64> {
+    /// Flushes every line.
+    fn flush(&self, state: &State, call: &'static str, terms: Terms<'_>, effect: Effect) -> Result<()> {
         let lines_written = self.flush_all(terms)?;
         self.log_flush(state, call, effect, self.size, lines_written);
-        Ok(lines_written)
+        Ok(())
     }
 
     /// Logs a flush of `bytes` bytes and of its dirty lines.

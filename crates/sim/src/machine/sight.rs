@@ -187,7 +187,7 @@ impl Window {
     fn show_untouched(&mut self) -> Result<Shown> {
         let Mapped::Object(object) = &self.memory else { return self.views(0).map(Shown::Bytes) };
         let mut state = object.state();
-        let before = if object.system().trace.is_on() { None } else { Untouched::before(&state) };
+        let before = if object.system().trace.is_coherent() { None } else { Untouched::before(&state) };
         self.fault(object, &mut state)?;
         state.untouched = before.map(|before| before.bound_by(&state));
         if let Some(order) = self.order_of(object, &state) {

@@ -8,7 +8,6 @@ use gem_coherency::Errno;
 
 use super::adversary::Adversary;
 use super::crtcs::Crtcs;
-use super::domain_calls::DomainCalls;
 use super::faults::{Entry, Faults, Needs};
 use super::framebuffers::Framebuffers;
 use super::gpu::{Gpu, Pace};
@@ -47,7 +46,6 @@ pub(crate) struct System {
     pub(crate) gpu: Gpu,
     pub(crate) log: Log,
     pub(crate) incoherent: IncoherentLog,
-    pub(crate) domain_calls: DomainCalls,
     pub(crate) trace: Trace,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
@@ -114,7 +112,6 @@ impl System {
             gpu: Gpu::new(if spec.timed { Pace::Timed } else { Pace::Instant }),
             log: Log::default(),
             incoherent: IncoherentLog::default(),
-            domain_calls: DomainCalls::default(),
             trace: Trace::default(),
             awake: AtomicBool::new(true),
             display: spec.display,
@@ -168,7 +165,7 @@ impl System {
 
     /// Returns the terms of accesses to an object of this level, which are neither logged nor traced.
     pub(crate) fn terms(&self, level: CacheLevel) -> Terms<'_> {
-        let coherent = self.coherent || self.trace.is_on();
+        let coherent = self.coherent || self.trace.is_coherent();
         Terms { hardware: self.hardware, level, coherent, watch: None, trace: None }
     }
 

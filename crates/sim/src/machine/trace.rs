@@ -1,15 +1,18 @@
 //! The trace of a device: what a program and the device did with objects, whatever the platform makes of it.
 //!
-//! While a device is traced, every agent sees every byte at once, so that no mistake changes what the program does
-//! next. A reader of the trace can tell which accesses are mistakes, on any platform.
+//! A device that is traced for several platforms is coherent: every agent sees every byte at once, so that no mistake changes what
+//! the program does next. A reader of the trace can tell which accesses are mistakes, on any platform. One that is traced for
+//! its own platform does what that does.
 //!
-//! Stores of programs in other processes are found by comparison with the bytes that were last seen ([`Store::observe`]): before
-//! an access to the same lines, before an event of the object, and at a flush, which tells the bytes that it found.
+//! Stores of programs in other processes are found by their bytes ([`Store::observe`]): before an access to the same lines, before
+//! an event of the object, and at a flush, which tells the bytes that it found. On a coherent device they are compared with those
+//! that were last seen, and on another one with those that the lines were filled with. Of a store of the bytes that are there the
+//! program tells, as far as it sees it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::deeds::{Deed, Fact, Upkeep};
+use super::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
 use super::domain_calls::MadeCall;
 use super::object::Object;
 use super::store::{Store, Terms};
@@ -17,9 +20,9 @@ use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, Handle};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_hierarchy::{Line, Place, Route, Transfer, effect};
 
 /// Number of facts that a trace keeps; later ones are dropped.
 const KEPT: usize = 1 << 20;
@@ -30,6 +33,7 @@ const LINE: usize = LINE_BYTES as usize;
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     on: AtomicBool,
+    coherent: AtomicBool,
     kept: Mutex<Kept>,
     /// The calls that some platforms refuse, in the order of their first.
     calls: Mutex<Vec<Call>>,
@@ -42,10 +46,17 @@ struct Kept {
 }
 
 impl Trace {
-    /// Switches the trace on.
-    pub(crate) fn start(&self) {
-        // Relaxed: a setting, made before the device has objects.
+    /// Switches the trace on, with `coherent` for several platforms.
+    pub(crate) fn start(&self, coherent: bool) {
+        // Relaxed: settings, made before the device has objects.
         self.on.store(true, Ordering::Relaxed);
+        self.coherent.store(coherent, Ordering::Relaxed);
+    }
+
+    /// Returns whether the device is traced for several platforms, and so coherent.
+    pub(crate) fn is_coherent(&self) -> bool {
+        // Relaxed: see `start`.
+        self.coherent.load(Ordering::Relaxed)
     }
 
     /// Returns whether the device is traced.
@@ -56,7 +67,7 @@ impl Trace {
 
     /// Returns the trace of an object; `None` if the device is not traced.
     pub(crate) fn of(&self, object: u64, handle: Option<Handle>) -> Option<Tracing<'_>> {
-        self.is_on().then_some(Tracing { trace: self, object, handle })
+        self.is_on().then_some(Tracing { trace: self, object, handle, foreign: false })
     }
 
     /// Adds a fact; lines that follow those of the last one extend it.
@@ -134,11 +145,39 @@ pub(crate) struct Tracing<'a> {
     trace: &'a Trace,
     object: u64,
     pub(super) handle: Option<Handle>,
+    /// The accesses are another device's.
+    foreign: bool,
 }
 
 impl Tracing<'_> {
     pub(super) fn add(self, deed: Deed) {
         self.trace.add(self.object, deed);
+    }
+
+    /// Returns the trace of another device's accesses.
+    pub(super) fn of_foreign(self) -> Self {
+        Self { foreign: true, ..self }
+    }
+
+    /// Adds an access to lines, or what may be one.
+    pub(super) fn add_access(
+        self,
+        terms: Terms<'_>,
+        route: Route,
+        access: Option<Access>,
+        lines: LineRange,
+        own: Deed,
+    ) {
+        if !self.foreign {
+            return self.add(own);
+        }
+        let dirty = effect(terms.hardware, terms.level, route, access.unwrap_or(Access::Read), Line::Dirty);
+        let Some(dirty) = dirty else { return };
+        if dirty.at == Place::Memory && dirty.before == Transfer::Nothing {
+            self.add(Deed::Foreign { access, lines });
+        } else if access == Some(Access::Write) && dirty.next == Line::Dirty {
+            self.add(Deed::Stored(lines));
+        }
     }
 }
 
@@ -149,7 +188,8 @@ impl Store {
         let lines = range.lines();
         if !lines.is_empty() {
             self.observe_lines(tracing, lines)?;
-            tracing.add(Deed::Accessed { route, access: Access::Read, lines, handle: tracing.handle });
+            let deed = Deed::Accessed { route, access: Access::Read, lines, handle: tracing.handle };
+            tracing.add_access(terms, route, Some(Access::Read), lines, deed);
         }
         Ok(())
     }
@@ -170,23 +210,32 @@ impl Store {
             let new = rest.get(..LINE - at as usize % LINE).unwrap_or(rest);
             let lines = ByteRange::within(at, new.len() as u64, self.size)?.lines();
             self.observe_lines(tracing, lines)?;
-            let mut before = [0; LINE];
-            let before = before.get_mut(..new.len()).unwrap_or_default();
-            self.cached()?.copy_out(at, before)?;
-            tracing.add(match before == new {
-                true => Deed::Rewritten { route, lines },
-                false => Deed::Accessed { route, access: Access::Write, lines, handle },
-            });
+            let written = Deed::Accessed { route, access: Access::Write, lines, handle };
+            let deed =
+                if self.rewrites(tracing, at, new)? { Deed::Rewritten { route, lines } } else { written };
+            tracing.add_access(terms, route, Some(Access::Write), lines, deed);
             done += new.len();
         }
         Ok(())
     }
 
+    /// Returns whether a coherent device has the bytes `new` at an offset already.
+    fn rewrites(&mut self, tracing: Tracing<'_>, at: u64, new: &[u8]) -> Result<bool> {
+        let mut before = [0; LINE];
+        let Some(before) = before.get_mut(..new.len()).filter(|_| tracing.trace.is_coherent()) else {
+            return Ok(false);
+        };
+        self.cached()?.copy_out(at, before)?;
+        Ok(before == new)
+    }
+
     /// Traces a mapping, whose stores are not detected from now on.
     pub(super) fn trace_mapping(&mut self, terms: Terms<'_>, route: Route) -> Result<()> {
         let Some(tracing) = terms.trace else { return Ok(()) };
-        tracing.add(Deed::Mapped(route));
-        if self.seen.is_some() {
+        if !tracing.foreign {
+            tracing.add(Deed::Mapped(route));
+        }
+        if self.seen.is_some() || !tracing.trace.is_coherent() {
             return Ok(());
         }
         let seen = SharedBytes::zeroed(self.size)?;
@@ -217,7 +266,7 @@ impl Store {
 
     /// Traces the stores of programs since the bytes were last seen.
     fn observe(&mut self, tracing: Tracing<'_>) -> Result<()> {
-        if self.seen.is_none() {
+        if self.shared.is_none() {
             return Ok(());
         }
         let mut left = self.lines.all();
@@ -230,7 +279,11 @@ impl Store {
 
     /// Traces the stores of programs to lines since those were last seen.
     pub(super) fn observe_lines(&mut self, tracing: Tracing<'_>, lines: LineRange) -> Result<()> {
-        let (Some(seen), Some(cached)) = (&self.seen, &self.cached) else { return Ok(()) };
+        let coherent = tracing.trace.is_coherent();
+        // Without a mapping through the cache, a store goes to memory.
+        let filled = self.shared.as_ref().filter(|shared| shared.write_back).map(|shared| &shared.filled);
+        let seen = if coherent { self.seen.as_ref() } else { filled };
+        let (Some(seen), Some(cached)) = (seen, &self.cached) else { return Ok(()) };
         let (mut now, mut before) = ([0; PAGE_BYTES as usize], [0; PAGE_BYTES as usize]);
         let end = lines.end() * LINE_BYTES;
         let mut at = lines.first() * LINE_BYTES;
@@ -244,7 +297,9 @@ impl Store {
                 for (line, (now, before)) in (at / LINE_BYTES..).zip(pairs) {
                     if now != before {
                         tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
-                        seen.copy_in(line * LINE_BYTES, now)?;
+                        if coherent {
+                            seen.copy_in(line * LINE_BYTES, now)?;
+                        }
                     }
                 }
             }
@@ -253,26 +308,25 @@ impl Store {
         Ok(())
     }
 
-    /// Traces an instruction that found, or left, the line with these bytes.
-    fn maintained(
-        &mut self,
-        tracing: Tracing<'_>,
-        line: u64,
-        (upkeep, site): (Upkeep, u64),
-        bytes: &[u8; LINE],
-    ) -> Result<()> {
-        let Some(seen) = &self.seen else { return Ok(()) };
+    /// Traces an instruction.
+    fn maintained(&mut self, tracing: Tracing<'_>, done: &Instruction) -> Result<()> {
+        let &Instruction { line, upkeep, site, found, ref bytes, .. } = done;
         // The program can write any number into its log.
         let at = ByteRange::within(line.saturating_mul(LINE_BYTES), LINE_BYTES, self.size)?.offset();
-        let mut before = [0; LINE];
-        seen.copy_out(at, &mut before)?;
-        if before != *bytes {
-            if upkeep != Upkeep::NonTemporal {
-                tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
+        let mut is_new = found == FoundLine::Dirty;
+        if let Some(seen) = &self.seen {
+            let mut known = [0; LINE];
+            seen.copy_out(at, &mut known)?;
+            is_new = known != *bytes;
+            if is_new {
+                seen.copy_in(at, bytes)?;
             }
-            seen.copy_in(at, bytes)?;
         }
-        tracing.add(Deed::Maintained { line, upkeep, site });
+        if is_new && upkeep != Upkeep::NonTemporal {
+            tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
+        }
+        let stale = self.seen.is_none() && found == FoundLine::Stale;
+        tracing.add(Deed::Maintained { line, upkeep, site, stale });
         Ok(())
     }
 }
@@ -309,15 +363,25 @@ impl Object {
     }
 
     /// Traces an instruction of a program; see [`Store::maintained`].
-    pub(crate) fn trace_maintained(
-        &self,
-        line: u64,
-        upkeep: (Upkeep, u64),
-        bytes: &[u8; LINE],
-    ) -> Result<()> {
+    pub(crate) fn trace_maintained(&self, done: &Instruction) -> Result<()> {
         let trace = &self.system().trace;
         let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
-        self.store().maintained(tracing, line, upkeep, bytes)
+        self.store().maintained(tracing, done)
+    }
+
+    /// Traces that stores to a page are no longer seen, of which the first one goes to the lines `stored`, a bit each; or, without
+    /// these, that they are seen again.
+    pub(crate) fn trace_page(&self, line: u64, stored: Option<u64>) {
+        let trace = &self.system().trace;
+        // The program can write any number into its log.
+        if line >= self.size() / LINE_BYTES {
+            return;
+        }
+        let Some(stored) = stored else { return trace.add(self.id(), Deed::Closed { line }) };
+        trace.add(self.id(), Deed::Opened { line });
+        for bit in (0..PAGE_LINES).filter(|bit| stored >> bit & 1 != 0) {
+            trace.add(self.id(), Deed::Stored(LineRange::new(line + bit, line + bit + 1)));
+        }
     }
 }
 
@@ -332,7 +396,7 @@ mod tests {
         let trace = Trace::default();
         trace.add(1, Deed::Freed);
         assert_eq!(trace.take(), (vec![], 0), "off");
-        trace.start();
+        trace.start(true);
         let stored = |first, end| Deed::Stored(LineRange::new(first, end));
         for (object, first) in [(1, 0), (1, 1), (1, 3), (2, 4)] {
             trace.add(object, stored(first, first + 1));
@@ -360,15 +424,17 @@ mod tests {
     #[test]
     fn a_line_behind_the_end_is_refused() {
         let trace = Trace::default();
-        trace.start();
+        trace.start(true);
         let tracing = trace.of(1, None).unwrap();
         let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
         store.seen = SharedBytes::zeroed(PAGE_BYTES).ok();
+        let (upkeep, found) = (Upkeep::Flush, FoundLine::Clean);
+        let flush = |line| Instruction { object: 1, line, upkeep, site: 0, found, bytes: [1; LINE] };
         for line in [PAGE_BYTES / LINE_BYTES, u64::MAX / LINE_BYTES, u64::MAX] {
-            assert!(store.maintained(tracing, line, (Upkeep::Flush, 0), &[1; LINE]).is_err(), "{line}");
+            assert!(store.maintained(tracing, &flush(line)).is_err(), "{line}");
         }
         assert_eq!(trace.take().0, []);
-        store.maintained(tracing, PAGE_BYTES / LINE_BYTES - 1, (Upkeep::Flush, 0), &[1; LINE]).unwrap();
+        store.maintained(tracing, &flush(PAGE_BYTES / LINE_BYTES - 1)).unwrap();
         assert_eq!(trace.take().0.len(), 2, "the store, and the flush");
     }
 }

@@ -35,7 +35,8 @@ use gem_coherency_hierarchy::Place;
 /// A line is dirty if `cached` and `filled` differ, and otherwise stale if `filled` and `memory` differ. The client flushes
 /// a dirty line by storing its bytes in `cached`, read once, to `memory`, then to `filled`. It flushes another line by
 /// storing the bytes of `memory` that differ from `filled` to `cached`, then to `filled`; CLWB leaves such a line
-/// alone. Flushes of one line by clients exclude each other; in this order they may race with accesses by the device.
+/// alone. Flushes of one line by clients exclude each other; in this order they may race with accesses by the device. A client that sees
+/// a store of the bytes that are there makes `filled` other bytes: the line is dirty then, as on hardware.
 #[derive(Debug)]
 pub struct Views {
     /// The bytes that the CPU sees through its caches.

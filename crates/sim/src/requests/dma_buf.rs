@@ -120,7 +120,7 @@ impl DmaBuf {
         if let Exporter::Object(object) = &self.exporter {
             let mut state = object.state();
             fence.parts().iter().for_each(|part| state.used.add(part, access));
-            state.judged.used(access);
+            state.unwaited.used(access);
         }
     }
 

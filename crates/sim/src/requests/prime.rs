@@ -7,6 +7,7 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
+use crate::machine::deeds::Deed;
 use crate::machine::dma_buf::{Attachment, DmaBuf, Exporter};
 use crate::machine::faults::Needs;
 use crate::machine::files::File;
@@ -61,6 +62,7 @@ impl Soft {
             return refuse(request, Errno::EINVAL);
         }
         let dma_buf = object.dma_buf(flags & DRM_RDWR != 0);
+        self.system.trace.add(object.id(), Deed::Exported);
         self.handles().know(handle, Arc::clone(&dma_buf));
         Ok(dma_buf)
     }

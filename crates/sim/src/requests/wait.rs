@@ -71,7 +71,7 @@ impl Soft {
         self.system.gpu.look(&self.system);
         let since = patience.since();
         if matches!(patience, Patience::Blocks) && object.is_idle(Access::Write) {
-            object.state().judged.waited(Access::Write);
+            object.state().unwaited.waited(Access::Write);
             return Ok(());
         }
         let timeout = u64::try_from(args.timeout_ns).ok().map(Duration::from_nanos);
@@ -84,7 +84,7 @@ impl Soft {
         if !is_idle {
             return refuse(request, Errno::ETIME);
         }
-        object.state().judged.waited(Access::Write);
+        object.state().unwaited.waited(Access::Write);
         Ok(())
     }
 }

@@ -11,7 +11,6 @@ mod client_flushes;
 mod contexts;
 mod crtcs;
 mod display;
-mod domain_calls;
 mod draws;
 mod errors;
 mod events;

@@ -15,7 +15,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction};
 use super::pages::{self, Record};
 use super::registers::Registers;
 use super::system::{self, PAGE_BYTES};
-use super::{callers, stack, watch};
+use super::{callers, stack, stores, watch};
 
 /// Number of loads of a page that are seen at most, until it is hidden again.
 pub const MOST_STEPS: usize = 1024;
@@ -63,9 +63,13 @@ static STEPS_OF_ALL: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets the function that loads of hidden pages call. Without one they open their page.
 pub fn on_load(handler: LoadHandler) {
-    // The decoder makes its tables when it is first used, which handlers must not do.
-    let _ = Decoder::new(64, &[0x90], DecoderOptions::NONE).decode();
+    make_tables();
     HANDLER.store(handler as usize, SeqCst);
+}
+
+/// Lets the decoder make its tables, which it does when it is first used, and which handlers must not do.
+pub(super) fn make_tables() {
+    let _ = Decoder::new(64, &[0x90], DecoderOptions::NONE).decode();
 }
 
 /// Notes that a page is hidden.
@@ -130,9 +134,9 @@ pub(super) unsafe fn serve(address: usize, registers: Registers, program: Regist
     .unwrap_or(true)
 }
 
-/// Returns the number of bytes that an instruction loads from `address` on, at most to the end of the page, and whether it is
-/// repeated.
-fn extent(address: usize, registers: Registers) -> (usize, bool) {
+/// Returns the number of bytes that an instruction accesses from `address` on, at most to the end of the page, and whether it is
+/// repeated. One that goes towards lower addresses accesses its first element.
+pub(super) fn extent(address: usize, registers: Registers) -> (usize, bool) {
     let at = registers.get(libc::REG_RIP) as usize;
     // The longest instruction has 15 bytes.
     let readable = [8, 15]
@@ -145,9 +149,13 @@ fn extent(address: usize, registers: Registers) -> (usize, bool) {
     let instruction: Instruction = Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE).decode();
     let size = instruction.memory_size().size().max(1);
     let is_repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
-    let count = if is_repeated { registers.get(libc::REG_RCX) as usize } else { 1 };
+    let goes_down = registers.get(libc::REG_EFL) & DIRECTION != 0;
+    let count = if is_repeated && !goes_down { registers.get(libc::REG_RCX) as usize } else { 1 };
     (size.saturating_mul(count).min(PAGE_BYTES - address % PAGE_BYTES), is_repeated)
 }
+
+/// The direction flag: repeated string instructions go towards lower addresses.
+const DIRECTION: u64 = 1 << 10;
 
 /// Number of pages that one instruction loads from at most.
 const MOST_PAGES: usize = 4;
@@ -175,7 +183,7 @@ fn step(thread: usize) -> Option<&'static Step> {
 }
 
 /// Sets the trap flag for an instruction, for which this thread opens a page; returns false if there is no room.
-fn begin(page: usize, registers: Registers) -> bool {
+pub(super) fn begin(page: usize, registers: Registers) -> bool {
     let thread = system::thread();
     let free = || STEPS.iter().find(|step| step.thread.compare_exchange(0, thread, SeqCst, SeqCst).is_ok());
     let Some(step) = step(thread).or_else(free) else { return false };
@@ -199,7 +207,7 @@ pub(super) fn end(registers: Registers) -> bool {
     registers.set_trap_flag(false);
     for place in &step.pages {
         let page = place.swap(0, SeqCst);
-        pages::with(page, |record| {
+        let stored = pages::with(page, |record| {
             if record.hidden.load(SeqCst) > 0 {
                 // SAFETY: the handler of SIGSEGV makes the page readable when the program loads.
                 let _ = unsafe { system::protect(page, PAGE_BYTES, libc::PROT_NONE) };
@@ -208,7 +216,9 @@ pub(super) fn end(registers: Registers) -> bool {
             if record.hidden.load(SeqCst) == 0 {
                 let _ = watch::open(page, record);
             }
+            record.step.swap(0, SeqCst)
         });
+        stores::stepped(stored.unwrap_or(0));
     }
     if step.armed.fetch_sub(1, SeqCst) == 1 {
         step.thread.store(0, SeqCst);

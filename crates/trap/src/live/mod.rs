@@ -16,6 +16,7 @@ mod perform;
 mod registers;
 pub(super) mod signals;
 mod stack;
+mod stores;
 mod system;
 mod table;
 pub(super) mod trap;

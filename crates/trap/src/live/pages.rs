@@ -23,6 +23,9 @@ pub(super) struct Record {
     pub mark: AtomicUsize,
     /// The address of the first store.
     pub address: AtomicUsize,
+    /// Number of stores that were executed alone since the page was protected, and the address of the last one; 0 if it is over.
+    pub steps: AtomicUsize,
+    pub step: AtomicUsize,
     /// The next free record, if this one is free. Under the lock.
     next: AtomicUsize,
     pub callers: [AtomicUsize; MOST_CALLERS],
@@ -177,8 +180,8 @@ pub(super) fn clear(start: usize, end: usize) {
     while let Some(record) = unsafe { std::ptr::with_exposed_provenance::<Record>(taken).as_ref() } {
         let this = taken;
         taken = record.next.swap(FREE.load(SeqCst), SeqCst);
-        let Record { state, hidden, mark, address, next: _, callers } = record;
-        for word in [state, hidden, mark, address].into_iter().chain(callers) {
+        let Record { state, hidden, mark, address, steps, step, next: _, callers } = record;
+        for word in [state, hidden, mark, address, steps, step].into_iter().chain(callers) {
             word.store(0, SeqCst);
         }
         FREE.store(this, SeqCst);

@@ -16,11 +16,12 @@ use super::pages::{self, Record};
 use super::registers::Registers;
 use super::system::{self, PAGE_BYTES};
 use super::watch_lock::hold;
-use super::{callers, loads, perform, signals};
+use super::{callers, loads, perform, signals, stores};
 use crate::Error;
 
 pub use super::loads::{Load, LoadHandler, MOST_STEPS, Seen, forget_threads, on_load};
 pub use super::pages::MOST_CALLERS;
+pub use super::stores::{Store, StoreHandler, on_store};
 pub use super::watch_lock::{pause, resume};
 
 /// The first store to a page since it was protected.
@@ -40,6 +41,8 @@ const BEING_WRITTEN: usize = 1;
 /// The page was made writable without a store.
 const RELEASED: usize = 2;
 const COMPLETE: usize = 3;
+/// Beside one of the last two: the page was closed since ([`close`]).
+const CLOSED: usize = 1 << 32;
 /// The program may not store to the page.
 const READ_ONLY: usize = usize::MAX;
 
@@ -53,7 +56,7 @@ pub fn prepare() -> Result<(), Error> {
 /// Write-protects whole pages, and forgets what was recorded about stores to them. Pages that are hidden stay so.
 ///
 /// Handles SIGSEGV from the first call on, if [`prepare`] was not called. Pages stay watched until [`forget`]. A record takes
-/// 152 bytes of memory.
+/// 168 bytes of memory.
 ///
 /// Errors: [`Error::Range`], [`Error::Memory`], [`Error::Protect`], [`Error::Action`].
 ///
@@ -70,6 +73,7 @@ pub unsafe fn protect(start: usize, length: usize) -> Result<(), Error> {
         // A store into an unused record would take memory for it.
         if record.state.load(SeqCst) != UNUSED {
             record.state.store(UNUSED, SeqCst);
+            record.steps.store(0, SeqCst);
         }
         if record.hidden.load(SeqCst) == 0 {
             runs.add(page);
@@ -107,6 +111,30 @@ pub fn hide(start: usize, length: usize) -> Result<(), Error> {
     runs.end()
 }
 
+/// Write-protects a watched page again that was made writable, and keeps the record of its first store, unless the function of
+/// [`on_store`] takes the next one for the first. Returns whether the page was writable; it stays so if it cannot be
+/// protected alone.
+#[must_use]
+pub fn close(address: usize) -> bool {
+    let page = address & !(PAGE_BYTES - 1);
+    let _lock = hold();
+    pages::with(page, |record| {
+        let state = record.state.load(SeqCst);
+        if rights(record) & libc::PROT_WRITE == 0
+            || record.state.compare_exchange(state, state | CLOSED, SeqCst, SeqCst).is_err()
+        {
+            return false;
+        }
+        // SAFETY: the handler of SIGSEGV makes the page writable when the program stores.
+        let done = unsafe { system::protect(page, PAGE_BYTES, libc::PROT_READ) };
+        if done.is_err() {
+            record.state.store(state, SeqCst);
+        }
+        done.is_ok()
+    })
+    .unwrap_or(false)
+}
+
 /// Returns whether one of the pages is hidden.
 #[must_use]
 pub fn is_hidden(start: usize, length: usize) -> bool {
@@ -130,7 +158,7 @@ pub fn release(start: usize, length: usize) -> Result<(), Error> {
     pages::each(start, end, |page, record| {
         record.hidden.store(0, SeqCst);
         // The record of a store stays.
-        let _ = record.state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
+        release_one(record);
         if record.state.load(SeqCst) == READ_ONLY { readable.add(page) } else { writable.add(page) }
     });
     writable.end().and(readable.end())
@@ -169,7 +197,7 @@ pub fn first_store(address: usize) -> Option<FirstStore> {
     let _lock = hold();
     pages::with(address, |record| {
         let state = record.state.load(SeqCst);
-        let count = state.checked_sub(COMPLETE).filter(|_| state != READ_ONLY)?;
+        let count = (state & !CLOSED).checked_sub(COMPLETE).filter(|_| state != READ_ONLY)?;
         Some(FirstStore {
             page: address & !(PAGE_BYTES - 1),
             address: record.address.load(SeqCst),
@@ -179,10 +207,9 @@ pub fn first_store(address: usize) -> Option<FirstStore> {
 }
 
 /// Returns whether the page that contains `address` is watched, and was made writable since it was protected: by the
-/// first store to it, or by [`release`]. A page that is hidden since then is not writable.
+/// first store to it, or by [`release`], and not closed since. A page that is hidden since then is not writable. Async-signal-safe.
 #[must_use]
 pub fn is_writable(address: usize) -> bool {
-    let _lock = hold();
     pages::with(address, |record| rights(record) & libc::PROT_WRITE != 0).unwrap_or(false)
 }
 
@@ -239,6 +266,7 @@ fn rights(record: &Record) -> i32 {
 fn rights_shown(record: &Record) -> i32 {
     match record.state.load(SeqCst) {
         UNUSED | BEING_WRITTEN | READ_ONLY => libc::PROT_READ,
+        state if state & CLOSED != 0 => libc::PROT_READ,
         _ => libc::PROT_READ | libc::PROT_WRITE,
     }
 }
@@ -279,7 +307,10 @@ fn open_around(page: usize, record: &Record) -> Result<(), Error> {
             let is_same = is_read_only(record) == of_kind;
             if is_same {
                 record.hidden.store(0, SeqCst);
-                let _ = record.state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
+                if rights_shown(record) & libc::PROT_WRITE == 0 && !of_kind {
+                    release_one(record);
+                    let _ = stores::opened(page);
+                }
             }
             is_same
         })
@@ -314,7 +345,7 @@ unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, frame: *m
     let is_served = code == FORBIDDEN
         && error & FAULT_FETCH == 0
         && if error & FAULT_WRITE != 0 {
-            record(address, program)
+            record(address, registers, program)
         } else {
             // SAFETY: errno is this thread's.
             unsafe { loads::serve(address, registers, program) }
@@ -325,23 +356,65 @@ unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, frame: *m
     }
 }
 
-/// Records a store, and makes its page writable. Returns false if the page is not watched, or not mapped any more.
-fn record(address: usize, registers: Registers) -> bool {
-    pages::with(address, |record| {
-        if record.state.load(SeqCst) == READ_ONLY {
-            return false;
+/// Makes a page's record one of a page that may be stored to, without a record of a store; one that is there stays.
+fn release_one(record: &Record) {
+    let _ = record.state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
+    let is_closed = |state: usize| state != READ_ONLY && state & CLOSED != 0;
+    let open = |state| is_closed(state).then_some(state & !CLOSED);
+    let _ = record.state.fetch_update(SeqCst, SeqCst, open);
+}
+
+/// Records a store by an instruction with the registers `at`, which are the program's registers `program` unless the library performs
+/// the instruction, and makes its page writable. Returns false if the page is not watched, or not mapped any more.
+fn record(address: usize, at: Registers, program: Registers) -> bool {
+    let begun = pages::with(address, |record| {
+        let state = record.state.load(SeqCst);
+        if state == READ_ONLY {
+            return None;
         }
         record.hidden.store(0, SeqCst);
-        if record.state.compare_exchange(UNUSED, BEING_WRITTEN, SeqCst, SeqCst).is_ok() {
+        // Of several threads, one tells.
+        Some(match state {
+            UNUSED if record.state.compare_exchange(UNUSED, BEING_WRITTEN, SeqCst, SeqCst).is_ok() => {
+                Opens::First
+            }
+            state if state & CLOSED != 0 => Opens::Again,
+            _ => Opens::No,
+        })
+    });
+    let Some(opens) = begun.flatten() else { return false };
+    // Not while the record is used: the function may wait for a thread that forgets it.
+    let is_first = opens != Opens::No && stores::tell(address, at);
+    let done = pages::with(address, |record| {
+        if opens == Opens::First || is_first {
+            record.state.store(BEING_WRITTEN, SeqCst);
             let mut frames = [0; MOST_CALLERS];
-            let depth = callers::walk(registers, &mut frames);
+            let depth = callers::walk(program, &mut frames);
             record.address.store(address, SeqCst);
             for (place, frame) in record.callers.iter().zip(frames) {
                 place.store(frame, SeqCst);
             }
             record.state.store(depth + COMPLETE, SeqCst);
+        } else {
+            release_one(record);
         }
-        open(address & !(PAGE_BYTES - 1), record).is_ok()
-    })
-    .unwrap_or(false)
+        let is_open = open(address & !(PAGE_BYTES - 1), record).is_ok();
+        if opens != Opens::No && is_open && at.frame() == program.frame() {
+            stores::step(address, record, at);
+        }
+        is_open
+    });
+    // Forgotten meanwhile: the store is tried again with the protection that the page has now.
+    done.unwrap_or(true)
+}
+
+/// Whether a store opens its page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opens {
+    /// Another thread has.
+    No,
+    /// For the first time since it was protected.
+    First,
+    /// After it was closed.
+    Again,
 }

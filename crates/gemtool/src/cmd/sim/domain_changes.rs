@@ -3,6 +3,7 @@
 use gem_coherency_serve::DomainSite;
 use serde::Serialize;
 
+use super::flushes::VerdictRow;
 use super::sanitize::{PlaceRow, Places};
 
 /// The kind of a request that was not needed.
@@ -15,16 +16,9 @@ pub struct DomainRow {
     pub call: &'static str,
     /// The call stack.
     pub place: Vec<PlaceRow>,
-    /// Number of requests that made a difference, or for which that is not known.
-    pub needed: u64,
-    /// Number of requests without which the kernel would have done the same.
-    pub unneeded: u64,
-    /// The platforms on which a request is among the needed ones, with several judges; `None` otherwise.
-    pub needed_on: Option<Vec<&'static str>>,
-    /// Every one of them was useless.
-    pub useless: bool,
-    /// Why that is accepted; `None` if it is not suppressed.
-    pub suppressed: Option<String>,
+    /// Requests by verdict.
+    #[serde(flatten)]
+    pub requests: VerdictRow,
 }
 
 /// Returns the rows of places; `judged` by several platforms.
@@ -32,11 +26,7 @@ pub(super) fn rows(places: &mut Places, sites: &[DomainSite], judged: bool) -> V
     let row = |site: &DomainSite| DomainRow {
         call: short(site.call),
         place: places.stack(&site.stack, true),
-        needed: site.needed,
-        unneeded: site.useless,
-        needed_on: judged.then(|| site.needed_on.clone()),
-        useless: site.needed == 0,
-        suppressed: None,
+        requests: VerdictRow::new(site.counts, judged, &site.needed_on, &site.precautionary_on),
     };
     sites.iter().map(row).collect()
 }

@@ -4,6 +4,7 @@ mod across;
 mod disagreements;
 mod domain_changes;
 mod executable;
+mod flushes;
 mod history;
 mod preload;
 mod run;
@@ -12,9 +13,10 @@ mod serve;
 mod suppressions;
 
 pub use domain_changes::{DomainRow, USELESS as USELESS_SET_DOMAIN};
+pub use flushes::{FlushRow, VerdictRow};
 pub use history::{HistoryView, StepView};
 pub use run::{Requests, run};
-pub use sanitize::{FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, sanitize};
+pub use sanitize::{FindingRow, FlushedRow, PlaceRow, Sanitized, sanitize};
 pub use serve::{Served, Session};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};

@@ -10,7 +10,7 @@ use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_serve::{Finding, FindingKind, FlushSite, Frame, RecentFlush, Server, Settings};
+use gem_coherency_serve::{Finding, FindingKind, Frame, RecentFlush, Settings};
 use gem_coherency_sim::Soft;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::across::{self, PlatformsRow};
 use super::disagreements::DisagreementRow;
 use super::domain_changes::{self, DomainRow};
+use super::flushes::{self, FlushRow};
 use super::history::{self, Picture};
 use super::run::on_server;
 use super::suppressions::{self, Suppression};
@@ -37,7 +38,7 @@ pub struct Sanitized {
     pub status: u8,
     /// The findings, in the order of their first times.
     pub findings: Vec<FindingRow>,
-    /// The instructions that flushed lines of objects.
+    /// The places that flushed lines of objects.
     pub flushes: Vec<FlushRow>,
     /// The requests that moved objects between domains.
     pub domain_changes: Vec<DomainRow>,
@@ -47,6 +48,9 @@ pub struct Sanitized {
     pub suppressions: Vec<Suppression>,
     /// The verdicts of the platforms, if there are several judges.
     pub platforms: Vec<PlatformsRow>,
+    /// Number of lines that the GPU wrote, and may have lost: the program may have stored the bytes that were there, and flushed
+    /// nothing.
+    pub possibly_lost: u64,
     /// Number of flushes and accesses that the judges did not see: more than the logs have room for between two requests.
     pub lost: u64,
     /// The requests that the kernel of a real device answered otherwise than the software device.
@@ -96,29 +100,10 @@ pub struct FindingRow {
 /// Lines of an object that an instruction flushed.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlushedRow {
-    /// The instruction, as [`FlushRow::place`].
+    /// The function that the instruction was inlined from, and those around it.
     pub place: Vec<PlaceRow>,
     /// The last lines that it flushed: `0-15, 37`.
     pub lines: String,
-}
-
-/// The flushes by one instruction.
-#[derive(Clone, Debug, Serialize)]
-pub struct FlushRow {
-    /// The instruction: the function that it was inlined from, and those around it.
-    pub place: Vec<PlaceRow>,
-    /// Lines that needed it.
-    pub needed: u64,
-    /// Lines that the GPU would have seen without it.
-    pub coherent: u64,
-    /// Lines for which cache and memory had the same bytes.
-    pub clean: u64,
-    /// The platforms on which a line needed it, with several judges; `None` otherwise.
-    pub needed_on: Option<Vec<&'static str>>,
-    /// Every one of them was useless.
-    pub useless: bool,
-    /// Why that is accepted; `None` if it is not suppressed.
-    pub suppressed: Option<String>,
 }
 
 /// A place in a program.
@@ -166,8 +151,7 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     let mut places = Places(Symbols::new());
     let found = server.findings();
     let mut findings: Vec<_> = found.iter().map(|finding| places.finding(finding)).collect();
-    let bypass = server.devices().any(can_bypass);
-    let mut flushes = places.flushes(&server, bypass, !judges.is_empty());
+    let mut flushes = flushes::rows(&mut places, &server.flush_sites(), !judges.is_empty());
     let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites(), !judges.is_empty());
     suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
     let platforms = across::verdicts(&judges, &server, &findings);
@@ -188,14 +172,10 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         picture,
         suppressions,
         platforms,
+        possibly_lost: server.possibly_lost(),
         lost: server.lost(),
         disagreements: server.disagreements().iter().map(DisagreementRow::of).collect(),
     })
-}
-
-/// Returns whether the GPU of a device can read around the cache that it shares with the CPU.
-fn can_bypass(device: &str) -> bool {
-    machine_of(device).is_some_and(|machine| machine.caps.contains(platform::Caps::LLC_BYPASS_MOCS))
 }
 
 /// Returns the machine of a device.
@@ -262,58 +242,11 @@ impl Places {
     }
 
     fn flushed(&mut self, flush: &RecentFlush) -> FlushedRow {
-        FlushedRow { place: self.place(&flush.frame, false), lines: ranges(&flush.lines) }
-    }
-
-    /// Returns the instructions that flushed lines of objects; those of one line of the source are one row.
-    fn flushes(&mut self, server: &Server, bypass: bool, judged: bool) -> Vec<FlushRow> {
-        let sites = server.flush_sites();
-        let mut rows: Vec<FlushRow> = Vec::new();
-        for site in sites.iter().filter(|site| lines_of_objects(site) > 0) {
-            // Where the GPU can bypass the shared cache, dirty lines may need their flush.
-            let (needed, coherent) =
-                if bypass { (site.dirty + site.coherent, 0) } else { (site.dirty, site.coherent) };
-            let needed = needed + site.stale;
-            let needed_on = judged.then(|| site.needed_on.clone());
-            let useless = needed_on.as_ref().map_or(needed == 0, Vec::is_empty);
-            let place = self.place(&site.frame, false);
-            // A compiler unrolls loops, and inlines a function several times in one line.
-            match rows.iter_mut().find(|row| is_same_line(&row.place, &place)) {
-                Some(row) => {
-                    row.needed += needed;
-                    row.coherent += coherent;
-                    row.clean += site.clean;
-                    row.useless &= useless;
-                    if let (Some(all), Some(more)) = (&mut row.needed_on, needed_on) {
-                        let new: Vec<_> = more.into_iter().filter(|name| !all.contains(name)).collect();
-                        all.extend(new);
-                    }
-                }
-                None => rows.push(FlushRow {
-                    place,
-                    needed,
-                    coherent,
-                    clean: site.clean,
-                    needed_on,
-                    useless,
-                    suppressed: None,
-                }),
-            }
+        FlushedRow {
+            place: flush.stack.first().map(|frame| self.place(frame, false)).unwrap_or_default(),
+            lines: ranges(&flush.lines),
         }
-        rows
     }
-}
-
-/// Returns whether two instructions are of the same lines of the source.
-fn is_same_line(one: &[PlaceRow], other: &[PlaceRow]) -> bool {
-    let lines = |places: &[PlaceRow]| -> Option<Vec<(String, u32)>> {
-        places.iter().map(|place| Some((place.file.clone()?, place.line?))).collect()
-    };
-    lines(one).is_some_and(|lines_of_one| Some(lines_of_one) == lines(other))
-}
-
-fn lines_of_objects(site: &FlushSite) -> u64 {
-    site.dirty + site.coherent + site.stale + site.clean
 }
 
 fn kind_name(kind: FindingKind) -> &'static str {

@@ -7,7 +7,8 @@ use serde::Serialize;
 use wildmatch::WildMatch;
 
 use super::domain_changes::{DomainRow, USELESS};
-use super::sanitize::{FindingRow, FlushRow, PlaceRow};
+use super::flushes::FlushRow;
+use super::sanitize::{FindingRow, PlaceRow};
 use crate::failure::Failure;
 
 /// Longest file of suppressions in bytes.
@@ -106,11 +107,13 @@ pub fn apply(
         let places = || finding.store.iter().chain(&finding.load).chain(&finding.request);
         finding.suppressed = reason(suppressions, |line| line.matches(finding.kind, places()));
     }
-    for flush in flushes.iter_mut().filter(|flush| flush.useless) {
-        flush.suppressed = reason(suppressions, |line| line.matches("useless flush", flush.place.iter()));
+    for FlushRow { place, lines } in flushes.iter_mut().filter(|flush| flush.lines.useless) {
+        lines.suppressed = reason(suppressions, |line| line.matches("useless flush", place.iter()));
     }
-    for change in domain_changes.iter_mut().filter(|change| change.useless) {
-        change.suppressed = reason(suppressions, |line| line.matches(USELESS, change.place.iter()));
+    for DomainRow { place, requests, .. } in
+        domain_changes.iter_mut().filter(|change| change.requests.useless)
+    {
+        requests.suppressed = reason(suppressions, |line| line.matches(USELESS, place.iter()));
     }
 }
 

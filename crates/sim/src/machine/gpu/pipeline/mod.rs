@@ -99,7 +99,7 @@ impl Pipeline {
         if !on.renders() {
             return Self(None);
         }
-        let encoding = Encoding::new(on, traced);
+        let encoding = Encoding::new(on, system.trace.is_coherent());
         let state = images.states().remove(&lane).unwrap_or_default();
         let followed = Followed {
             encoding,

@@ -1,24 +1,41 @@
 //! Judges the calls by which a program moves an object to a domain of the CPU: whether the kernel did anything for them.
 //!
-//! A call is useful if it may have waited for the GPU, flushed, issued a barrier, or brought pages in. Otherwise it may have
+//! A call is needed if it may have waited for the GPU, flushed, issued a barrier, or brought pages in. Otherwise it may have
 //! changed what the kernel does later: SET_DOMAIN for a CPU write makes the next submission flush, where the GPU does not see
 //! the cache. So a copy of the object's state lives on as if the call had not been made, through every later event
-//! ([`Pending`]). The call is useful if the two states lead to different flushes, and the flush in fact wrote lines back or
-//! dropped stale ones; it is useless once the two states are equal. What is not known in the end is not called useless.
+//! ([`Pending`]). The call is needed if the two states lead to different flushes, and the flush in fact wrote lines back or
+//! dropped stale ones; it is useless once the two states are equal. What is not known in the end is precautionary, as are calls for pages that others use.
 //!
 //! Of two calls that each do what the other does, only one is called useless: a call that changes nothing is left out of the
-//! others' copies of the state, and a call that makes an earlier one useless counts as useful.
+//! others' copies of the state, and a call that makes an earlier one useless counts as needed.
 
-use super::domain_calls::{DomainCall, MadeCall};
+use std::thread::ThreadId;
+
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{self, Action, Backing, Event, KernelRules, Snapshot, Step};
+use gem_coherency_sim::MadeCall;
 
-/// Most calls of an object that are judged at a time; later ones count as useful.
+use crate::need::Need;
+
+/// Most calls of an object that are judged at a time; later ones are precautionary.
 const MOST_PENDING: usize = 8;
+
+/// The judgement of a [`MadeCall`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DomainCall {
+    /// The call's number.
+    pub(super) number: u64,
+    /// The request, by its name in the uAPI header.
+    pub(super) call: &'static str,
+    /// Whether it was needed; `None` if that is not known yet. A judgement with the same number then follows.
+    pub(super) need: Option<Need>,
+    /// The thread that made the call.
+    pub(super) thread: ThreadId,
+}
 
 /// The calls for an object that are not judged yet, by the rules of one platform.
 #[derive(Debug, Default)]
-pub struct PendingCalls(Vec<Pending>);
+pub(super) struct PendingCalls(Vec<Pending>);
 
 /// A call that is not judged yet.
 #[derive(Debug)]
@@ -30,25 +47,20 @@ struct Pending {
 
 /// An event of the kernel's rules that happened to an object.
 #[derive(Clone, Copy, Debug)]
-pub struct Happened<'a> {
+pub(super) struct Happened<'a> {
     /// The event.
-    pub event: Event,
+    pub(super) event: Event,
     /// The object's state before it.
-    pub before: Snapshot,
+    pub(super) before: Snapshot,
     /// The kernel's actions.
-    pub step: &'a Step,
-    /// The flushes among them wrote lines back, or dropped stale ones.
-    pub flushed: bool,
+    pub(super) step: &'a Step,
+    /// Whether the flushes among them wrote lines back, or dropped stale ones; precautionary if they may have.
+    pub(super) flushed: Need,
 }
 
 impl PendingCalls {
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Applies an event, behind which is the call `made`; returns the judgements of that call and of earlier ones.
-    pub fn judge(
+    pub(super) fn judge(
         &mut self,
         caps: Caps,
         rules: &KernelRules,
@@ -63,22 +75,23 @@ impl PendingCalls {
             self.compare(caps, rules, happened, &mut judged);
         }
         let Some(&MadeCall { number, call, thread, waited, attached }) = made else { return judged };
-        let is_useful = waited
+        let is_needed = waited
             // Another call is useless because of it.
-            || judged.iter().any(|call| call.useful == Some(false))
+            || judged.iter().any(|call| call.need == Some(Need::Useless))
             || has_effects
-            || before.pages != step.next.pages
-            // Others may use these pages, and the call checks those of a process.
-            || matches!(before.backing, Backing::Userptr | Backing::Import)
+            || before.pages != step.next.pages;
+        // Others may use these pages, and the call checks those of a process.
+        let may_be_needed = matches!(before.backing, Backing::Userptr | Backing::Import)
             || attached
             || self.0.len() == MOST_PENDING;
-        let useful = match (is_useful, changes) {
-            (true, _) => Some(true),
-            (false, false) => Some(false),
-            (false, true) => None,
+        let need = match (is_needed, may_be_needed, changes) {
+            (true, _, _) => Some(Need::Needed),
+            (false, true, _) => Some(Need::Precautionary),
+            (false, false, false) => Some(Need::Useless),
+            (false, false, true) => None,
         };
-        let made = DomainCall { number, call, useful, thread };
-        if useful.is_none() {
+        let made = DomainCall { number, call, need, thread };
+        if need.is_none() {
             self.0.push(Pending { made, without: before });
         }
         judged.push(made);
@@ -95,19 +108,23 @@ impl PendingCalls {
     ) {
         let &Happened { event, step, flushed, .. } = happened;
         self.0.retain_mut(|call| {
-            let useful = match kernel::step(caps, rules, call.without, event) {
-                Err(_) => Some(true),
+            let need = match kernel::step(caps, rules, call.without, event) {
+                Err(_) => Some(Need::Needed),
                 Ok(without) => {
                     call.without = without.next;
-                    let matters = differ(step, &without) && (flushed || !only_adds_flushes(step, &without));
+                    let matters = match (differ(step, &without), only_adds_flushes(step, &without)) {
+                        (false, _) => Need::Useless,
+                        (true, false) => Need::Needed,
+                        (true, true) => flushed,
+                    };
                     match matters {
-                        true => Some(true),
-                        false => (without.next == step.next).then_some(false),
+                        Need::Useless => (without.next == step.next).then_some(Need::Useless),
+                        Need::Precautionary | Need::Needed => Some(matters),
                     }
                 }
             };
-            judged.extend(useful.map(|_| DomainCall { useful, ..call.made }));
-            useful.is_none()
+            judged.extend(need.map(|_| DomainCall { need, ..call.made }));
+            need.is_none()
         });
     }
 }

@@ -1,5 +1,9 @@
 //! Verdicts on traces that are made by hand.
 
+mod domain;
+mod flushes;
+mod random;
+
 use super::*;
 use gem_coherency::platform::by_name;
 use gem_coherency::policy::kernel::Creation;
@@ -44,7 +48,8 @@ fn changes(deeds: &[Deed], object: u64) -> BTreeMap<u64, (Vec<&'static str>, boo
     let mut judge = heard(deeds.iter().copied(), object).0;
     let known = judge.take_domain_changes().into_iter();
     assert_eq!(judge.take_domain_changes(), [], "taken");
-    known.map(|change| (change.number, (names(&change.needed_on), change.is_open))).collect()
+    let on = |change: &DomainChange| [&change.needed_on[..], &change.precautionary_on[..]].concat();
+    known.map(|change| (change.number, (names(&on(&change)), change.is_open))).collect()
 }
 
 fn names(platforms: &[&'static Platform]) -> Vec<&'static str> {
@@ -52,7 +57,7 @@ fn names(platforms: &[&'static Platform]) -> Vec<&'static str> {
 }
 
 fn flushed(line: u64) -> Deed {
-    Deed::Maintained { line, upkeep: Upkeep::Flush, site: 0 }
+    Deed::Maintained { line, upkeep: Upkeep::Flush, site: 0, stale: false }
 }
 
 /// SET_DOMAIN for writes.
@@ -141,16 +146,16 @@ fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
     let (mut judge, _) = heard([written], 1);
     let made: Vec<_> = judge.take_made_stale().into_iter().map(|stale| stale.lines).collect();
     assert_eq!((made, judge.take_made_stale()), (vec![vec![LineRange::new(3, 5)]], Vec::new()));
-    let loads = |judge: &Judge, first, end| {
+    let loads = |judge: &mut Judge, first, end| {
         let verdicts = judge.load(1, LineRange::new(first, end)).into_iter();
         verdicts.map(|it| (it.kind, it.lines, names(&it.platforms))).collect::<Vec<_>>()
     };
     let mistake =
         |first, end| (FindingKind::MissingInvalidate, vec![LineRange::new(first, end)], GLK.to_vec());
-    assert_eq!(loads(&judge, 0, 9), [mistake(3, 5)]);
+    assert_eq!(loads(&mut judge, 0, 9), [mistake(3, 5)]);
     judge.hear((vec![Fact { object: 1, deed: flushed(3) }], 0));
-    assert_eq!(loads(&judge, 0, 9), [mistake(4, 5)]);
-    assert_eq!((loads(&judge, 0, 4), judge.load(2, LineRange::new(0, 9)).len()), (Vec::new(), 0));
+    assert_eq!(loads(&mut judge, 0, 9), [mistake(4, 5)]);
+    assert_eq!((loads(&mut judge, 0, 4), judge.load(2, LineRange::new(0, 9)).len()), (Vec::new(), 0));
 }
 
 #[test]

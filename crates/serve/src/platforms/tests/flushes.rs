@@ -1,0 +1,124 @@
+//! Verdicts on flushes in traces that are made by hand.
+
+use super::*;
+use crate::need::Need;
+
+/// The place of the flushes that are judged.
+const HERE: u64 = 7;
+
+fn flush(line: u64) -> Deed {
+    Deed::Maintained { line, upkeep: Upkeep::Flush, site: HERE, stale: false }
+}
+
+fn write_back(line: u64) -> Deed {
+    Deed::Maintained { line, upkeep: Upkeep::WriteBack, site: HERE, stale: false }
+}
+
+fn write(route: Route, line: u64) -> Deed {
+    Deed::Accessed { route, access: Access::Write, lines: LineRange::new(line, line + 1), handle: None }
+}
+
+/// Returns the greatest verdict on the flushes of a run by [`HERE`] on each of these platforms.
+fn needs(deeds: &[Deed], on: [&str; 3]) -> [Need; 3] {
+    let (judge, _) = heard(deeds.iter().copied(), 1);
+    let flushed = judge.flushed();
+    let has = |least, name| flushed.on(HERE, least).iter().any(|platform| platform.name == name);
+    on.map(|name| {
+        let least = [Need::Needed, Need::Precautionary, Need::Useless];
+        least.into_iter().find(|&least| has(least, name)).expect("a verdict")
+    })
+}
+
+const N: Need = Need::Needed;
+const P: Need = Need::Precautionary;
+const U: Need = Need::Useless;
+
+/// The verdicts on glk, whose GPU does not see the cache, on tgl, where it does, and on jsl, where it can bypass it.
+#[track_caller]
+fn are(deeds: &[Deed], wanted: [Need; 3]) {
+    assert_eq!(needs(deeds, ["glk", "tgl", "jsl"]), wanted);
+}
+
+#[test]
+fn a_flush_is_needed_where_a_later_access_misses_the_line() {
+    are(&[stored(3, 4), flush(3), read(PLAIN, 3, 4)], [N, U, P]);
+    are(&[stored(3, 4), flush(3), read(BYPASS, 3, 4)], [N, U, N]);
+    are(&[stored(3, 4), flush(3), write(PLAIN, 3)], [N, U, P]);
+    are(&[stored(3, 4), write_back(3), read(PLAIN, 3, 4)], [N, U, P]);
+    are(&[stored(3, 4), flush(3), read(PLAIN, 4, 5)], [P, U, P]);
+    are(&[stored(3, 4), flush(3), stored(3, 4), read(PLAIN, 3, 4)], [N, U, P]);
+    are(&[stored(3, 4), flush(3), stored(3, 4), flushed(3), read(PLAIN, 3, 4)], [P, U, P]);
+}
+
+#[test]
+fn a_flush_of_a_clean_line_is_useless_where_no_old_copy_is_loaded() {
+    are(&[flush(3), read(PLAIN, 3, 4)], [U, U, U]);
+    are(&[flush(3), write(PLAIN, 3), flushed(3)], [U, U, U]);
+    are(&[flush(3), write(PLAIN, 3)], [P, U, U]);
+    are(&[write(PLAIN, 3), flush(3)], [N, U, P]);
+    let copy = Deed::Accessed {
+        route: Route::CpuCached,
+        access: Access::Read,
+        lines: LineRange::new(3, 4),
+        handle: None,
+    };
+    are(&[flush(3), write(PLAIN, 3), copy], [N, U, U]);
+    are(&[flush(3), write(PLAIN, 3), stored(3, 4)], [P, U, U]);
+}
+
+#[test]
+fn of_two_flushes_of_a_line_the_second_is_useless() {
+    let twice = [stored(3, 4), flushed(3), flush(3), read(PLAIN, 3, 4)];
+    are(&twice, [U, U, U]);
+    are(&[stored(3, 4), flush(3), flushed(3), read(PLAIN, 3, 4)], [N, U, P]);
+}
+
+#[test]
+fn the_display_and_other_devices_miss_what_the_gpu_sees() {
+    let shown = Deed::Event(Event::AddFramebuffer);
+    let display = read(Route::Display, 3, 4);
+    are(&[shown, stored(3, 4), flush(3), display], [N, N, N]);
+    are(&[stored(3, 4), flush(3), shown, display], [N, N, N]);
+    are(&[shown, stored(3, 4), flush(3)], [P, P, P]);
+    let lines = LineRange::new(3, 4);
+    let foreign = |access| Deed::Foreign { access, lines };
+    are(&[stored(3, 4), flush(3), Deed::Attached, foreign(Some(Access::Read))], [N, N, N]);
+    are(&[stored(3, 4), flush(3), Deed::Attached, foreign(None)], [P, P, P]);
+    are(&[Deed::Exported, stored(3, 4), flush(3)], [P, P, P]);
+    are(&[Deed::Exported, flush(3)], [U, U, U]);
+    are(&[Deed::Attached, flush(3)], [P, P, P]);
+}
+
+#[test]
+fn a_line_of_an_open_page_may_be_dirty() {
+    let open = Deed::Opened { line: 0 };
+    let closed = Deed::Closed { line: 0 };
+    are(&[open, flush(3), write(PLAIN, 3)], [P, U, P]);
+    are(&[open, closed, flush(3), write(PLAIN, 3)], [P, U, P]);
+    are(&[open, closed, flushed(3), flush(3), write(PLAIN, 3), flushed(3)], [U, U, U]);
+    are(&[open, stored(3, 4), closed, flush(3), write(PLAIN, 3)], [N, U, P]);
+    are(&[open, flush(64)], [U, U, U]);
+    let (judge, _) = heard([open, stored(4, 5), write(PLAIN, 3), write(PLAIN, 4)], 1);
+    assert_eq!(judge.possibly_lost(), 1, "on the first platform, and no line that is certainly dirty");
+}
+
+#[test]
+fn what_was_not_simulated_makes_a_flush_precautionary() {
+    // Where the GPU shares the LLC, what it wrote is there, and is missed by a read that bypasses it.
+    are(&[bound(PLAIN, 3, 4), flush(3)], [P, U, P]);
+    are(&[bound(PLAIN, 4, 5), flush(3)], [U, U, U]);
+    are(&[bound(PLAIN, 3, 4), flushed(3), flush(3)], [U, U, U]);
+    are(&[stored(3, 4), flush(3), bound(PLAIN, 3, 4), stored(3, 4)], [P, U, P]);
+}
+
+#[test]
+fn a_flush_that_the_kernel_repeats_is_precautionary() {
+    let kernel = [Deed::Event(Event::SetDomainCpu(Access::Write)), stored(3, 4), flush(3), RUN];
+    are(&[&[RUN], &kernel[..]].concat(), [P, U, P]);
+}
+
+#[test]
+fn flushes_are_decided_when_the_object_is_freed() {
+    are(&[stored(3, 4), flush(3), Deed::Freed], [P, U, P]);
+    are(&[Deed::Freed, flush(3)], [P, P, P]);
+}

@@ -1,0 +1,107 @@
+//! Stores that open a watched page, as a function sees them.
+//!
+//! # Safety
+//! The handler takes no locks and does not allocate.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use super::pages::Record;
+use super::registers::Registers;
+use super::system::PAGE_BYTES;
+use super::{loads, stack};
+
+/// A store that a thread is about to execute, before which its page is made writable.
+#[derive(Debug)]
+pub struct Store<'a> {
+    /// Address of the first byte in the page.
+    pub address: usize,
+    /// Number of bytes, up to the end of the page: those of repeated string instructions at once. 0 if the page is made
+    /// writable without a store, because the process has too many areas.
+    pub length: usize,
+    _frame: PhantomData<(*mut (), &'a ())>,
+}
+
+/// Function that is called before a watched page is made writable, in the handler of SIGSEGV, on a stack of 64 KiB, with signals
+/// blocked, or by a function that changes the watch. It must be async-signal-safe, and must not panic or fault. It may take locks that are
+/// never held during a store to such a page. errno is restored after it. It returns whether the store counts as the first one to its page
+/// although another one is recorded.
+pub type StoreHandler = fn(&Store<'_>) -> bool;
+
+/// Function that is called behind a store that opened a page, with the address of its first byte there, in the handler of SIGTRAP. If it closes the page
+/// again ([`close`](super::watch::close)), it sees the next store, too, up to the fourth one since the page was protected.
+/// It must be as a [`StoreHandler`].
+pub type StepHandler = fn(usize);
+
+/// The [`StoreHandler`] and the [`StepHandler`], as addresses.
+static HANDLER: AtomicUsize = AtomicUsize::new(0);
+static STEP_HANDLER: AtomicUsize = AtomicUsize::new(0);
+
+/// Stores to a page that are executed alone at most, since it was protected.
+const MOST_STEPS: usize = 4;
+
+/// Sets the functions that are called before a watched page is made writable, other than by [`release`](super::watch::release), and
+/// behind the store.
+pub fn on_store(handler: StoreHandler, behind: StepHandler) {
+    loads::make_tables();
+    STEP_HANDLER.store(behind as usize, SeqCst);
+    HANDLER.store(handler as usize, SeqCst);
+}
+
+/// Executes a store to an open page alone, if its page had few of them.
+pub(super) fn step(address: usize, record: &Record, registers: Registers) {
+    if STEP_HANDLER.load(SeqCst) != 0 && record.steps.fetch_add(1, SeqCst) < MOST_STEPS {
+        record.step.store(address, SeqCst);
+        if !loads::begin(address & !(PAGE_BYTES - 1), registers) {
+            record.step.store(0, SeqCst);
+        }
+    }
+}
+
+/// Calls the function behind a store to an address that was executed alone; 0 if it is none.
+pub(super) fn stepped(address: usize) {
+    let handler = STEP_HANDLER.load(SeqCst);
+    if address != 0 && handler != 0 {
+        // SAFETY: an address other than 0 is that of such a function.
+        let handler = unsafe { std::mem::transmute::<usize, StepHandler>(handler) };
+        // SAFETY: errno is this thread's.
+        let errno = unsafe { *libc::__errno_location() };
+        stack::on_own_stack(|| handler(address));
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+    }
+}
+
+/// Calls the function for a store of the instruction with these registers; returns its result.
+pub(super) fn tell(address: usize, registers: Registers) -> bool {
+    if HANDLER.load(SeqCst) == 0 {
+        return false;
+    }
+    let mut is_first = false;
+    let told = stack::on_own_stack(|| {
+        let (length, _) = loads::extent(address, registers);
+        is_first = call(&Store { address, length, _frame: PhantomData });
+    });
+    if told { is_first } else { opened(address) }
+}
+
+/// Calls the function for a page that is made writable without a store.
+pub(super) fn opened(address: usize) -> bool {
+    call(&Store { address, length: 0, _frame: PhantomData })
+}
+
+fn call(store: &Store<'_>) -> bool {
+    let handler = HANDLER.load(SeqCst);
+    if handler == 0 {
+        return false;
+    }
+    // SAFETY: an address other than 0 is that of such a function.
+    let handler = unsafe { std::mem::transmute::<usize, StoreHandler>(handler) };
+    // SAFETY: errno is this thread's.
+    let errno = unsafe { *libc::__errno_location() };
+    let is_first = handler(store);
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    is_first
+}
