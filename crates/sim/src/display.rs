@@ -107,6 +107,7 @@ fn scan(crc: &mut Crc, shape: &Shape, from: (u32, u32), size: (u32, u32)) -> Res
         0
     };
     let mut line = vec![0; bytes as usize];
+    object.system().coverage.displayed();
     for number in 0..u64::from(size.1) {
         object.read(terms, Route::Display, first + number * pitch + start, &mut line)?;
         crc.add(&line);

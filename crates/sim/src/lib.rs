@@ -56,6 +56,7 @@ pub use attempt::{Attempt, Waits};
 pub use crc::Crc;
 pub use gem_coherency_hierarchy::{Place, Route};
 pub use machine::area::Pages;
+pub use machine::coverage::{Coverage, Reasons, Work as CoveredWork};
 pub use machine::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
 pub use machine::domain_calls::MadeCall;
 pub use machine::eventfd::{EventFile, deliver_events};

@@ -4,6 +4,7 @@ use gem_coherency::platform::Call;
 use gem_coherency::units::LineRange;
 
 use super::Soft;
+use crate::machine::coverage::Coverage;
 use crate::machine::deeds::{Fact, Instruction};
 
 impl Soft {
@@ -22,6 +23,11 @@ impl Soft {
     /// for 1,048,576.
     pub fn take_trace(&self) -> (Vec<Fact>, u64) {
         self.system.trace.take()
+    }
+
+    /// Returns what the device simulated of the batches of programs so far, and what it skipped.
+    pub fn coverage(&self) -> Coverage {
+        self.system.coverage.so_far()
     }
 
     /// Returns the calls since the trace began that the device accepted and some platforms refuse

@@ -161,6 +161,7 @@ impl Judge {
                     let about = (number, handle, Some(route));
                     surfaces.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
+                Deed::Unfollowed { .. } => object.doubt_all(classes),
                 Deed::Submitted { handle } => {
                     let found = object.submit(classes);
                     let about = (number, handle, None);

@@ -233,8 +233,14 @@ impl Object {
         }
     }
 
-    /// Takes note that commands which were not simulated may have accessed all lines.
-    pub(super) fn doubt(&mut self, classes: &Classes, lines: LineRange, route: Route) {
+    /// Takes note that commands which were not simulated may have accessed any line.
+    pub(super) fn doubt_all(&mut self, classes: &Classes) {
+        let lines = LineRange::new(0, self.size / LINE_BYTES);
+        self.doubt(classes, lines, Route::Gpu(MocsClass::PageTable));
+    }
+
+    /// Takes note that an access on a route to lines, or none, was not simulated.
+    fn doubt(&mut self, classes: &Classes, lines: LineRange, route: Route) {
         let missed = Effects::new(classes, &self.levels(), route, Access::Read).miss_dirty();
         self.flushes.doubt(lines, missed);
     }

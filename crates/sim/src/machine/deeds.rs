@@ -102,6 +102,18 @@ pub enum Deed {
         /// The object's first handle.
         handle: Option<Handle>,
     },
+    /// Commands of a batch that names it are not simulated: between this fact and the end of the batch, the GPU may read or
+    /// write any of its lines, by any route. A batch has at most one such fact for each object that its submission names.
+    ///
+    /// A batch has it if it has a draw, whose kernels are not executed; a dispatch that is not executed to its end; another
+    /// command that may access memory and is skipped; commands that depend on a predicate; or if it is not followed to its
+    /// end. The fact is for every object of the list, whatever the binding tables say ([`Self::Bound`]): kernels also
+    /// access memory without a table, and depth buffers, stream output and pushed constants are not decoded. Drivers do not
+    /// set `EXEC_OBJECT_WRITE` for all that they write, so that it tells nothing here.
+    Unfollowed {
+        /// The object's first handle.
+        handle: Option<Handle>,
+    },
     /// Its contents were discarded.
     Discarded,
     /// It is gone.

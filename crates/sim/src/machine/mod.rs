@@ -11,6 +11,7 @@ pub(crate) mod bytes;
 pub(crate) mod combining;
 pub(crate) mod commit;
 pub(crate) mod context;
+pub(crate) mod coverage;
 pub(crate) mod crtcs;
 pub(crate) mod deeds;
 pub(crate) mod detiled;

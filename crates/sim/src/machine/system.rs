@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use gem_coherency::Errno;
 
 use super::adversary::Adversary;
+use super::coverage::Counts;
 use super::crtcs::Crtcs;
 use super::faults::{Entry, Faults, Needs};
 use super::framebuffers::Framebuffers;
@@ -47,6 +48,7 @@ pub(crate) struct System {
     pub(crate) log: Log,
     pub(crate) incoherent: IncoherentLog,
     pub(crate) trace: Trace,
+    pub(crate) coverage: Counts,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
     /// The machine has a display (`DRIVER_MODESET`).
@@ -113,6 +115,7 @@ impl System {
             log: Log::default(),
             incoherent: IncoherentLog::default(),
             trace: Trace::default(),
+            coverage: Counts::default(),
             awake: AtomicBool::new(true),
             display: spec.display,
             masters: Mutex::default(),

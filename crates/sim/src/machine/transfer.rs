@@ -98,6 +98,7 @@ pub(crate) fn pread<S: Sink>(
     patience: &Patience,
 ) -> Result<()> {
     let call = DRM_IOCTL_I915_GEM_PREAD.name;
+    object.system().coverage.transferred();
     object.wait_for(call, Access::Read, patience)?;
     let (around, struct_pages) = {
         let mut state = object.state();
@@ -155,6 +156,7 @@ pub(crate) fn pwrite<S: Source>(
     patience: &Patience,
 ) -> Result<()> {
     let call = DRM_IOCTL_I915_GEM_PWRITE.name;
+    object.system().coverage.transferred();
     // Relaxed: a setting; it publishes no other data.
     let awake = object.system().awake.load(Ordering::Relaxed);
     let partial = pieces(range, PAGE_BYTES).any(is_partial);

@@ -9,6 +9,7 @@ mod caller;
 mod client;
 mod client_flushes;
 mod contexts;
+mod coverage;
 mod crtcs;
 mod display;
 mod draws;

@@ -107,6 +107,9 @@ fn what_was_not_simulated_makes_a_flush_precautionary() {
     // Where the GPU shares the LLC, what it wrote is there, and is missed by a read that bypasses it.
     are(&[bound(PLAIN, 3, 4), flush(3)], [P, U, P]);
     are(&[bound(PLAIN, 4, 5), flush(3)], [U, U, U]);
+    let unfollowed = Deed::Unfollowed { handle: None };
+    are(&[unfollowed, flush(3)], [P, U, P]);
+    are(&[unfollowed, flushed(3), flush(3)], [U, U, U]);
     are(&[bound(PLAIN, 3, 4), flushed(3), flush(3)], [U, U, U]);
     are(&[stored(3, 4), flush(3), bound(PLAIN, 3, 4), stored(3, 4)], [P, U, P]);
 }

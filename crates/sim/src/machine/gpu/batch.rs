@@ -92,7 +92,7 @@ impl Batch {
     ) -> Outcome {
         if system.faults.is_dead() || self.owner.is_cancelled() {
             tracing::debug!(start = self.start, "cancelled");
-            return Outcome::Over(Some(RESET));
+            return self.never_runs(system, RESET);
         }
         if let Some(real_gpu) = &self.real_gpu {
             return self.run_on(real_gpu, system, submission);
@@ -112,9 +112,12 @@ impl Batch {
                 position
             }
         };
-        match Run::new(view, streamer, self, position, pace).until_end() {
+        let stopped = Run::new(view, streamer, self, position, pace).until_end();
+        system.coverage.ran(&self.bindings.tally);
+        match stopped {
             Ok(End::Ended(pipeline)) => {
                 pipeline.end(&self.owner.context.images, self.owner.lane);
+                system.coverage.ended(&self.bindings.tally, None);
                 Outcome::Over(None)
             }
             Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
@@ -151,7 +154,7 @@ impl Batch {
             Err(errno) => {
                 // The first refusal is the only one.
                 let _ = on.refused.set(errno);
-                return Outcome::Over(Some(errno));
+                return self.never_runs(system, errno);
             }
         };
         let log = WriteLog::on();
@@ -159,20 +162,48 @@ impl Batch {
         let streamer = self.streamer(system);
         let pipeline = self.pipeline(system, &streamer);
         let position = Position::new(system.machine, self.engine.class, self.start, pipeline);
-        match Run::new(view, streamer, self, position, Pace::Instant).until_end() {
-            Ok(End::Ended(pipeline)) => pipeline.end(&self.owner.context.images, self.owner.lane),
-            Ok(End::Waits(_)) => tracing::debug!("the simulated GPU waits for memory, and stops here"),
-            Err(stuck) => tracing::debug!(?stuck, "the simulated GPU stops here"),
+        let tally = &self.bindings.tally;
+        let stopped = Run::new(view, streamer, self, position, Pace::Instant).until_end();
+        system.coverage.ran(tally);
+        let unfinished = match stopped {
+            Ok(End::Ended(pipeline)) => {
+                pipeline.end(&self.owner.context.images, self.owner.lane);
+                None
+            }
+            Ok(End::Waits(_)) => {
+                tracing::debug!("the simulated GPU waits for memory, and stops here");
+                Some("the simulated GPU waits for memory".to_owned())
+            }
+            Err(stuck) => {
+                tracing::debug!(?stuck, "the simulated GPU stops here");
+                Some(hung(stuck.cause))
+            }
+        };
+        if unfinished.is_some() {
+            self.bindings.miss();
         }
         let written = on.gpu.write_results(&work, &log.take());
         if let Err(errno) = written {
             tracing::error!(%errno, "results of the GPU are lost");
         }
+        if written.is_ok() {
+            // Whatever command wrote them.
+            tally.follow();
+        }
+        system.coverage.ended(tally, unfinished.as_deref());
         if ended == Ended::Done && written.is_ok() {
             return Outcome::Over(None);
         }
         self.owner.guilty(Instant::now());
         Outcome::Over(Some(RESET))
+    }
+
+    /// Ends a batch that does not start, or does not go on.
+    pub(super) fn never_runs(&self, system: &System, errno: Errno) -> Outcome {
+        // It accesses nothing, of which nothing is judged.
+        self.bindings.tally.miss();
+        system.coverage.ended(&self.bindings.tally, Some("they were cancelled"));
+        Outcome::Over(Some(errno))
     }
 
     /// Ends a batch that waits for too long.
@@ -191,6 +222,8 @@ impl Batch {
             remedy,
             rule: stuck.rule,
         });
+        self.bindings.miss();
+        system.coverage.ended(&self.bindings.tally, Some(&hung(stuck.cause)));
         match remedy {
             Remedy::Cancelled => Outcome::Over(Some(CANCELLED)),
             Remedy::Reset => {
@@ -203,6 +236,11 @@ impl Batch {
             }
         }
     }
+}
+
+/// Returns the reason why a batch is not followed further.
+fn hung(cause: HangCause) -> String {
+    format!("the GPU hangs: {cause}")
 }
 
 /// Returns the kernel's remedy. A preemptible engine responds to heartbeats; batches are preemptible from

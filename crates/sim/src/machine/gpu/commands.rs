@@ -11,6 +11,7 @@ use super::memory_commands::{self, Comparison};
 use super::pipeline;
 use super::post_sync;
 use super::registers::Transfer;
+use super::work;
 use gem_coherency::platform::{EngineClass, Machine};
 
 /// The effect of a command.
@@ -144,6 +145,7 @@ impl Streamer {
         match first >> CLIENT_SHIFT {
             CLIENT_PIPELINES if first >> 16 == PIPE_CONTROL => dwords.min(post_sync::PIPE_CONTROL_READS),
             CLIENT_PIPELINES if self.renders() && pipeline::is_followed(first) => dwords,
+            CLIENT_PIPELINES if self.renders() && work::is_depth_operation(first) => dwords,
             CLIENT_PIPELINES => 1,
             _ => dwords,
         }

@@ -79,6 +79,8 @@ pub(super) const START_PPGTT: u32 = 1 << 8;
 /// MI_BATCH_BUFFER_START: a second-level batch, whose end returns here (Haswell, graphics 8 and
 /// later).
 pub(super) const START_SECOND_LEVEL: u32 = 1 << 22;
+/// MI_BATCH_BUFFER_START (graphics 7.5 and later): it jumps only if the predicate holds.
+pub(super) const START_PREDICATED: u32 = 1 << 15;
 
 /// PIPE_CONTROL: the upper half of its first dword.
 pub(super) const PIPE_CONTROL: u32 = 0x7a00;

@@ -5,6 +5,7 @@
 //! at a jump back after commands without effect. After a jump back, it also stops when it has cost too much at once.
 
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use super::batch::{Batch, Code, Stuck};
 use super::blits::{Blit, From, Surface};
@@ -16,6 +17,7 @@ use super::memory_commands::Comparison;
 use super::pipeline::{Pipeline, Refusal};
 use super::queue::Pace;
 use super::registers::{Registers, Transfer};
+use super::work;
 use gem_coherency::platform::{EngineClass, Machine};
 use gem_coherency::vocabulary::{Access, MocsClass};
 
@@ -166,6 +168,8 @@ impl<'a> Run<'a> {
             self.at = self.view.address(self.at.wrapping_add(4));
             return Ok(Step::On);
         }
+        // Relaxed: a statistic.
+        self.view.bindings.tally.commands.fetch_add(1, Ordering::Relaxed);
         let here = self.at;
         let dwords = self.streamer.dwords(first)?;
         let reads = self.streamer.reads(first, dwords);
@@ -194,6 +198,7 @@ impl<'a> Run<'a> {
         if command.has_effect() {
             self.idle_loop = None;
         }
+        work::cover(&self.view, &self.streamer, &command, &words);
         match command {
             Command::Nothing => {}
             Command::Arbitrate(arbitration) => self.arbitration = arbitration,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fault_log::GpuFault;
+use crate::machine::coverage::{Kind, Tally};
 use crate::machine::object::Object;
 use crate::machine::real_gpu::{Counterpart, WriteLog};
 use crate::machine::space::Bound;
@@ -20,12 +21,14 @@ pub(crate) struct Bindings {
     /// The submission's objects by start address; they are kept alive until the batch is done.
     own: BTreeMap<u64, Arc<Object>>,
     space: Arc<Bound>,
+    /// What is followed of the batch.
+    pub(super) tally: Tally,
 }
 
 impl Bindings {
     /// Creates the bindings of a batch in `space` whose objects are at these addresses.
     pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Arc<Object>)>) -> Self {
-        Self { own: own.collect(), space: Arc::clone(space) }
+        Self { own: own.collect(), space: Arc::clone(space), tally: Tally::default() }
     }
 
     /// The address space's counterpart on a real GPU.
@@ -36,6 +39,13 @@ impl Bindings {
     /// Logs the dirty lines of the submission's objects.
     pub(super) fn watch(&self, submission: u64) {
         self.own.values().for_each(|object| object.watch_submission(submission));
+    }
+
+    /// Takes note of accesses of the batch that are not followed, and may be to any object of the submission.
+    pub(super) fn miss(&self) {
+        if self.tally.miss() {
+            self.own.values().for_each(|object| object.unfollowed());
+        }
     }
 
     /// Drains the write-combining buffers of the submission's objects.
@@ -202,6 +212,25 @@ impl View<'_> {
         let bytes = bytes.get_mut(..len as usize).unwrap_or_default();
         self.read(MocsClass::PageTable, address, bytes);
         Fetched::Words(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    /// Counts work that is skipped, and whose accesses are not known.
+    pub(super) fn skip(&self, kind: Kind, why: &str) {
+        tracing::debug!(?kind, why, "skipped");
+        self.system.coverage.skipped(kind, why);
+        self.bindings.miss();
+    }
+
+    /// Counts work that is followed.
+    pub(super) fn follow(&self, kind: Kind) {
+        self.system.coverage.followed(kind);
+        self.bindings.tally.follow();
+    }
+
+    /// Takes note that the hardware may execute other commands than the following ones.
+    pub(super) fn stray(&self, why: &'static str) {
+        self.bindings.tally.stray(why);
+        self.bindings.miss();
     }
 
     /// Logs an access to an unbound address.

@@ -36,6 +36,7 @@ mod queue;
 mod registers;
 mod request;
 mod times;
+mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -127,6 +128,9 @@ impl Turn<'_> {
     /// Queues the batch, if there is one, and runs the queue.
     pub(crate) fn submit(self, batch: Option<Batch>, system: &System) {
         let Self { gpu, request, owner, after, alone } = self;
+        if batch.is_some() {
+            system.coverage.submitted();
+        }
         gpu.state().queue.push(|serial| Job {
             serial,
             request,
@@ -216,10 +220,10 @@ impl Gpu {
         let waited = armed.map_or(Duration::ZERO, |armed| now.saturating_duration_since(armed));
         let outcome = match &batch {
             None => Outcome::Over(None),
-            Some(_)
+            Some(batch)
                 if self.pace == Pace::Timed && before.is_none() && times.is_over(system.machine, waited) =>
             {
-                Outcome::Over(Some(batch::CANCELLED))
+                batch.never_runs(system, batch::CANCELLED)
             }
             Some(batch) => match batch.go_on(system, serial, before, self.pace) {
                 Outcome::Waits(suspended) => match times.limit(system.machine, suspended.arbitration()) {

@@ -93,16 +93,23 @@ impl Compute {
         }
     }
 
-    /// Decodes a walker; `None` if it starts nothing, or depends on registers or on a predicate.
+    /// Decodes a walker; `None` if it starts nothing.
+    ///
+    /// # Errors
+    /// The reason why its groups or its kernel are not known.
     pub(super) fn dispatch(
         &self,
         encoding: Encoding,
         words: &[u32],
         reader: &mut Reader<'_>,
-    ) -> Option<Dispatch> {
+    ) -> Result<Option<Dispatch>, &'static str> {
         let word = |at: usize| words.get(at).copied().unwrap_or(0);
-        // Bits 8 and 10: predicated, and indirect.
-        (bits(word(0), 8, 8) == 0 && bits(word(0), 10, 10) == 0).then_some(())?;
+        if bits(word(0), 8, 8) != 0 {
+            return Err("it depends on a predicate");
+        }
+        if bits(word(0), 10, 10) != 0 {
+            return Err("its parameters are in registers");
+        }
         let inline = encoding.generation >= 125;
         // The dwords of the first group, and of the one behind the last, in each dimension.
         let groups = match encoding.generation {
@@ -111,12 +118,15 @@ impl Compute {
             _ => [(3, 4), (5, 6), (7, 8)],
         };
         let groups = groups.map(|(first, end)| word(first)..word(end));
-        groups.iter().all(|range| !range.is_empty()).then_some(())?;
+        if groups.iter().any(Range::is_empty) {
+            return Ok(None);
+        }
         let descriptor = if inline {
-            words.get(DESCRIPTOR_IN_WALKER)?.to_vec()
+            words.get(DESCRIPTOR_IN_WALKER).map(<[u32]>::to_vec)
         } else {
-            self.descriptor(bits(word(1), 5, 0).into(), reader)?
+            self.descriptor(bits(word(1), 5, 0).into(), reader)
         };
+        let descriptor = descriptor.ok_or("its interface descriptor is not known")?;
         let field = |at: usize| descriptor.get(at).copied().unwrap_or(0);
         // The table, the numbers of registers, and the threads, behind the start, which has one or two dwords.
         let rest = if encoding.is_wide() { 4 } else { 3 };
@@ -127,7 +137,7 @@ impl Compute {
         let size = word(if encoding.is_wide() { 4 } else { 2 });
         let channels = match bits(size, 31, 30) {
             code @ 0..=2 => 8 << code,
-            _ => return None,
+            _ => return Err("the number of channels is reserved"),
         };
         let all = u32::MAX >> (32 - channels);
         let indirect = encoding.is_wide() && bits(word(2), 16, 0) != 0;
@@ -139,14 +149,14 @@ impl Compute {
             (false, false) => None,
         };
         if inline {
-            let data = words.get(DATA_IN_WALKER)?;
+            let data = words.get(DATA_IN_WALKER).ok_or("the command is too short")?;
             let has_data = bits(size, 25, 25) != 0;
             let unknown = match bits(size, 29, 26) {
                 0 => unknown,
                 _ => Some("the local numbers of channels"),
             };
             let threads = bits(field(5), 9, 0);
-            return Some(Dispatch {
+            return Ok(Some(Dispatch {
                 kernel,
                 table,
                 channels,
@@ -158,7 +168,7 @@ impl Compute {
                 own: 0,
                 constants: data.iter().flat_map(|word| word.to_le_bytes()).collect(),
                 unknown,
-            });
+            }));
         }
         let [depth, height, row] = [(21, 16), (13, 8), (5, 0)].map(|(high, low)| bits(size, high, low) + 1);
         let masks = if encoding.is_wide() { [13, 14] } else { [9, 10] };
@@ -177,7 +187,7 @@ impl Compute {
         } else {
             unknown
         };
-        Some(Dispatch {
+        Ok(Some(Dispatch {
             kernel,
             table,
             channels,
@@ -189,7 +199,7 @@ impl Compute {
             own,
             constants: self.constants.clone(),
             unknown,
-        })
+        }))
     }
 
     /// Reads an interface descriptor.

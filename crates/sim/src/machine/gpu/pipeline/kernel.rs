@@ -36,7 +36,7 @@ pub(in crate::machine::gpu) enum Refusal {
 pub(super) enum Outcome {
     /// All threads ran.
     Done,
-    /// No thread ran, for this reason.
+    /// Not all accesses of the threads were made, for this reason.
     Skipped(String),
 }
 
@@ -58,10 +58,12 @@ pub(super) fn run(
     };
     let cost = dispatch.all_threads().saturating_mul(instructions);
     if spent.saturating_add(cost) > MOST {
-        return Ok(Outcome::Skipped(format!("{cost} instructions are too many")));
+        tracing::debug!(cost, spent, "too many instructions");
+        return Ok(Outcome::Skipped("the batch's kernels have too many instructions".to_owned()));
     }
+    let pointer = dispatch.table.0;
     let mut surfaces =
-        Surfaces { encoding, tables, view, reader, pointer: dispatch.table.0, known: BTreeMap::new() };
+        Surfaces { encoding, tables, view, reader, pointer, known: BTreeMap::new(), missed: false };
     let [x, y, z] = dispatch.groups.clone();
     for z in z {
         for y in y.clone() {
@@ -75,14 +77,17 @@ pub(super) fn run(
                         Err(Stop { why: Why::Endless { .. }, .. }) => return Err(Refusal::Endless),
                         Err(stop) => {
                             tracing::warn!(%stop, group = ?[x, y, z], "a kernel stops");
-                            return Ok(Outcome::Done);
+                            return Ok(Outcome::Skipped(stop.to_string()));
                         }
                     }
                 }
             }
         }
     }
-    Ok(Outcome::Done)
+    Ok(match surfaces.missed {
+        true => Outcome::Skipped("a kernel accesses a surface that is not known".to_owned()),
+        false => Outcome::Done,
+    })
 }
 
 /// Reads a kernel up to the end of its thread, and counts its instructions; says why it cannot be executed.
@@ -145,6 +150,8 @@ struct Surfaces<'a, 'b> {
     pointer: u32,
     /// The surfaces that were accessed before; those that show no known bytes are `None`.
     known: BTreeMap<u8, Option<Surface>>,
+    /// A surface that is not known was accessed.
+    missed: bool,
 }
 
 impl Surfaces<'_, '_> {
@@ -163,6 +170,7 @@ impl Surfaces<'_, '_> {
         let Access { at, surface: entry, offset } = access;
         let Some(surface) = self.surface(entry) else {
             tracing::warn!(surface = entry, at, "a kernel accesses a surface that is not known");
+            self.missed = true;
             return None;
         };
         let bytes = match surface.naming {

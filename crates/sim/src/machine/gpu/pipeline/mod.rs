@@ -12,6 +12,10 @@
 //! [`IncoherentKind::DirtySurface`](crate::IncoherentKind::DirtySurface), and all of its lines are traced as
 //! [`Deed::Bound`](crate::Deed::Bound) ([`surface`]).
 //!
+//! What is followed and what is skipped is counted ([`Coverage`](crate::Coverage)). A draw may access any object of its
+//! submission, followed or not, because its kernels are not executed; so may a dispatch that is skipped
+//! ([`Deed::Unfollowed`](crate::Deed::Unfollowed)).
+//!
 //! An encoding that is not known, a draw that depends on a predicate or on registers, and state that may be stale are
 //! skipped: no byte is read here that the hardware might not read. No read faults, because the decoder knows less than
 //! the hardware.
@@ -36,9 +40,11 @@ use super::Lane;
 use super::commands::Streamer;
 use super::encoding::{
     CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_BATCH_BUFFER_START, MI_LOAD_REGISTER_IMM, REGISTER,
-    mi_opcode,
+    START_PREDICATED, mi_opcode,
 };
 use super::memory::View;
+use super::work;
+use crate::machine::coverage::Kind;
 use crate::machine::system::System;
 use compute::Compute;
 use encoding::{Encoding, bits};
@@ -50,10 +56,13 @@ use vertices::Vertices;
 
 /// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select the predicate of the commands behind it.
 const MI_SET_PREDICATE: u32 = 0x01;
-/// MI_BATCH_BUFFER_START (graphics 7.5 and later): it jumps only if the predicate holds.
-const START_PREDICATED: u32 = 1 << 15;
 /// GT_MODE (graphics 11 and 12): bit 10 selects the larger binding table pointers, and bit 26 makes it valid.
 const GT_MODE: u32 = 0x7008;
+
+/// The reason of work that is skipped behind a predicate.
+const PREDICATE: &str = "an earlier command depends on a predicate";
+/// The reason of draws on other devices.
+const NOT_JUDGED: &str = "the device is neither watched nor traced";
 
 /// The state of a context's pipelines, which the hardware keeps in the context's image between batches.
 #[derive(Clone, Debug, Default)]
@@ -67,9 +76,13 @@ struct State {
 #[derive(Debug, Default)]
 pub(in crate::machine::gpu) struct Images(Mutex<BTreeMap<Lane, State>>);
 
-/// The pipelines during a batch; `None` of a batch of other engines.
+/// The pipelines during a batch.
 #[derive(Debug)]
-pub(in crate::machine::gpu) struct Pipeline(Option<Box<Followed>>);
+pub(in crate::machine::gpu) struct Pipeline {
+    on: Streamer,
+    /// `None` of engines without these pipelines, and of generations that are not known here.
+    followed: Option<Box<Followed>>,
+}
 
 /// Pipelines whose state is kept.
 #[derive(Debug)]
@@ -96,10 +109,10 @@ impl Pipeline {
         lane: Lane,
     ) -> Self {
         let (watched, traced) = (system.incoherent.is_on(), system.trace.is_on());
-        if !on.renders() {
-            return Self(None);
-        }
         let encoding = Encoding::new(on, system.trace.is_coherent());
+        if !on.renders() || !encoding.is_known() {
+            return Self { on: *on, followed: None };
+        }
         let state = images.states().remove(&lane).unwrap_or_default();
         let followed = Followed {
             encoding,
@@ -110,12 +123,12 @@ impl Pipeline {
             predicated: false,
             astray: false,
         };
-        Self(encoding.is_known().then(|| Box::new(followed)))
+        Self { on: *on, followed: Some(Box::new(followed)) }
     }
 
     /// Ends the batch, and keeps the state for the next one.
     pub(in crate::machine::gpu) fn end(self, images: &Images, lane: Lane) {
-        if let Some(followed) = self.0.filter(|followed| !followed.predicated && !followed.astray) {
+        if let Some(followed) = self.followed.filter(|followed| !followed.predicated && !followed.astray) {
             images.states().insert(lane, followed.state);
         }
     }
@@ -125,10 +138,17 @@ impl Pipeline {
     /// # Errors
     /// The reason why a kernel hangs the GPU.
     pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) -> Result<(), Refusal> {
-        match (&mut self.0, words.first()) {
-            (Some(followed), Some(&first)) if !followed.astray => followed.follow(view, first, words),
-            _ => Ok(()),
+        let Some(&first) = words.first() else { return Ok(()) };
+        let starts = if self.on.renders() { work::started(&self.on, first) } else { None };
+        match (&mut self.followed, starts) {
+            (Some(followed), Some(kind)) if followed.astray || followed.predicated => {
+                view.skip(kind, PREDICATE)
+            }
+            (Some(followed), _) if !followed.astray => return followed.follow(view, first, words, starts),
+            (Some(_), _) | (None, None) => {}
+            (None, Some(kind)) => view.skip(kind, "this generation's pipelines are not simulated"),
         }
+        Ok(())
     }
 }
 
@@ -139,10 +159,28 @@ impl Images {
 }
 
 impl Followed {
-    fn follow(&mut self, view: &View<'_>, first: u32, words: &[u32]) -> Result<(), Refusal> {
+    fn follow(
+        &mut self,
+        view: &View<'_>,
+        first: u32,
+        words: &[u32],
+        starts: Option<Kind>,
+    ) -> Result<(), Refusal> {
         match first >> CLIENT_SHIFT {
             CLIENT_MI => self.streamer_command(first, words),
-            CLIENT_PIPELINES if !self.predicated => return self.pipeline_command(view, first, words),
+            CLIENT_PIPELINES if !self.predicated => match starts {
+                None => self.set(view, first >> 16, words),
+                Some(Kind::Dispatch) => return self.dispatch(view, first >> 16, words),
+                Some(kind) => match self.draw(view, first >> 16, words) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        view.follow(kind);
+                        // Its kernels are not executed.
+                        view.bindings.miss();
+                    }
+                    Err(why) => view.skip(kind, why),
+                },
+            },
             _ => {}
         }
         Ok(())
@@ -172,33 +210,68 @@ impl Followed {
         }
     }
 
-    fn pipeline_command(&mut self, view: &View<'_>, first: u32, words: &[u32]) -> Result<(), Refusal> {
+    /// Follows a command that sets state.
+    fn set(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) {
         let encoding = self.encoding;
         let State { vertices, tables, compute } = &mut self.state;
         let mut reader = Reader::new(view, &mut self.judged);
-        let opcode = first >> 16;
-        match opcode {
-            vertices::PRIMITIVE => {
-                if let Some(draw) = vertices.draw(encoding, words).filter(|_| self.judges) {
-                    vertices.fetch(&draw, &mut reader);
-                    tables.draw(encoding, &mut reader);
+        vertices.set(encoding, opcode, words);
+        tables.set(encoding, opcode, words);
+        compute.set(encoding, opcode, words, &mut reader);
+    }
+
+    /// Reads what the fixed functions read for a draw; returns whether anything is drawn.
+    ///
+    /// # Errors
+    /// The reason why some of it is not read.
+    fn draw(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) -> Result<bool, &'static str> {
+        if opcode != vertices::PRIMITIVE {
+            return Err("the command is not known");
+        }
+        let encoding = self.encoding;
+        let State { vertices, tables, .. } = &self.state;
+        let Some(draw) = vertices.draw(encoding, words)? else { return Ok(false) };
+        if !self.judges {
+            return Err(NOT_JUDGED);
+        }
+        let mut reader = Reader::new(view, &mut self.judged);
+        let read = (vertices.fetch(&draw, &mut reader), tables.draw(encoding, &mut reader));
+        reader.all_read()?;
+        read.0.and(read.1).map(|()| true)
+    }
+
+    /// Executes the kernel of a dispatch.
+    ///
+    /// # Errors
+    /// The reason why it hangs the GPU.
+    fn dispatch(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) -> Result<(), Refusal> {
+        let kind = Kind::Dispatch;
+        let encoding = self.encoding;
+        let State { tables, compute, .. } = &self.state;
+        let mut reader = Reader::new(view, &mut self.judged);
+        let dispatch = match opcode {
+            compute::GPGPU_WALKER | compute::COMPUTE_WALKER => compute.dispatch(encoding, words, &mut reader),
+            _ => Err("the command is not known"),
+        };
+        let dispatch = match dispatch {
+            Ok(Some(dispatch)) => dispatch,
+            Ok(None) => return Ok(()),
+            Err(why) => {
+                view.skip(kind, why);
+                return Ok(());
+            }
+        };
+        match kernel::run(encoding, &dispatch, tables, view, &mut reader, &mut self.executed) {
+            Ok(Outcome::Done) => view.follow(kind),
+            Ok(Outcome::Skipped(why)) => {
+                view.skip(kind, &why);
+                if self.judges {
+                    tables.dispatch(encoding, dispatch.table, &mut reader);
                 }
             }
-            compute::GPGPU_WALKER | compute::COMPUTE_WALKER => {
-                let Some(dispatch) = compute.dispatch(encoding, words, &mut reader) else { return Ok(()) };
-                let outcome =
-                    kernel::run(encoding, &dispatch, tables, view, &mut reader, &mut self.executed)?;
-                if let Outcome::Skipped(why) = outcome {
-                    tracing::debug!(why, "a kernel is not executed");
-                    if self.judges {
-                        tables.dispatch(encoding, dispatch.table, &mut reader);
-                    }
-                }
-            }
-            _ => {
-                vertices.set(encoding, opcode, words);
-                tables.set(encoding, opcode, words);
-                compute.set(encoding, opcode, words, &mut reader);
+            Err(refusal) => {
+                view.skip(kind, "the kernel hangs the GPU");
+                return Err(refusal);
             }
         }
         Ok(())

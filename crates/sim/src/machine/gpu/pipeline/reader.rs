@@ -35,11 +35,13 @@ pub(super) struct Judged {
 pub(super) struct Reader<'a> {
     view: &'a View<'a>,
     judged: &'a mut Judged,
+    /// A read was left out, because of the limit.
+    left_out: bool,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(view: &'a View<'a>, judged: &'a mut Judged) -> Self {
-        Self { view, judged }
+        Self { view, judged, left_out: false }
     }
 
     /// Returns whether the limit leaves room for `cost`, and adds it if so.
@@ -48,8 +50,18 @@ impl<'a> Reader<'a> {
         let has_room = total <= MOST;
         if has_room {
             self.judged.cost = total;
+        } else {
+            self.left_out = true;
         }
         has_room
+    }
+
+    /// Checks that no read was left out.
+    ///
+    /// # Errors
+    /// The reason.
+    pub(super) fn all_read(&self) -> Result<(), &'static str> {
+        if self.left_out { Err("the batch has read too much") } else { Ok(()) }
     }
 
     /// Returns whether an access is new in this batch, and within the limit.

@@ -170,13 +170,22 @@ impl Tables {
     }
 
     /// Reads the tables of a draw.
-    pub(super) fn draw(&self, encoding: Encoding, reader: &mut Reader<'_>) {
+    ///
+    /// # Errors
+    /// The reason why one of them is not known.
+    pub(super) fn draw(&self, encoding: Encoding, reader: &mut Reader<'_>) -> Result<(), &'static str> {
+        let mut all_known = Ok(());
         for (stage, (entries, pointer)) in self.stages.iter().zip(&self.pointers).enumerate() {
             let has_shader = stage != PS || self.has_pixel_shader || encoding.generation < 80;
-            if let (Some(entries), Some(pointer), true) = (entries, pointer, has_shader) {
-                self.read(encoding, *pointer, *entries, reader);
+            let Some(entries) = entries.filter(|&entries| has_shader && entries > 0) else { continue };
+            match pointer {
+                Some(pointer) if self.surfaces.is_some() && self.tables().is_some() => {
+                    self.read(encoding, *pointer, entries, reader);
+                }
+                Some(_) | None => all_known = Err("the place of a binding table is not known"),
             }
         }
+        all_known
     }
 
     /// Reads the table of a dispatch whose kernel is not executed.

@@ -168,21 +168,32 @@ impl Vertices {
         self.buffers.insert(index, VertexBuffer { buffer: Buffer { start, size, mocs }, pitch, step });
     }
 
-    /// Decodes 3DPRIMITIVE; `None` for a draw that depends on registers or on a predicate.
-    pub(super) fn draw(&self, encoding: Encoding, words: &[u32]) -> Option<Draw> {
-        let first = *words.first()?;
+    /// Decodes 3DPRIMITIVE; `None` for a draw of nothing.
+    ///
+    /// # Errors
+    /// The reason why its parameters are not known.
+    pub(super) fn draw(&self, encoding: Encoding, words: &[u32]) -> Result<Option<Draw>, &'static str> {
+        const SHORT: &str = "the command is too short";
+        let first = *words.first().ok_or(SHORT)?;
         let (topology, indexed, operands) = if encoding.generation < 70 {
-            // Bit 9: the number of vertices is that of an earlier draw.
-            (bits(first, 9, 9) == 0).then_some(())?;
-            (bits(first, 14, 10), bits(first, 15, 15) != 0, words.get(1..)?)
+            if bits(first, 9, 9) != 0 {
+                return Err("the number of vertices is that of an earlier draw");
+            }
+            (bits(first, 14, 10), bits(first, 15, 15) != 0, words.get(1..).ok_or(SHORT)?)
         } else {
-            // Bits 8 and 10: predicated, and indirect. Bit 9 of the next dword: a vertex count from a register.
-            let second = *words.get(1)?;
-            (bits(first, 8, 8) == 0 && bits(first, 10, 10) == 0 && bits(second, 9, 9) == 0).then_some(())?;
+            let second = *words.get(1).ok_or(SHORT)?;
+            if bits(first, 8, 8) != 0 {
+                return Err("it depends on a predicate");
+            }
+            if bits(first, 10, 10) != 0 || bits(second, 9, 9) != 0 {
+                return Err("its parameters are in registers");
+            }
             let topology = if encoding.is_wide() { self.topology } else { bits(second, 5, 0) };
-            (topology, bits(second, 8, 8) != 0, words.get(2..)?)
+            (topology, bits(second, 8, 8) != 0, words.get(2..).ok_or(SHORT)?)
         };
-        let &[count, start, instances, first_instance, base_vertex, ..] = operands else { return None };
+        let &[count, start, instances, first_instance, base_vertex, ..] = operands else {
+            return Err(SHORT);
+        };
         let draw = Draw {
             topology,
             indexed,
@@ -192,19 +203,28 @@ impl Vertices {
             first_instance: first_instance.into(),
             base_vertex: (base_vertex as i32).into(),
         };
-        (instances > 0 && complete(topology, draw.count) > 0).then_some(draw)
+        Ok((instances > 0 && complete(topology, draw.count) > 0).then_some(draw))
     }
 
     /// Reads what a draw reads.
-    pub(super) fn fetch(&self, draw: &Draw, reader: &mut Reader<'_>) {
+    ///
+    /// # Errors
+    /// The reason why it is not known, or not all of it.
+    pub(super) fn fetch(&self, draw: &Draw, reader: &mut Reader<'_>) -> Result<(), &'static str> {
         let vertices = if draw.indexed {
+            if self.index.is_none() {
+                return Err("its index buffer is not known");
+            }
             self.indexed(draw, reader)
         } else {
             let end = draw.start + complete(draw.topology, draw.count);
             iter::once(draw.start..end).collect()
         };
+        if self.elements.is_empty() {
+            return Err("its vertex elements are not known");
+        }
         if self.packed {
-            return;
+            return Err("only some components of its vertices are fetched");
         }
         // The bytes of each buffer's vertices; its elements may differ in their step.
         let mut parts: BTreeMap<(u32, Option<u32>), Vec<Range<u64>>> = BTreeMap::new();
@@ -230,6 +250,7 @@ impl Vertices {
                 Some(step) => buffer.read(instances(step), &bytes, reader),
             }
         }
+        Ok(())
     }
 
     /// Reads the indices of a draw; returns the vertices that they name.

@@ -83,7 +83,7 @@ impl Bench {
     }
 
     fn followed(&mut self) -> &mut Followed {
-        self.pipeline.0.as_mut().unwrap()
+        self.pipeline.followed.as_mut().unwrap()
     }
 
     fn is_wide(&self) -> bool {

@@ -58,9 +58,9 @@ fn dispatch(bench: &mut Bench, edit: impl Fn(&mut Vec<u32>), shared: u32, own: u
     edit(&mut words);
     let engine = EngineClass::Render;
     let view = View { system: &bench.system, bindings: &bench.bindings, engine, log: &bench.log };
-    let followed = bench.pipeline.0.as_mut().unwrap();
+    let followed = bench.pipeline.followed.as_mut().unwrap();
     let mut reader = Reader::new(&view, &mut followed.judged);
-    followed.state.compute.dispatch(followed.encoding, &words, &mut reader)
+    followed.state.compute.dispatch(followed.encoding, &words, &mut reader).ok().flatten()
 }
 
 fn each_with_walkers(mut test: impl FnMut(&mut Bench)) {
