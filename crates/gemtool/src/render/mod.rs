@@ -8,6 +8,7 @@ pub mod check;
 mod dispatch;
 mod eu;
 pub mod explain;
+mod frames;
 pub mod history;
 mod info;
 mod lines;
@@ -257,8 +258,15 @@ pub fn bytes(bytes: u64) -> String {
     let unit = UNITS.iter().find(|(shift, _)| bytes != 0 && bytes.trailing_zeros() >= *shift);
     match unit {
         Some((shift, name)) => format!("{} {name}", bytes >> shift),
-        None => format!("{bytes} bytes"),
+        None => counted(bytes, "byte"),
     }
+}
+
+/// Formats a number with its noun: `1 line`, `2 lines`.
+pub fn counted(count: impl Into<u64>, noun: &str) -> String {
+    let count = count.into();
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{s}")
 }
 
 /// Formats a large number in groups of digits: `12 345 678`.
@@ -293,7 +301,13 @@ mod tests {
         assert_eq!(bytes(65536), "64 KiB");
         assert_eq!(bytes(4097), "4097 bytes");
         assert_eq!(bytes(0), "0 bytes");
+        assert_eq!(bytes(1), "1 byte");
         assert_eq!(bytes(3 << 30), "3 GiB");
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0_u32, 1, 2].map(|count| counted(count, "line")), ["0 lines", "1 line", "2 lines"]);
     }
 
     #[test]

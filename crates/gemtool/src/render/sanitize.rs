@@ -2,11 +2,12 @@
 
 use std::io;
 
+use super::frames::shown;
 use super::history::callers;
-use super::{Align, Page, Report, Table, bytes, visible};
+use super::{Align, Page, Report, Table, bytes, counted, visible};
 use crate::cmd::sim::{FindingRow, PlaceRow, Sanitized, VerdictRow};
 
-/// Most frames of a call stack that are shown.
+/// Most frames of a call stack that are shown, beside the first one with a source line.
 const FRAMES: usize = 6;
 
 impl Report for Sanitized {
@@ -40,8 +41,12 @@ impl Report for Sanitized {
         }
         if self.lost > 0 {
             page.line(&format!(
-                "{} flushes and accesses were lost: more than the logs hold between two requests. Verdicts may be wrong.",
-                self.lost
+                "{} lost: more than the logs hold between two requests. Verdicts may be wrong.",
+                if self.lost == 1 {
+                    "1 flush or access was".to_owned()
+                } else {
+                    format!("{} flushes and accesses were", self.lost)
+                }
             ))?;
             page.gap()?;
         }
@@ -122,15 +127,16 @@ impl Sanitized {
         let all = sum(VerdictRow::all).max(1);
         let share = |count: u64| format!("{count} ({} %)", (100 * count + all / 2) / all);
         page.line(&format!(
-            "Of {all} lines, {} were needed, {} precautionary, {} useless.",
+            "Of {}, {} were needed, {} precautionary, {} useless.",
+            counted(all, "line"),
             share(sum(|row| row.needed)),
             share(sum(|row| row.precautionary)),
             share(sum(|row| row.unneeded)),
         ))?;
         if self.possibly_lost > 0 {
             page.line(&format!(
-                "The GPU wrote {} lines to which the program may have stored the bytes that were there: a possible lost write each.",
-                self.possibly_lost
+                "The GPU wrote {} to which the program may have stored the bytes that were there: possible lost writes.",
+                counted(self.possibly_lost, "line")
             ))?;
         }
         Ok(())
@@ -155,14 +161,18 @@ impl Sanitized {
         let times: u64 = found().map(|row| row.times).sum();
         let hidden: usize = self.suppressions.iter().map(|row| row.hidden).sum();
         let unused = self.suppressions.iter().filter(|row| row.hidden == 0).count();
-        let mut text =
-            format!("{} findings ({times} times), {useless} places with useless flushes", found().count());
+        let mut text = format!(
+            "{} ({}), {} with useless flushes",
+            counted(found().count() as u64, "finding"),
+            counted(times, "time"),
+            counted(useless as u64, "place")
+        );
         let useless = self.domain_changes.iter().filter(|row| row.requests.is_reported()).count();
         if useless > 0 {
-            text += &format!(", {useless} places with useless domain changes");
+            text += &format!(", {} with useless domain changes", counted(useless as u64, "place"));
         }
         if !self.suppressions.is_empty() {
-            text += &format!(", {hidden} suppressed, {unused} unused suppressions");
+            text += &format!(", {hidden} suppressed, {}", counted(unused as u64, "unused suppression"));
         }
         text
     }
@@ -184,9 +194,9 @@ impl FindingRow {
         page.field(
             "lines",
             &format!(
-                "{} ({} lines, bytes {first} to {})",
+                "{} ({}, bytes {first} to {})",
                 self.lines,
-                self.line_count,
+                counted(self.line_count, "line"),
                 end.saturating_sub(1)
             ),
         )?;
@@ -204,7 +214,7 @@ impl FindingRow {
         }
         for (n, flush) in self.flushed.iter().take(FRAMES).enumerate() {
             let instruction = flush.place.last().map(place).unwrap_or_default();
-            let text = format!("lines {} in {instruction}", flush.lines);
+            let text = format!("{} in {instruction}", numbered_lines(&flush.lines));
             page.field(if n == 0 { "flushed" } else { "" }, &text)?;
         }
         Ok(())
@@ -257,18 +267,21 @@ fn platforms(names: &Option<Vec<&'static str>>) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(" ") }
 }
 
+/// Returns the numbers of lines as text: `line 37`, `lines 0-36`.
+pub(super) fn numbered_lines(lines: &str) -> String {
+    let s = if lines.parse::<u64>().is_ok() { "" } else { "s" };
+    format!("line{s} {lines}")
+}
+
 fn stack(page: &mut Page<'_>, title: &str, frames: &[PlaceRow]) -> io::Result<()> {
-    let frames = frames.iter().filter(|frame| !is_start(frame)).take(FRAMES);
-    for (n, frame) in frames.enumerate() {
+    let (frames, is_cut) = shown(frames.iter(), FRAMES);
+    for (n, frame) in frames.into_iter().enumerate() {
+        if n == FRAMES && is_cut {
+            page.field("", "...")?;
+        }
         page.field(if n == 0 { title } else { "" }, &place(frame))?;
     }
     Ok(())
-}
-
-/// Returns whether a frame is libc's start of a program, which is below every main().
-fn is_start(frame: &PlaceRow) -> bool {
-    let name = frame.function.as_deref().unwrap_or_default();
-    name == "_start" || name.starts_with("__libc_start_")
 }
 
 /// Returns a place as text: `upload (app.c:31)`, or the module and the address if no line is known.

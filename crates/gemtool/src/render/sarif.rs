@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Page, Report};
+use super::frames::first_in_source;
+use super::sanitize::numbered_lines;
+use super::{Page, Report, counted};
 use crate::cmd::sim::{DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, USELESS_SET_DOMAIN};
 
 /// A document.
@@ -63,7 +65,7 @@ fn domain_change(change: &DomainRow) -> Value {
         "ruleId": id(USELESS_SET_DOMAIN),
         "level": "note",
         "message": { "text": text },
-        "locations": change.place.first().map(location).into_iter().collect::<Vec<_>>(),
+        "locations": first_in_source(&change.place).map(location).into_iter().collect::<Vec<_>>(),
         "stacks": [{ "message": { "text": "made in" }, "frames": frames(&change.place) }],
         "suppressions": suppressions(change.requests.suppressed.as_ref()),
     })
@@ -79,12 +81,13 @@ fn frames(stack: &[PlaceRow]) -> Vec<Value> {
 }
 
 fn useless_flush(flush: &FlushRow) -> Value {
-    let text = format!("{USELESS}: {} lines that no agent would have missed", flush.lines.unneeded);
+    let text =
+        format!("{USELESS}: {} that no agent would have missed", counted(flush.lines.unneeded, "line"));
     json!({
         "ruleId": id(USELESS),
         "level": "note",
         "message": { "text": text },
-        "locations": flush.place.first().map(location).into_iter().collect::<Vec<_>>(),
+        "locations": first_in_source(&flush.place).map(location).into_iter().collect::<Vec<_>>(),
         "stacks": [{ "message": { "text": "flushed" }, "frames": frames(&flush.place) }],
         "suppressions": suppressions(flush.lines.suppressed.as_ref()),
     })
@@ -99,11 +102,14 @@ fn finding(finding: &FindingRow) -> Value {
     let handle = finding.handle.map_or_else(|| "an object".to_owned(), |handle| format!("BO {handle}"));
     let rule = finding.rule.map_or_else(String::new, |rule| format!(": {}", rule.reason()));
     let text = format!(
-        "{}{agent}: lines {} of {handle} ({} bytes){rule}",
-        finding.kind, finding.lines, finding.size
+        "{}{agent}: {} of {handle} ({}){rule}",
+        finding.kind,
+        numbered_lines(&finding.lines),
+        counted(finding.size, "byte")
     );
-    let locations: Vec<Value> =
-        finding.store.iter().chain(&finding.load).chain(&finding.request).take(1).map(location).collect();
+    let stack = [&finding.store, &finding.load, &finding.request].into_iter().find(|stack| !stack.is_empty());
+    let at = stack.and_then(|stack| first_in_source(stack));
+    let locations: Vec<Value> = at.map(location).into_iter().collect();
     let is_certain = !matches!(finding.kind, "dirty surface" | "dirty at submission");
     let level = if is_certain { "error" } else { "warning" };
     json!({
@@ -125,7 +131,7 @@ fn finding(finding: &FindingRow) -> Value {
 /// Returns the place of a flush, with its lines as a message; `None` without one.
 fn flushed(row: &FlushedRow) -> Option<Value> {
     let mut at = location(row.place.last()?);
-    at["message"] = json!({ "text": format!("flushed lines {}", row.lines) });
+    at["message"] = json!({ "text": format!("flushed {}", numbered_lines(&row.lines)) });
     Some(at)
 }
 

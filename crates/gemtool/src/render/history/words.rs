@@ -6,6 +6,7 @@ use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 use gem_coherency_hierarchy::Route;
 use gem_coherency_serve::{FindingKind, What};
 
+use super::super::frames::{is_header, shown};
 use super::super::visible;
 use super::lines_text;
 use super::table::{Cell, State, Touch};
@@ -172,14 +173,12 @@ fn short(call: &str) -> &str {
 }
 
 /// Returns the innermost functions of a call stack as text: `upload (app.c:31), called by main (app.c:12)`. Functions of
-/// installed headers, such as `_mm_clflush`, are left out, as is what calls main().
+/// installed headers, such as `_mm_clflush`, are left out, as is what calls main(). If none of them has a source line, the first
+/// one that has follows.
 pub fn callers(places: &[PlaceRow]) -> String {
     const MOST: usize = 4;
-    let is_start = |name: &str| name == "_start" || name.starts_with("__libc_start_");
-    let is_header = |file: &str| file.starts_with("/usr/") && file.ends_with(".h");
-    let known = places.iter().filter(|place| {
-        !place.function.as_deref().is_some_and(is_start) && !place.file.as_deref().is_some_and(is_header)
-    });
+    let known = places.iter().filter(|place| !place.file.as_deref().is_some_and(is_header));
+    let (known, is_cut) = shown(known, MOST);
     let one = |place: &PlaceRow| {
         let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let at = match (&place.file, place.line) {
@@ -191,7 +190,11 @@ pub fn callers(places: &[PlaceRow]) -> String {
             None => at,
         })
     };
-    known.take(MOST).map(one).collect::<Vec<_>>().join(", called by ")
+    let mut names: Vec<_> = known.into_iter().map(one).collect();
+    if is_cut {
+        names.insert(MOST, "...".to_owned());
+    }
+    names.join(", called by ")
 }
 
 /// Returns the word in a cell.
