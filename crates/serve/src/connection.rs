@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 use crate::client::Client;
 use crate::connections::Live;
 use crate::files::pair;
+use crate::findings::Findings;
 use crate::mirror::{Forwarded, Mirror};
 use crate::node::Node;
 use crate::shared::Shared;
@@ -124,20 +125,16 @@ impl Connection {
                 self.shared.requests.count(code, done);
                 self.shared.clock.changed();
                 tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
-                if let (Some(findings), Some(device)) = (&self.shared.findings, file.device()) {
-                    if done.is_ok() {
+                if let Some(findings) = &self.shared.findings {
+                    if let Some(device) = file.device().filter(|_| done.is_ok()) {
                         judge::show(device, code);
                     }
-                    let number = self.node_of(device).map(|node| node.device);
-                    let across = self.shared.across.as_ref().zip(number);
-                    let judged =
-                        across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
-                    let made = match across {
-                        Some((across, number)) if across.by_many => across.made_stale(number),
-                        Some(_) | None => device.made_stale(),
-                    };
-                    judge::collect(findings, device, judged, client, &self.socket);
-                    loads::tell(&self.shared, findings, device, made, client, &self.socket);
+                    // A dma-buf's requests are logged by the devices whose objects it has.
+                    let is_dma_buf = matches!(file.kind(), FileKind::DmaBuf(_));
+                    let all = self.shared.devices.iter().filter(|_| is_dma_buf);
+                    file.device().map(AsRef::as_ref).into_iter().chain(all).for_each(|device| {
+                        self.collect(findings, device, client);
+                    });
                 }
                 done.map(|value| (Message::done([value as u64]), None))
             }
@@ -185,6 +182,19 @@ impl Connection {
                 Ok((Message::default(), None))
             }
         }
+    }
+
+    /// Adds what was found on a device since the last time, and tells the program of stale lines.
+    fn collect(&self, findings: &Findings, device: &Soft, client: &Client) {
+        let number = self.node_of(device).map(|node| node.device);
+        let across = self.shared.across.as_ref().zip(number);
+        let judged = across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
+        let made = match across {
+            Some((across, number)) if across.by_many => across.made_stale(number),
+            Some(_) | None => device.made_stale(),
+        };
+        judge::collect(findings, device, judged, client, &self.socket);
+        loads::tell(&self.shared, findings, device, made, client, &self.socket);
     }
 
     /// Adds the finding of a load.
