@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parents[2] / "crates/preload/tests/findings"
 COLUMNS = ("kind", "lines", "found", "refused", "old", "unflushed")
 # Programs whose bytes the GPU or a system call writes, or that store where nothing is watched.
 WITHOUT_STORE = ("stale_cpu_read", "missing_invalidate", "written_out", "request_memory", "blocked_out", "read_into", "received",
-                 "transfers", "blocked", "moved")
+                 "transfers", "blocked", "moved", "let_go_clean")
 
 
 def table():

@@ -11,8 +11,8 @@ use gem_coherency_trap::watch::{self, Load, Seen};
 use gem_coherency_wire::Request;
 
 use crate::line::{self, LINE_BYTES};
-use crate::mappings::{self, Mapping};
-use crate::sites::{self, Lines, PAGE_BYTES, Transfer};
+use crate::mappings::{self, Mapping, PAGE_BYTES};
+use crate::sites::{self, Lines, Transfer};
 use crate::{start, talk};
 
 /// Most bytes that a system call loads (`MAX_RW_COUNT`).

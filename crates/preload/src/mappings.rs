@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::lock::{Held, Lock};
 use crate::sys;
 
+/// Bytes of a page.
+pub(crate) const PAGE_BYTES: usize = 4096;
+
 /// Most mappings; the kernel allows 65530 areas in a process.
 const MOST: usize = 1 << 16;
 
@@ -266,17 +269,6 @@ pub(crate) fn at<T>(address: usize, see: impl FnOnce(&Mapping) -> T) -> Option<T
     let table = TABLE.hold();
     let mapping = table.all().get(table.behind(address))?;
     (mapping.start <= address).then(|| see(mapping))
-}
-
-/// Returns the address at which the program sees a byte of an object in the cache.
-pub(crate) fn of_object(object: u64, offset: u64) -> Option<usize> {
-    let table = TABLE.hold();
-    let shows = |mapping: &&Mapping| {
-        mapping.shows_cache
-            && mapping.object == object
-            && (mapping.offset..mapping.offset + mapping.len as u64).contains(&offset)
-    };
-    table.all().iter().find(shows).map(|mapping| mapping.start + (offset - mapping.offset) as usize)
 }
 
 /// Calls `see` with each mapping of cached bytes.

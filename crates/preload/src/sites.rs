@@ -11,11 +11,8 @@ use gem_coherency_wire::{
 };
 
 use crate::line::{self, LINE_BYTES, Place};
-use crate::mappings::{self, Mapping};
-use crate::sys;
-
-/// Bytes of a page.
-pub(crate) const PAGE_BYTES: usize = 4096;
+use crate::mappings::{self, Mapping, PAGE_BYTES};
+use crate::{stores, sys};
 
 /// Most frames of a call stack.
 pub(crate) const MOST_FRAMES: usize = 16;
@@ -118,10 +115,10 @@ pub(crate) fn close(mapping: &Mapping, address: usize) {
     }
 }
 
-/// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. Returns whether it is the first store
-/// since the page was clean.
-fn see_store(store: &Store<'_>) -> bool {
-    let seen = mappings::at(store.address, |mapping| {
+/// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. If the page was clean, its
+/// place is recorded.
+fn see_store(store: &Store<'_>) {
+    mappings::at(store.address, |mapping| {
         let page = store.address & !(PAGE_BYTES - 1);
         let was_clean = store.length > 0 && !line::is_dirty(mapping, page, PAGE_BYTES);
         let first = store.address & !(LINE_BYTES - 1);
@@ -132,9 +129,10 @@ fn see_store(store: &Store<'_>) -> bool {
             stored |= 1 << ((address - page) / LINE_BYTES);
         }
         log_page(mapping, store.address, LineEffect::Opened, stored);
-        was_clean
+        if was_clean {
+            stores::stored(mapping, store);
+        }
     });
-    seen.unwrap_or(false)
 }
 
 /// Looks at what a store left that opened a page: behind one of the bytes that were there, the next one is to be seen, too.
@@ -249,13 +247,6 @@ pub(crate) fn stack() -> Lines {
     lines(frames.get(..depth).unwrap_or_default())
 }
 
-/// Returns the call stack of the first store, since the last submission, to the page of an object's byte.
-pub(crate) fn first_store(object: u64, offset: u64) -> Lines {
-    let address = mappings::of_object(object, offset);
-    let store = address.and_then(watch::first_store);
-    lines(store.as_ref().map_or(&[], |store| &store.callers))
-}
-
 /// Watches the pages of a new mapping of cached bytes, to which the program may store.
 pub(crate) fn watch(start: usize, len: usize) {
     if is_collecting() {
@@ -284,9 +275,11 @@ pub(crate) fn watch_again() {
                 return;
             }
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
-                if watch::is_writable(page) && !line::is_dirty(mapping, page, PAGE_BYTES) {
+                if watch::was_stored(page) && !line::is_dirty(mapping, page, PAGE_BYTES) {
+                    let was_open = watch::is_writable(page);
+                    stores::is_clean(mapping, page);
                     // SAFETY: as in `watch`.
-                    if unsafe { watch::protect(page, PAGE_BYTES) }.is_ok() {
+                    if unsafe { watch::protect(page, PAGE_BYTES) }.is_ok() && was_open {
                         log_page(mapping, page, LineEffect::Closed, 0);
                     }
                 }

@@ -11,7 +11,7 @@ use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, W
 use crate::identity::{self, Caller};
 use crate::lock::Lock;
 use crate::sys::{self, Blocked};
-use crate::{loads, pool, sites, talk, traps};
+use crate::{loads, pool, sites, stores, talk, traps};
 
 /// Most bytes of a path.
 pub(crate) const PATH_BYTES: usize = libc::PATH_MAX as usize;
@@ -243,13 +243,18 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
     }
 }
 
-/// Begins to collect what the server wants, and gives it the counts of this process's flushes, and their log.
+/// Begins to collect what the server wants, and gives it the counts of this process's flushes, and their log, and the table of
+/// its first stores.
 fn collect(fd: c_int, wanted: u64) {
     let Ok(records) = sites::collect() else { return };
     loads::start(wanted & WANTS_LOADS != 0);
     // A server that does not take them has no counts.
     let _ = talk::exchange_with(fd, &Request::Sites.with([]), &[records]);
     sys::close(records);
+    if let Ok(table) = stores::start() {
+        let _ = talk::exchange_with(fd, &Request::Stores.with([]), &[table]);
+        sys::close(table);
+    }
 }
 
 /// Says that the server cannot be reached; at the start, ends the process.

@@ -112,14 +112,9 @@ fn converse(
         let (mut lines, mut copied) = (None, None);
         let answer = match Call::from_number(message.number) {
             None => return Ok((message, descriptors)),
-            Some(call @ (Call::FirstStore | Call::Stack)) => {
+            Some(Call::Stack) => {
                 descriptors.close();
-                let [object, offset, ..] = message.operands;
-                lines = Some(if call == Call::Stack {
-                    sites::stack()
-                } else {
-                    sites::first_store(object, offset)
-                });
+                lines = Some(sites::stack());
                 Message::default()
             }
             Some(Call::Copy) => {

@@ -119,7 +119,7 @@ impl Connection {
                     across.hear_flushes(&self.shared.devices);
                 }
                 if let Some(findings) = &self.shared.findings {
-                    judge::hear_flushes(findings, client, &self.socket);
+                    judge::hear_flushes(findings);
                 }
                 let done = self.carry_out(client, &file, code, c);
                 self.shared.requests.count(code, done);
@@ -168,6 +168,13 @@ impl Connection {
             Request::Fork => self.fork(),
             Request::Folder => {
                 self.shared.folder.make(&self.shared.devices)?;
+                Ok((Message::default(), None))
+            }
+            Request::Stores => {
+                let file = given.ok_or(Errno::EBADF)?;
+                if let Some(findings) = &self.shared.findings {
+                    findings.stores.add(file.into());
+                }
                 Ok((Message::default(), None))
             }
             Request::Sites => {

@@ -14,6 +14,7 @@ use gem_coherency_wire::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
 use crate::stale::StaleObjects;
+use crate::stores::Stores;
 
 /// Frames of a call stack that must be equal for two findings to be one.
 const SAME_FRAMES: usize = 4;
@@ -96,6 +97,8 @@ pub(crate) struct Findings {
     pub(crate) domains: DomainSites,
     /// The files of programs, also of those that have ended.
     records: Mutex<Vec<Records>>,
+    /// The first stores of programs to pages.
+    pub(crate) stores: Stores,
     /// The lines that programs must not load.
     pub(crate) stale: StaleObjects,
 }

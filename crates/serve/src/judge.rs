@@ -1,4 +1,4 @@
-//! Collects what a device logged during a request, and asks the program for the places.
+//! Collects what a device logged during a request, and finds the places in programs.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const SHOWS: [u32; 7] = [
 /// Lines of a page.
 const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
 
-/// Most pages of a finding for which the program is asked where it stored.
+/// Most pages of a finding whose first stores are looked up.
 const MOST_PAGES: usize = 1024;
 
 /// Lets the display engine read the screens after a request that shows something.
@@ -58,7 +58,9 @@ pub(crate) fn collect(
     let stack = || client.ask(connection, &Call::Stack.with([]));
     findings.domains.collect(domain_changes, stack);
     if let Some(histories) = &findings.histories {
-        histories.collect(device, stack, |object, lines| first_stores(client, connection, object, lines));
+        histories.collect(device, stack, |object, lines| {
+            first_stores(findings, device.exported_as(object), object, lines)
+        });
     }
     // A device that many platforms judge logs nothing.
     let found: Vec<_> = logged(device).into_iter().chain(findings_of(device, verdicts)).collect();
@@ -69,7 +71,7 @@ pub(crate) fn collect(
     for mut finding in found {
         finding.request.clone_from(&stack);
         let object = finding.object;
-        for (store, lines) in first_stores(client, connection, object, &finding.lines) {
+        for (store, lines) in first_stores(findings, device.exported_as(object), object, &finding.lines) {
             let finding = Finding { store, lines, ..finding.clone() };
             findings.add(finding, |histories| histories.of(object));
         }
@@ -163,16 +165,21 @@ fn findings_of(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
     found
 }
 
-/// Adds the flushes of programs to the histories, if they are recorded. `client` is about to make a request.
-pub(crate) fn hear_flushes(findings: &Findings, client: &Client, connection: &Arc<OwnedFd>) {
+/// Adds the flushes of programs to the histories, if they are recorded. A program is about to make a request.
+pub(crate) fn hear_flushes(findings: &Findings) {
     if let Some(histories) = &findings.histories {
-        histories.hear_flushes(|object, lines| first_stores(client, connection, object, lines));
+        histories.hear_flushes(|object, lines| first_stores(findings, None, object, lines));
     }
 }
 
-/// Asks the program for the first stores to the pages of an object's lines.
-fn first_stores(client: &Client, connection: &Arc<OwnedFd>, object: u64, lines: &[LineRange]) -> Vec<Stored> {
-    by_store(lines, |line| client.ask(connection, &Call::FirstStore.with([object, line * LINE_BYTES])))
+/// Returns the first stores to the pages of an object's lines. Mappings of an imported object have another number.
+fn first_stores(
+    findings: &Findings,
+    exported_as: Option<u64>,
+    object: u64,
+    lines: &[LineRange],
+) -> Vec<Stored> {
+    by_store(lines, |line| findings.stores.first([Some(object), exported_as], line / PAGE_LINES))
 }
 
 /// Groups lines by the first store to their page, which `ask` finds for a line; lines that follow the last page that is

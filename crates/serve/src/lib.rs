@@ -20,7 +20,7 @@
 //! L3  server: starts and stops
 //! L2  connection -> judge   connection -> loads: a program's requests, what they did wrong, what its loads did
 //! L1  client -> remote -> shared -> across   shared -> client   shared -> folder -> tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   platforms -> domain_calls   findings -> stale   mirror -> requests   mirror -> error   eventfd   debug_files -> node   debug_files -> error   clock   write_only:
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   platforms -> domain_calls   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   debug_files -> node   debug_files -> error   clock   write_only:
 //!     what is open and found, real devices, names, events
 //! ```
 
@@ -51,6 +51,7 @@ mod requests;
 mod server;
 mod shared;
 mod stale;
+mod stores;
 mod tree;
 mod write_only;
 

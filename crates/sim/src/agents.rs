@@ -320,6 +320,12 @@ impl Soft {
         self.system.object(object)?.recorded_states()
     }
 
+    /// Returns the number that programs' mappings of an imported object's memory have: that of the other device's object, or of
+    /// memory of no device. `None` for other objects.
+    pub fn exported_as(&self, object: u64) -> Option<u64> {
+        self.system.object(object)?.exported_as()
+    }
+
     /// Returns how many CPU accesses would have raised SIGBUS on a real device; here they return errors.
     pub fn bus_errors(&self) -> u64 {
         // Relaxed: a statistic.

@@ -63,5 +63,7 @@ pub use live::calls::{CallHandler, SystemCall, intercept_calls};
 pub use live::signals::{keep_trap_unblocked, owns_signal, program_action, set_program_action};
 pub use live::trap::{Event, Handler, Outcome};
 pub use live::watch;
-pub use live::{Options, Report, SiteInfo, install, is_ours, locate, remove, rescan, sites};
+pub use live::{
+    Options, Report, SiteInfo, install, is_ours, locate, locate_in_handler, remove, rescan, sites,
+};
 pub use scan::Kind;

@@ -3,11 +3,12 @@
 
 mod common;
 
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering::SeqCst;
 
 use common::*;
 use gem_coherency_trap::scan::{Image, Search, scan};
-use gem_coherency_trap::{Kind, locate, rescan, sites};
+use gem_coherency_trap::{Kind, locate, locate_in_handler, rescan, sites};
 
 /// 0f ae 38 is CLFLUSH [RAX].
 const LOOKALIKES: &str = r#"
@@ -153,6 +154,9 @@ fn a_library_that_is_loaded_later_is_found_by_rescan() {
         assert_eq!(listed[0].kind, Kind::WriteBack);
         assert_eq!(locate(late + 5), Some((path.clone(), listed[0].link_address)));
         assert_eq!(locate(address), None);
+        let in_handler = locate_in_handler(late + 5).expect("the library is loaded");
+        assert_eq!(in_handler, (path.as_os_str().as_bytes(), listed[0].link_address));
+        assert_eq!(locate_in_handler(address), None);
         let own = locate(record as *const () as usize).expect("the test itself is loaded");
         assert_eq!(own.0, std::env::current_exe().unwrap());
         // Nothing new: nothing is searched.

@@ -6,6 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use common::*;
+use gem_coherency_trap::watch::Store;
 use gem_coherency_trap::{Error, keep_trap_unblocked, owns_signal, set_program_action, watch};
 
 const PAGE: usize = 4096;
@@ -34,6 +35,42 @@ fn byte(address: usize) -> u8 {
 
 fn library(name: &str) -> Library {
     Library::open(&compile(name, "c", STORES, &["-O2", "-fno-optimize-sibling-calls"]))
+}
+
+/// The calls of [`tell`]: the address and the depth of the last one, and their number.
+static TOLD: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+
+fn tell(store: &Store<'_>) {
+    let [last, depth, count] = &TOLD;
+    last.store(store.address, SeqCst);
+    depth.store(store.callers(&mut [0; watch::MOST_CALLERS]), SeqCst);
+    count.fetch_add(1, SeqCst);
+    // SAFETY: errno is this thread's.
+    unsafe { *libc::__errno_location() = libc::EINVAL };
+}
+
+#[test]
+fn a_first_store_is_told_once() {
+    let _alone = alone();
+    let library = library("told");
+    install();
+    watch::on_store(tell, |_| {});
+    let at = map(2);
+    // SAFETY: the pages stay mapped until they are forgotten.
+    unsafe { watch::protect(at, 2 * PAGE).unwrap() };
+    // SAFETY: errno is this thread's.
+    unsafe { *libc::__errno_location() = libc::ENOENT };
+    let before = TOLD[2].load(SeqCst);
+    library.call("calls_store", [at + 100, 7, 0]);
+    library.call("store", [at + 200, 7, 0]);
+    // SAFETY: as above.
+    assert_eq!(unsafe { *libc::__errno_location() }, libc::ENOENT, "errno stays");
+    assert_eq!((TOLD[0].load(SeqCst), TOLD[2].load(SeqCst)), (at + 100, before + 1));
+    let first = watch::first_store(at).expect("a store was recorded");
+    assert_eq!(TOLD[1].load(SeqCst), first.callers.len());
+    library.call("store", [at + PAGE, 7, 0]);
+    assert_eq!((TOLD[0].load(SeqCst), TOLD[2].load(SeqCst)), (at + PAGE, before + 2));
+    watch::forget(at, 2 * PAGE).unwrap();
 }
 
 #[test]

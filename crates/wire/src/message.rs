@@ -136,6 +136,8 @@ numbered! {
         /// Makes the folder of files ([`FOLDER`](crate::FOLDER)) if it is missing, for any process: needs no
         /// [`Self::Hello`].
         Folder = 15,
+        /// Gives the server the file of the process's table of first stores ([`store_in`](crate::store_in)).
+        Stores = 16,
     }
 }
 
@@ -151,10 +153,8 @@ numbered! {
         /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SHOWS_LINEAR`]), number of the object, and the address of
         /// the object's mapping that this one replaces, or 0. The answer has the address.
         Map = 103,
-        /// Asks where the program stored first to a page since its last submission: number of the object, offset of a
-        /// byte. The answer's payload has the call stack, as [`Frame`](crate::Frame)s; none if that is not known.
-        FirstStore = 104,
-        /// Asks for the call stack of the request, as [`Self::FirstStore`] does.
+        /// Asks for the call stack of the request. The answer's payload has it, as [`Frame`](crate::Frame)s; none if that is not
+        /// known.
         Stack = 105,
         /// Asks for the file of a descriptor. The answer's descriptor is a copy of it; EBADF.
         Copy = 106,

@@ -7,12 +7,13 @@ use gem_coherency_wire::{NOT_A_FILE, Request, call, cookie};
 use super::replace;
 use crate::sys::{self, KeepErrno};
 use crate::talk::{self, Wish};
-use crate::{mappings, sites, start, traps};
+use crate::{mappings, sites, start, stores, traps};
 
 /// Tells the server that pages are unmapped, and forgets them.
 fn forget(address: usize, len: usize) {
     let Some(len) = len.checked_next_multiple_of(PAGE) else { return };
     let _errno = KeepErrno::new();
+    stores::leave(address, len);
     sites::end(address, len);
     mappings::remove(address, len);
     sites::forget(address, len);

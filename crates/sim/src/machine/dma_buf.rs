@@ -70,6 +70,14 @@ impl DmaBuf {
         }
     }
 
+    /// The number that programs' mappings of it have.
+    pub(crate) fn number(&self) -> u64 {
+        match &self.exporter {
+            Exporter::Object(object) => object.id(),
+            Exporter::Memory(memory) => memory.store.lock().unwrap_or_else(PoisonError::into_inner).number(),
+        }
+    }
+
     /// A number that identifies the dma-buf while it exists.
     pub(crate) fn identity(&self) -> usize {
         match &self.exporter {

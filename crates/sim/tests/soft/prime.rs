@@ -78,6 +78,18 @@ fn a_foreign_buffer_is_shared_and_mapped_through_the_aperture_only() {
 }
 
 #[test]
+fn an_import_names_the_object_that_programs_map() {
+    let exporter = Page::new("tgl");
+    let fd = exporter.device.export(exporter.handle()).unwrap();
+    let importer = sim("glk");
+    importer.number_objects_from(100);
+    importer.import(fd.as_fd()).unwrap();
+    importer.create(4096).unwrap();
+    assert_eq!([100, 101, 102].map(|number| importer.exported_as(number)), [Some(1), None, None]);
+    assert_eq!(exporter.device.exported_as(1), None, "its own");
+}
+
+#[test]
 fn acquiring_an_import_writes_everything_back_where_the_gpu_could_miss_it() {
     let case = |name: &str, expected| {
         let exporter = Page::new("tgl");

@@ -8,6 +8,7 @@
 mod ahead;
 pub(super) mod callers;
 pub(super) mod calls;
+mod faults;
 mod loads;
 mod objects;
 mod pages;
@@ -34,6 +35,8 @@ use crate::scan::{Instruction, Kind, Search, Step, scan};
 use objects::{Generation, Object, each_object};
 use patch::Protections;
 use table::{Module, Table};
+
+pub use table::locate_in_handler;
 
 /// Settings of [`install`].
 #[derive(Clone, Copy, Debug)]
@@ -233,6 +236,8 @@ impl State {
 fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
     let segments = object.image.segments.iter();
     let module = Module {
+        path: path(object.name.to_bytes()).into_os_string().into_encoded_bytes(),
+        base: object.base,
         extent: object.extent(),
         segments: segments
             .map(|segment| (segment.address as usize, segment.bytes.len(), segment.executable))

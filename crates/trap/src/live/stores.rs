@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use super::pages::Record;
 use super::registers::Registers;
 use super::system::PAGE_BYTES;
-use super::{loads, stack};
+use super::{callers, loads, stack};
 
 /// A store that a thread is about to execute, before which its page is made writable.
 #[derive(Debug)]
@@ -20,14 +20,23 @@ pub struct Store<'a> {
     /// Number of bytes, up to the end of the page: those of repeated string instructions at once. 0 if the page is made
     /// writable without a store, because the process has too many areas.
     pub length: usize,
+    /// The program's.
+    registers: Option<Registers>,
     _frame: PhantomData<(*mut (), &'a ())>,
+}
+
+impl Store<'_> {
+    /// Writes the call stack to `frames`, as [`Event::callers`](crate::Event::callers) does; nothing without a store.
+    #[must_use]
+    pub fn callers(&self, frames: &mut [usize]) -> usize {
+        self.registers.map_or(0, |registers| callers::walk(registers, frames))
+    }
 }
 
 /// Function that is called before a watched page is made writable, in the handler of SIGSEGV, on a stack of 64 KiB, with signals
 /// blocked, or by a function that changes the watch. It must be async-signal-safe, and must not panic or fault. It may take locks that are
-/// never held during a store to such a page. errno is restored after it. It returns whether the store counts as the first one to its page
-/// although another one is recorded.
-pub type StoreHandler = fn(&Store<'_>) -> bool;
+/// never held during a store to such a page. errno is restored after it.
+pub type StoreHandler = fn(&Store<'_>);
 
 /// Function that is called behind a store that opened a page, with the address of its first byte there, in the handler of SIGTRAP. If it closes the page
 /// again ([`close`](super::watch::close)), it sees the next store, too, up to the fourth one since the page was protected.
@@ -73,35 +82,36 @@ pub(super) fn stepped(address: usize) {
     }
 }
 
-/// Calls the function for a store of the instruction with these registers; returns its result.
-pub(super) fn tell(address: usize, registers: Registers) -> bool {
+/// Calls the function for a store of the instruction with the registers `at`, which are the program's registers `program` unless the library
+/// performs the instruction.
+pub(super) fn tell(address: usize, at: Registers, program: Registers) {
     if HANDLER.load(SeqCst) == 0 {
-        return false;
+        return;
     }
-    let mut is_first = false;
     let told = stack::on_own_stack(|| {
-        let (length, _) = loads::extent(address, registers);
-        is_first = call(&Store { address, length, _frame: PhantomData });
+        let (length, _) = loads::extent(address, at);
+        call(&Store { address, length, registers: Some(program), _frame: PhantomData });
     });
-    if told { is_first } else { opened(address) }
+    if !told {
+        opened(address);
+    }
 }
 
 /// Calls the function for a page that is made writable without a store.
-pub(super) fn opened(address: usize) -> bool {
-    call(&Store { address, length: 0, _frame: PhantomData })
+pub(super) fn opened(address: usize) {
+    call(&Store { address, length: 0, registers: None, _frame: PhantomData });
 }
 
-fn call(store: &Store<'_>) -> bool {
+fn call(store: &Store<'_>) {
     let handler = HANDLER.load(SeqCst);
     if handler == 0 {
-        return false;
+        return;
     }
     // SAFETY: an address other than 0 is that of such a function.
     let handler = unsafe { std::mem::transmute::<usize, StoreHandler>(handler) };
     // SAFETY: errno is this thread's.
     let errno = unsafe { *libc::__errno_location() };
-    let is_first = handler(store);
+    handler(store);
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
-    is_first
 }

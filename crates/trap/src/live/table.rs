@@ -15,6 +15,10 @@ use crate::scan::{Instruction, Step};
 /// A loaded object, for unwinding.
 #[derive(Clone, Debug)]
 pub(super) struct Module {
+    /// The path of its file.
+    pub path: Vec<u8>,
+    /// Difference of addresses in memory and in the file.
+    pub base: u64,
     /// Its lowest and highest address.
     pub extent: Range<usize>,
     /// Address and length of each readable segment, and whether it is executable.
@@ -70,6 +74,14 @@ static CURRENT: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
 pub(super) fn current() -> Option<&'static Table> {
     // SAFETY: null, or a table that `publish` leaked.
     unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
+}
+
+/// Returns the path of the loaded object that contains `address`, and the address in that file, as [`crate::locate`] does.
+/// Async-signal-safe.
+#[must_use]
+pub fn locate_in_handler(address: usize) -> Option<(&'static [u8], u64)> {
+    let module = current()?.module(address)?;
+    Some((&module.path, (address as u64).wrapping_sub(module.base)))
 }
 
 /// Replaces the table. The former one is leaked: a handler may still read it.

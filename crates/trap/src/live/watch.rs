@@ -13,15 +13,14 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::pages::{self, Record};
-use super::registers::Registers;
 use super::system::{self, PAGE_BYTES};
 use super::watch_lock::hold;
-use super::{callers, loads, perform, signals, stores};
+use super::{faults, loads, signals, stores};
 use crate::Error;
 
 pub use super::loads::{Load, LoadHandler, MOST_STEPS, Seen, forget_threads, on_load};
 pub use super::pages::MOST_CALLERS;
-pub use super::stores::{Store, StoreHandler, on_store};
+pub use super::stores::{StepHandler, Store, StoreHandler, on_store};
 pub use super::watch_lock::{pause, resume};
 
 /// The first store to a page since it was protected.
@@ -36,21 +35,21 @@ pub struct FirstStore {
 }
 
 // States of a record, beside the number of callers + COMPLETE.
-const UNUSED: usize = 0;
-const BEING_WRITTEN: usize = 1;
+pub(super) const UNUSED: usize = 0;
+pub(super) const BEING_WRITTEN: usize = 1;
 /// The page was made writable without a store.
 const RELEASED: usize = 2;
-const COMPLETE: usize = 3;
+pub(super) const COMPLETE: usize = 3;
 /// Beside one of the last two: the page was closed since ([`close`]).
-const CLOSED: usize = 1 << 32;
+pub(super) const CLOSED: usize = 1 << 32;
 /// The program may not store to the page.
-const READ_ONLY: usize = usize::MAX;
+pub(super) const READ_ONLY: usize = usize::MAX;
 
 /// Handles SIGSEGV, as the first [`protect`] does.
 ///
 /// Errors: [`Error::Action`], [`Error::Memory`].
 pub fn prepare() -> Result<(), Error> {
-    signals::own(libc::SIGSEGV, on_fault)
+    signals::own(libc::SIGSEGV, faults::on_fault)
 }
 
 /// Write-protects whole pages, and forgets what was recorded about stores to them. Pages that are hidden stay so.
@@ -111,8 +110,8 @@ pub fn hide(start: usize, length: usize) -> Result<(), Error> {
     runs.end()
 }
 
-/// Write-protects a watched page again that was made writable, and keeps the record of its first store, unless the function of
-/// [`on_store`] takes the next one for the first. Returns whether the page was writable; it stays so if it cannot be
+/// Write-protects a watched page again that was made writable, and keeps the record of its first store. The next store to it is not
+/// recorded, but the function of [`on_store`] sees it. Returns whether the page was writable; it stays so if it cannot be
 /// protected alone.
 #[must_use]
 pub fn close(address: usize) -> bool {
@@ -213,6 +212,14 @@ pub fn is_writable(address: usize) -> bool {
     pages::with(address, |record| rights(record) & libc::PROT_WRITE != 0).unwrap_or(false)
 }
 
+/// Returns whether the page that contains `address` is watched, and was made writable since it was protected, whether it was closed
+/// since or not. Async-signal-safe.
+#[must_use]
+pub fn was_stored(address: usize) -> bool {
+    let is = |record: &Record| !matches!(record.state.load(SeqCst), UNUSED | BEING_WRITTEN | READ_ONLY);
+    pages::with(address, is).unwrap_or(false)
+}
+
 /// Pages that follow each other and get one protection.
 struct Runs {
     protection: i32,
@@ -309,7 +316,7 @@ fn open_around(page: usize, record: &Record) -> Result<(), Error> {
                 record.hidden.store(0, SeqCst);
                 if rights_shown(record) & libc::PROT_WRITE == 0 && !of_kind {
                     release_one(record);
-                    let _ = stores::opened(page);
+                    stores::opened(page);
                 }
             }
             is_same
@@ -328,93 +335,10 @@ fn open_around(page: usize, record: &Record) -> Result<(), Error> {
     unsafe { system::protect(start, end - start, rights) }
 }
 
-/// Bits of the error code of a page fault: the access was a store, or the fetch of an instruction
-/// (arch/x86/include/asm/trap_pf.h, X86_PF_WRITE, X86_PF_INSTR).
-const FAULT_WRITE: u64 = 2;
-const FAULT_FETCH: u64 = 16;
-/// `SEGV_ACCERR` of the kernel's asm-generic/siginfo.h: the page is mapped, and its protection forbids the access.
-const FORBIDDEN: i32 = 2;
-
-unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, frame: *mut libc::c_void) {
-    // SAFETY: the kernel's arguments, valid while this function runs; a fault has an address.
-    let (registers, code, address) =
-        unsafe { (Registers::new(frame), (*info).si_code, (*info).si_addr().expose_provenance()) };
-    // A store that the handler of SIGTRAP performs is the trapped instruction's.
-    let program = perform::trapped_frame(registers).unwrap_or(registers);
-    let error = registers.get(libc::REG_ERR);
-    let is_served = code == FORBIDDEN
-        && error & FAULT_FETCH == 0
-        && if error & FAULT_WRITE != 0 {
-            record(address, registers, program)
-        } else {
-            // SAFETY: errno is this thread's.
-            unsafe { loads::serve(address, registers, program) }
-        };
-    if !is_served {
-        // SAFETY: the kernel's arguments, or those of the trap.
-        unsafe { signals::give_to_program(signal, info, program.frame().cast()) };
-    }
-}
-
 /// Makes a page's record one of a page that may be stored to, without a record of a store; one that is there stays.
-fn release_one(record: &Record) {
+pub(super) fn release_one(record: &Record) {
     let _ = record.state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
     let is_closed = |state: usize| state != READ_ONLY && state & CLOSED != 0;
     let open = |state| is_closed(state).then_some(state & !CLOSED);
     let _ = record.state.fetch_update(SeqCst, SeqCst, open);
-}
-
-/// Records a store by an instruction with the registers `at`, which are the program's registers `program` unless the library performs
-/// the instruction, and makes its page writable. Returns false if the page is not watched, or not mapped any more.
-fn record(address: usize, at: Registers, program: Registers) -> bool {
-    let begun = pages::with(address, |record| {
-        let state = record.state.load(SeqCst);
-        if state == READ_ONLY {
-            return None;
-        }
-        record.hidden.store(0, SeqCst);
-        // Of several threads, one tells.
-        Some(match state {
-            UNUSED if record.state.compare_exchange(UNUSED, BEING_WRITTEN, SeqCst, SeqCst).is_ok() => {
-                Opens::First
-            }
-            state if state & CLOSED != 0 => Opens::Again,
-            _ => Opens::No,
-        })
-    });
-    let Some(opens) = begun.flatten() else { return false };
-    // Not while the record is used: the function may wait for a thread that forgets it.
-    let is_first = opens != Opens::No && stores::tell(address, at);
-    let done = pages::with(address, |record| {
-        if opens == Opens::First || is_first {
-            record.state.store(BEING_WRITTEN, SeqCst);
-            let mut frames = [0; MOST_CALLERS];
-            let depth = callers::walk(program, &mut frames);
-            record.address.store(address, SeqCst);
-            for (place, frame) in record.callers.iter().zip(frames) {
-                place.store(frame, SeqCst);
-            }
-            record.state.store(depth + COMPLETE, SeqCst);
-        } else {
-            release_one(record);
-        }
-        let is_open = open(address & !(PAGE_BYTES - 1), record).is_ok();
-        if opens != Opens::No && is_open && at.frame() == program.frame() {
-            stores::step(address, record, at);
-        }
-        is_open
-    });
-    // Forgotten meanwhile: the store is tried again with the protection that the page has now.
-    done.unwrap_or(true)
-}
-
-/// Whether a store opens its page.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Opens {
-    /// Another thread has.
-    No,
-    /// For the first time since it was protected.
-    First,
-    /// After it was closed.
-    Again,
 }
