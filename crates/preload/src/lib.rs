@@ -17,7 +17,8 @@
 //! L3  paths: what stands for a path
 //! L2  talk -> start   start -> talk   loads -> talk   talk -> loads   loads -> start   start -> loads: requests to the
 //!     server; what happens when the library is loaded; loads of stale lines
-//! L1  traps -> sites -> stores -> line -> mappings   pool: flushes, their places and counts, mapped objects; connections
+//! L1  traps -> sites -> stores -> line -> mappings   traps -> user_memory   pool: flushes, their places and counts, mapped
+//!     objects, memory of userptr objects; connections
 //! L0  lock -> sys   real -> sys   identity -> sys: system calls, libc's own functions, which process this is
 //! ```
 
@@ -46,3 +47,4 @@ mod stores;
 mod sys;
 mod talk;
 mod traps;
+mod user_memory;

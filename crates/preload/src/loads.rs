@@ -32,6 +32,11 @@ pub(crate) fn start(each: bool) {
     watch::on_load(see);
 }
 
+/// Returns whether many platforms judge the run.
+pub(crate) fn is_judged_by_many() -> bool {
+    EACH.load(Ordering::Relaxed)
+}
+
 /// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes.
 pub(crate) fn hide(object: u64, first: u64, end: u64) {
     if !sites::is_collecting() {

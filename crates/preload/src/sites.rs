@@ -89,6 +89,12 @@ pub(crate) fn log(site: u32, place: &Place, found: Found, effect: LineEffect) {
     append(&Flushed { object, line, site, effect, found, bytes });
 }
 
+/// Logs an instruction of a site for memory of a userptr object.
+pub(crate) fn log_user_memory(site: u32, effect: LineEffect) {
+    let (object, found) = (wire::USER_MEMORY, Found::Clean);
+    append(&Flushed { object, line: 0, site, effect, found, bytes: [0; wire::LINE_WORDS] });
+}
+
 fn append(flushed: &Flushed) {
     let log = LOG.load(Ordering::Acquire);
     if log.is_null() {

@@ -305,6 +305,7 @@ pub(crate) extern "C" fn in_child() {
     unsafe {
         CONNECTING.reset();
         crate::mappings::reset();
+        crate::user_memory::reset();
     }
     sites::reset();
     let fd = CHILD.replace(-1);

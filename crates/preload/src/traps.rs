@@ -8,8 +8,8 @@ use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
 use gem_coherency_wire::{Found, LineEffect};
 
 use crate::line::{self, Place};
-use crate::sites;
 use crate::sys::{self, KeepErrno};
+use crate::{sites, user_memory};
 
 /// Traps the flushes and the non-temporal stores of the program and the libraries that it has loaded.
 pub(crate) fn start() {
@@ -70,7 +70,9 @@ fn flush(event: &Event<'_>, effect: LineEffect) {
     let depth = event.callers(&mut frames);
     let site = sites::of_stack(frames.get(..depth).unwrap_or_default());
     sites::count(site, flushed.as_ref().map(|(_, place)| place));
-    if let Some((found, place)) = &flushed {
-        sites::log(site, place, *found, effect);
+    match &flushed {
+        Some((found, place)) => sites::log(site, place, *found, effect),
+        None if user_memory::has(event.address) => sites::log_user_memory(site, effect),
+        None => {}
     }
 }

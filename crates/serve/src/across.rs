@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency::platform::Platform;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_sim::{FoundLine, Instruction, MadeStale, Soft, Upkeep};
-use gem_coherency_wire::{Flushed, Found, Frame, LineEffect};
+use gem_coherency_wire::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
 
 use crate::domain_calls::DomainChange;
 use crate::flush_logs::FlushLogs;
@@ -74,6 +74,10 @@ impl Across {
         // One of the devices has the object.
         self.logs.read(|site, flushed| {
             let &Flushed { object, line, .. } = flushed;
+            if object == USER_MEMORY {
+                // One of the judges has it; they differ in nothing that matters here.
+                return self.judges.first().into_iter().for_each(|judge| lock(judge).user_flush(site));
+            }
             let upkeep = match flushed.effect {
                 LineEffect::Flush => Upkeep::Flush,
                 LineEffect::WriteBack => Upkeep::WriteBack,

@@ -18,6 +18,9 @@ pub const ENTRIES_AT: usize = 64;
 /// Bytes of a log. Pages take no memory before they are written.
 pub const LOG_BYTES: usize = ENTRIES_AT + LOG_ENTRIES as usize * ENTRY_BYTES;
 
+/// The number of memory that userptr objects have, in place of an object's.
+pub const USER_MEMORY: u64 = 0;
+
 /// The first bits of the effect and of what was found, in the word of the site.
 const EFFECT_AT: u32 = 32;
 const FOUND_AT: u32 = 40;

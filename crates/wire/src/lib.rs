@@ -23,7 +23,8 @@ mod stores;
 
 pub use call::{Operand, call};
 pub use flushes::{
-    ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, append, entry_at,
+    ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, USER_MEMORY, append,
+    entry_at,
 };
 pub use message::{
     Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING,

@@ -7,7 +7,7 @@ use gem_coherency_wire::{NOT_A_FILE, Request, call, cookie};
 use super::replace;
 use crate::sys::{self, KeepErrno};
 use crate::talk::{self, Wish};
-use crate::{mappings, sites, start, stores, traps};
+use crate::{mappings, sites, start, stores, traps, user_memory};
 
 /// Tells the server that pages are unmapped, and forgets them.
 fn forget(address: usize, len: usize) {
@@ -77,6 +77,7 @@ replace! {
             && address.addr().is_multiple_of(PAGE) && mappings::overlap(address.addr(), len) {
             forget(address.addr(), len);
         }
+        user_memory::unmap(address.addr(), len);
         sys::munmap(address, len).map_or_else(sys::fail, |()| 0)
     }
 

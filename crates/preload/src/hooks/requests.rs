@@ -8,14 +8,47 @@ use super::replace;
 use crate::paths;
 use crate::real::real;
 use crate::sys::{self, KeepErrno};
-use crate::{sites, start, talk, traps};
+use crate::{loads, sites, start, talk, traps, user_memory};
 
 /// The types of requests to a device, a dma-buf and a fence.
 const TYPES: [u8; 3] = [b'd', b'b', b'>'];
 
-/// Type and number of DRM_IOCTL_I915_GEM_EXECBUFFER2, and their bits of a code.
+/// Type and number of requests: DRM_IOCTL_I915_GEM_EXECBUFFER2, DRM_IOCTL_I915_GEM_USERPTR, DRM_IOCTL_GEM_CLOSE, and their bits
+/// of a code.
 const EXECBUFFER2: c_ulong = 0x6469;
+const USERPTR: c_ulong = 0x6473;
+const GEM_CLOSE: c_ulong = 0x6409;
 const NUMBER: c_ulong = 0xffff;
+
+/// `drm_i915_gem_userptr` of i915_drm.h.
+#[repr(C)]
+struct Userptr {
+    address: u64,
+    len: u64,
+    _flags: u32,
+    handle: u32,
+}
+
+/// Notes the memory of a new userptr object. In a run that many platforms judge such objects are not judged.
+///
+/// # Safety
+/// The argument is one of DRM_IOCTL_I915_GEM_USERPTR.
+unsafe fn user_memory_begins(cookie: u64, argument: *const c_void) {
+    if sites::is_collecting() && !loads::is_judged_by_many() {
+        // SAFETY: the caller's obligation; the program may have aligned it to less.
+        let Userptr { address, len, handle, .. } = unsafe { argument.cast::<Userptr>().read_unaligned() };
+        user_memory::add((cookie, handle), address as usize, len as usize);
+    }
+}
+
+/// Forgets the memory of an object whose handle is closed, if it is a userptr object.
+///
+/// # Safety
+/// The argument is one of DRM_IOCTL_GEM_CLOSE.
+unsafe fn user_memory_ends(cookie: u64, argument: *const c_void) {
+    // SAFETY: the caller's obligation: `drm_gem_close` begins with the handle.
+    user_memory::close((cookie, unsafe { argument.cast::<u32>().read_unaligned() }));
+}
 
 /// Returns the cookie of a descriptor that may be a file of a device; errno stays.
 fn cookie_of(fd: c_int) -> Option<u64> {
@@ -36,8 +69,12 @@ replace! {
             match talk::request(server, &request) {
                 Ok((reply, descriptors)) => {
                     descriptors.close();
-                    if code & NUMBER == EXECBUFFER2 {
-                        sites::watch_again();
+                    match code & NUMBER {
+                        EXECBUFFER2 => sites::watch_again(),
+                        // The request has succeeded, so that its argument is there.
+                        USERPTR => user_memory_begins(cookie, argument),
+                        GEM_CLOSE => user_memory_ends(cookie, argument),
+                        _ => {}
                     }
                     return reply.operands[0] as c_int;
                 }

@@ -24,7 +24,7 @@ pub(super) struct Ledger(BTreeMap<u64, BTreeMap<u32, Counts>>);
 
 impl Ledger {
     /// Adds a line on a set of classes.
-    fn add(&mut self, site: u64, need: Need, on: Mask) {
+    pub(super) fn add(&mut self, site: u64, need: Need, on: Mask) {
         let mut rest = on;
         while rest != 0 {
             let class = rest.trailing_zeros();

@@ -203,6 +203,14 @@ impl Judge {
         std::mem::take(&mut self.domain_changes)
     }
 
+    /// Takes note of a flush of memory of a userptr object: the GPU snoops it on each platform unless it bypasses the LLC, and no other agent
+    /// gets it, because it is neither shown nor exported.
+    pub(crate) fn user_flush(&mut self, site: u64) {
+        let bypass = self.classes.set(|class| class.machine.caps.contains(Caps::LLC_BYPASS_MOCS));
+        self.ledger.add(site, Need::Precautionary, bypass);
+        self.ledger.add(site, Need::Useless, self.classes.set(|_| true) & !bypass);
+    }
+
     /// Returns the verdicts on the flushes of all places, as if the run ended now.
     pub(crate) fn flushed(&self) -> Flushed<'_> {
         let mut ledger = self.ledger.clone();
