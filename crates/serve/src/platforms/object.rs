@@ -309,7 +309,7 @@ impl Object {
             old: (before.old | if stale { !0 } else { 0 }) & all,
             leaves_old: write.leaves_old(),
             leaves_dirty: write.leaves_dirty(),
-            foreign: if self.attached { !0 } else { self.past_cache(classes).1 },
+            foreign: if self.attached { !0 } else { self.past_cache(classes).1 & mapped },
             mapped,
         };
         self.flushes.flush(ledger, (site, keep), line, found, reach);
