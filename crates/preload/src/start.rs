@@ -338,3 +338,22 @@ static AT_LOAD: extern "C" fn() = at_load;
 extern "C" fn at_load() {
     server();
 }
+
+/// Tells the server that the process ends, behind the functions that the program gave to atexit(3).
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_END: extern "C" fn() = at_end;
+
+extern "C" fn at_end() {
+    part(0);
+}
+
+/// Tells a server that collects findings that the process is about to close the file with a cookie, or with 0 to end.
+pub(crate) fn part(cookie: u64) {
+    let is_process = || matches!(identity::of_caller(), Caller::Process);
+    let Some(server) = server().filter(|_| sites::is_collecting() && is_process()) else { return };
+    // A server that is gone, and one to which the file does not belong, notes nothing.
+    if let Ok((_, descriptors)) = talk::request(server, &Request::Parting.with([cookie])) {
+        descriptors.close();
+    }
+}

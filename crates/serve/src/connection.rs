@@ -18,7 +18,7 @@ use crate::findings::Findings;
 use crate::mirror::{Forwarded, Mirror};
 use crate::node::Node;
 use crate::shared::Shared;
-use crate::{judge, loads};
+use crate::{judge, loads, screens};
 
 /// The time after which a waiting request looks whether its program still exists.
 const LOOK: Duration = Duration::from_millis(100);
@@ -76,6 +76,7 @@ impl Connection {
             let given = descriptors.into_first();
             self.live.settle();
             self.shared.files.reap();
+            screens::settle(&self.shared);
             let reply = match Request::from_number(message.number) {
                 Some(Request::Loaded) => {
                     self.loaded(&message.operands, payload.get(..len).unwrap_or_default())
@@ -121,10 +122,18 @@ impl Connection {
                 if let Some(findings) = &self.shared.findings {
                     judge::hear_flushes(findings);
                 }
+                let judged = self.shared.findings.as_ref().zip(file.device());
+                let before = judged.and_then(|(findings, device)| {
+                    screens::go_on(findings);
+                    screens::before(device, code)
+                });
                 let done = self.carry_out(client, &file, code, c);
                 self.shared.requests.count(code, done);
                 self.shared.clock.changed();
                 tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
+                if let (Some(device), Some(before)) = (file.device(), before) {
+                    device.screens_changed(before);
+                }
                 if let Some(findings) = &self.shared.findings {
                     if let Some(device) = file.device().filter(|_| done.is_ok()) {
                         judge::show(device, code);
@@ -174,6 +183,12 @@ impl Connection {
                 let file = given.ok_or(Errno::EBADF)?;
                 if let Some(findings) = &self.shared.findings {
                     findings.stores.add(file.into());
+                }
+                Ok((Message::default(), None))
+            }
+            Request::Parting => {
+                if a == 0 || self.file(a)?.device().is_some() {
+                    screens::part(&self.shared, self.client()?, &self.socket, a != 0);
                 }
                 Ok((Message::default(), None))
             }

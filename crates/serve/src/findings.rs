@@ -30,6 +30,9 @@ pub enum FindingKind {
     StaleCpuRead,
     /// The program loaded old bytes of a stale line through its mapping: an invalidate was missing.
     MissingInvalidate,
+    /// A shown line was dirty in the CPU's cache, and the program told nobody, when two vertical blanks had passed, the plane showed
+    /// other lines, or the program ended.
+    DirtyOnScreen,
     /// A surface of a draw or a dispatch had dirty lines that the GPU did not see; whether a kernel accessed them is not
     /// known.
     DirtySurface,
@@ -101,6 +104,8 @@ pub(crate) struct Findings {
     pub(crate) stores: Stores,
     /// The lines that programs must not load.
     pub(crate) stale: StaleObjects,
+    /// What the screens had dirty when a program was about to end.
+    partings: Mutex<Vec<Finding>>,
 }
 
 impl Findings {
@@ -131,6 +136,11 @@ impl Findings {
                 Some(found.len() - 1)
             }
         }
+    }
+
+    /// Locks what the screens had dirty when a program was about to end.
+    pub(crate) fn partings(&self) -> MutexGuard<'_, Vec<Finding>> {
+        lock(&self.partings)
     }
 
     /// Adds lines to the finding with an index, and to the wrong access of its history.
@@ -227,6 +237,7 @@ impl From<IncoherentKind> for FindingKind {
             IncoherentKind::LostWrite => Self::LostWrite,
             IncoherentKind::StaleCpuRead => Self::StaleCpuRead,
             IncoherentKind::DirtySurface => Self::DirtySurface,
+            IncoherentKind::DirtyOnScreen => Self::DirtyOnScreen,
         }
     }
 }

@@ -9,7 +9,7 @@ use gem_coherency::uapi::drm_display::{
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
 };
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
-use gem_coherency_sim::{IncoherentKind, Soft};
+use gem_coherency_sim::{Incoherent, IncoherentKind, Soft};
 use gem_coherency_wire::{Call, Frame};
 
 use crate::across::Judged;
@@ -19,7 +19,7 @@ use crate::history::Stored;
 use crate::platforms::Verdict;
 
 /// The requests after which a screen shows what the program drew.
-const SHOWS: [u32; 7] = [
+pub(crate) const SHOWS: [u32; 7] = [
     DRM_IOCTL_MODE_SETCRTC.code,
     DRM_IOCTL_MODE_PAGE_FLIP.code,
     DRM_IOCTL_MODE_DIRTYFB.code,
@@ -67,14 +67,47 @@ pub(crate) fn collect(
     if found.is_empty() {
         return;
     }
-    let stack = stack();
-    for mut finding in found {
-        finding.request.clone_from(&stack);
+    for finding in placed(findings, device, found, &stack()) {
         let object = finding.object;
-        for (store, lines) in first_stores(findings, device.exported_as(object), object, &finding.lines) {
-            let finding = Finding { store, lines, ..finding.clone() };
-            findings.add(finding, |histories| histories.of(object));
+        findings.add(finding, |histories| histories.of(object));
+    }
+}
+
+/// Returns findings on a device with the places in the program that stored: one for each of them. `stack` is that of the request.
+pub(crate) fn placed(
+    findings: &Findings,
+    device: &Soft,
+    found: Vec<Finding>,
+    stack: &[Frame],
+) -> Vec<Finding> {
+    let mut placed = Vec::new();
+    for finding in found {
+        for (store, lines) in
+            first_stores(findings, device.exported_as(finding.object), finding.object, &finding.lines)
+        {
+            placed.push(Finding { store, lines, request: stack.to_vec(), ..finding.clone() });
         }
+    }
+    placed
+}
+
+/// Returns an access that the device logged as a finding without places.
+pub(crate) fn of_access(device: &Soft, access: Incoherent) -> Finding {
+    Finding {
+        kind: access.kind.into(),
+        device: device.name().to_owned(),
+        object: access.object,
+        handle: access.handle,
+        size: access.size,
+        level: access.level,
+        route: Some(access.route),
+        lines: access.lines,
+        store: Vec::new(),
+        load: Vec::new(),
+        request: Vec::new(),
+        flushes: Vec::new(),
+        times: 1,
+        platforms: Vec::new(),
     }
 }
 
@@ -90,22 +123,7 @@ fn logged(device: &Soft) -> Vec<Finding> {
         {
             continue;
         }
-        found.push(Finding {
-            kind: access.kind.into(),
-            device: device.name().to_owned(),
-            object: access.object,
-            handle: access.handle,
-            size: access.size,
-            level: access.level,
-            route: Some(access.route),
-            lines: access.lines,
-            store: Vec::new(),
-            load: Vec::new(),
-            request: Vec::new(),
-            flushes: Vec::new(),
-            times: 1,
-            platforms: Vec::new(),
-        });
+        found.push(of_access(device, access));
     }
     for submitted in device.dirty_at_submission() {
         if are_known(found.iter(), submitted.object, &submitted.lines) {
@@ -132,7 +150,7 @@ fn logged(device: &Soft) -> Vec<Finding> {
 }
 
 /// Returns the verdicts on a run as findings.
-fn findings_of(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
+pub(crate) fn findings_of(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for verdict in verdicts {
         let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name).collect();

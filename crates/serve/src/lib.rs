@@ -18,7 +18,7 @@
 //!
 //! ```text
 //! L3  server: starts and stops
-//! L2  connection -> judge   connection -> loads: a program's requests, what they did wrong, what its loads did
+//! L2  connection -> screens -> judge   connection -> loads: a program's requests, what they and its screens did wrong, what its loads did
 //! L1  client -> remote -> shared -> across   shared -> client   shared -> folder -> tree: processes, the state of all, the folder of nodes and sysfs
 //! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   platforms -> domain_calls   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   debug_files -> node   debug_files -> error   clock   write_only:
 //!     what is open and found, real devices, names, events
@@ -48,6 +48,7 @@ mod node;
 mod platforms;
 mod remote;
 mod requests;
+mod screens;
 mod server;
 mod shared;
 mod stale;

@@ -29,6 +29,7 @@ use crate::history::History;
 use crate::mirror::{Disagreement, Mirror};
 use crate::node::MOST_DEVICES;
 use crate::requests::RequestCount;
+use crate::screens;
 use crate::shared::Shared;
 
 /// The folder of files in memory (shm_overview(7)).
@@ -150,6 +151,8 @@ impl Server {
 
     /// Returns what programs did wrong so far, if that is collected.
     pub fn findings(&self) -> Vec<Finding> {
+        self.shared.files.reap();
+        screens::settle(&self.shared);
         self.shared.findings.as_ref().map(Findings::all).unwrap_or_default()
     }
 

@@ -8,7 +8,9 @@ use crate::machine::commit::Pace;
 use crate::machine::crtcs::Crtcs;
 use crate::machine::faults::Needs;
 use crate::machine::framebuffers::Framebuffer as Shape;
+use crate::machine::incoherent::Incoherent;
 use crate::machine::masters::{Allowed, permit};
+use crate::machine::on_screen::Screens;
 use crate::machine::refuse::refuse;
 use crate::requests::{CrtcChange, Cursor, Flip, modes_of};
 use gem_coherency::drm::Created;
@@ -73,7 +75,7 @@ impl Soft {
     }
 
     /// Reads, as the display engine does, what every active CRTC shows when its flips are done; for
-    /// [`Self::incoherent`].
+    /// [`Self::incoherent`]. The program has told the kernel about the dirty lines that it finds.
     ///
     /// # Errors
     /// As [`Self::display_crc`], for a picture that extends past its object's end.
@@ -87,7 +89,32 @@ impl Soft {
                 scan(&mut crc, &plane.framebuffer, pixels(state.area.from), pixels(state.area.source))?;
             }
         }
+        drop(crtcs);
+        self.system.told_of_stores(None);
         Ok(())
+    }
+
+    /// Looks which lines of the screens are dirty, before a request that may change what planes show.
+    pub fn look_at_screens(&self) -> Screens {
+        self.system.look_at_screens()
+    }
+
+    /// Logs, after such a request, the lines that planes no longer show, if they were dirty before and the program did not
+    /// tell the kernel ([`IncoherentKind::DirtyOnScreen`](crate::IncoherentKind::DirtyOnScreen)).
+    pub fn screens_changed(&self, before: Screens) {
+        self.system.screens_changed();
+        drop(before);
+    }
+
+    /// Returns the shown lines that are dirty now, and of which the program did not tell the kernel. They are no mistake
+    /// before the program ends, or closes the device. Empty unless the device is watched.
+    pub fn dirty_on_screen(&self) -> Vec<Incoherent> {
+        self.system.dirty_on_screen()
+    }
+
+    /// Returns whether a plane of an active CRTC shows the object with a number.
+    pub fn shows_object(&self, object: u64) -> bool {
+        self.system.shows_object(object)
     }
 }
 
@@ -95,21 +122,11 @@ impl Soft {
 fn scan(crc: &mut Crc, shape: &Shape, from: (u32, u32), size: (u32, u32)) -> Result<()> {
     let object = &shape.object;
     let terms = object.terms(&object.state());
-    let pitch = u64::from(shape.pitches[0]);
-    let first = u64::from(shape.offsets[0]) + u64::from(from.1) * pitch;
-    let bytes = match shape.modifier {
-        0 => u64::from(size.0) * u64::from(shape.format.layout.planes[0].bytes),
-        _ => pitch,
-    };
-    let start = if shape.modifier == 0 {
-        u64::from(from.0) * u64::from(shape.format.layout.planes[0].bytes)
-    } else {
-        0
-    };
-    let mut line = vec![0; bytes as usize];
+    let mut line = Vec::new();
     object.system().coverage.displayed();
-    for number in 0..u64::from(size.1) {
-        object.read(terms, Route::Display, first + number * pitch + start, &mut line)?;
+    for (at, len) in shape.rows(from, size) {
+        line.resize(len as usize, 0);
+        object.read(terms, Route::Display, at, &mut line)?;
         crc.add(&line);
     }
     Ok(())

@@ -66,6 +66,7 @@ pub use machine::gpu::{GpuFault, GpuHang, GpuTimes, HangCause, Remedy};
 pub use machine::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
 pub use machine::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
 pub use machine::log::KernelFlush;
+pub use machine::on_screen::Screens;
 pub use machine::program::{ProgramMemory, Shown};
 pub use machine::real_gpu::{Counterpart, Ended, Operand, RealGpu, Work, Written};
 pub use machine::spec::PREFIX;

@@ -22,6 +22,8 @@ of code that stored:
                          an invalidate was missing
   missing invalidate     the program loaded cached bytes; memory had newer
                          ones, and no invalidate or request came between
+  dirty on screen        a shown line stays dirty: the program neither flushed
+                         it nor told the kernel
   dirty surface          a draw or a dispatch has a surface with lines that
                          the GPU does not see by its MOCS entry; whether
                          a kernel reads or overwrites them is not known

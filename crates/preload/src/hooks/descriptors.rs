@@ -2,9 +2,9 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::replace;
+use super::{replace, requests};
 use crate::real::real;
-use crate::{pool, sys};
+use crate::{pool, sites, start, sys};
 
 /// Closes the descriptors from `first` to `last` but for the connections, with `close_range`.
 fn close_others(first: c_uint, last: c_uint, mut close_range: impl FnMut(c_uint, c_uint) -> c_int) -> c_int {
@@ -27,6 +27,11 @@ replace! {
     fn close(fd: c_int) -> c_int {
         if pool::has(fd) {
             return sys::fail(libc::EBADF);
+        }
+        if sites::is_collecting()
+            && let Some(cookie) = requests::cookie_of(fd)
+        {
+            start::part(cookie);
         }
         real!(close: fn(fd => c_int) -> c_int)
     }

@@ -51,7 +51,7 @@ unsafe fn user_memory_ends(cookie: u64, argument: *const c_void) {
 }
 
 /// Returns the cookie of a descriptor that may be a file of a device; errno stays.
-fn cookie_of(fd: c_int) -> Option<u64> {
+pub(super) fn cookie_of(fd: c_int) -> Option<u64> {
     let _errno = KeepErrno::new();
     cookie(fd).ok()
 }

@@ -15,6 +15,7 @@ mod flushes;
 mod line;
 mod object;
 mod pending_calls;
+mod screen;
 
 use std::collections::BTreeMap;
 
@@ -167,6 +168,17 @@ impl Judge {
                     let about = (number, handle, None);
                     submissions.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
+                Deed::OnScreen { lines, handle } => object.on_screen(classes, lines, handle),
+                Deed::BlanksPassed { lines, count, handle } => {
+                    let found = object.blanks_passed(lines, count);
+                    let about = (number, handle, Some(Route::Display));
+                    accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
+                }
+                Deed::LeftScreen { lines, handle } => {
+                    let found = object.left_screen(lines);
+                    let about = (number, handle, Some(Route::Display));
+                    accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
+                }
                 Deed::Discarded => object.discard(classes),
                 Deed::Freed => {
                     object.end(classes, ledger);
@@ -196,6 +208,16 @@ impl Judge {
         let about = (number, None, Some(Route::CpuCached));
         let object = &*object;
         found.into_iter().map(|found| verdict(&self.classes, object, about, found)).collect()
+    }
+
+    /// Returns the mistakes of a program that ends now, as far as they are dirty lines of screens.
+    pub(crate) fn on_screen(&self) -> Vec<Verdict> {
+        let of = |(&number, object): (&u64, &Object)| {
+            let about = (number, object.screen.handle, Some(Route::Display));
+            let found = object.dirty_on_screen().into_iter();
+            found.map(|found| verdict(&self.classes, object, about, found)).collect::<Vec<_>>()
+        };
+        self.objects.iter().flat_map(of).collect()
     }
 
     /// Returns and clears what became known of domain changes. A call that every platform refuses is none.

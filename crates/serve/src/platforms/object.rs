@@ -14,6 +14,7 @@ use super::domain_calls::ObjectCalls;
 use super::flushes::{Flushes, Found, Ledger, Touch};
 use super::line::{Effects, States};
 use super::pending_calls::DomainCall;
+use super::screen::Screen;
 use crate::findings::FindingKind;
 
 type Page = [States; PAGE_LINES as usize];
@@ -48,6 +49,7 @@ pub(super) struct Object {
     exported: bool,
     /// Another device attached it.
     attached: bool,
+    pub(super) screen: Screen,
     /// The lines of pages that differ from the untouched ones.
     pages: BTreeMap<u64, Box<Page>>,
     untouched: States,
@@ -70,6 +72,7 @@ impl Object {
             framed: false,
             exported: false,
             attached: false,
+            screen: Screen::default(),
             pages: BTreeMap::new(),
             untouched: States::default(),
         };
@@ -119,6 +122,7 @@ impl Object {
         event: Event,
         made: Option<&MadeCall>,
     ) -> (Mask, Vec<(Mask, DomainCall)>) {
+        self.screen.happen(event, made);
         let (mut flushed, mut machine_flushed) = (0, 0);
         self.framed |= event == Event::AddFramebuffer;
         (self.before_copy, self.after_copy) = (0, 0);
@@ -262,6 +266,7 @@ impl Object {
 
     /// Applies the program's stores to lines.
     pub(super) fn store(&mut self, classes: &Classes, ledger: &mut Ledger, lines: LineRange) {
+        self.screen.store(lines);
         let route = match self.other_routes.first() {
             Some(&other) if !self.write_back => other,
             Some(_) | None => Route::CpuCached,
@@ -325,6 +330,7 @@ impl Object {
         access: Access,
         lines: LineRange,
     ) -> Vec<Mistake> {
+        self.screen.access(route, access, lines);
         let effects = Effects::new(classes, &self.levels(), route, access);
         let reach = self.reach(classes);
         self.flushes.access(ledger, lines, effects.touch(), reach);
@@ -420,11 +426,11 @@ impl Object {
         first.map(|snapshot| snapshot.level)
     }
 
-    fn levels(&self) -> Vec<Option<CacheLevel>> {
+    pub(super) fn levels(&self) -> Vec<Option<CacheLevel>> {
         self.snapshots.iter().map(|snapshot| snapshot.map(|it| it.level)).collect()
     }
 
-    fn line(&self, line: u64) -> States {
+    pub(super) fn line(&self, line: u64) -> States {
         let page = self.pages.get(&(line / PAGE_LINES));
         page.and_then(|page| page.get((line % PAGE_LINES) as usize)).copied().unwrap_or(self.untouched)
     }
@@ -482,7 +488,7 @@ pub(super) fn cannot_be_shown(caps: Caps, state: &Snapshot) -> bool {
 }
 
 /// Adds a line to the mistakes; lines that follow each other with the same classes are one range.
-fn add(found: &mut Vec<Mistake>, kind: FindingKind, on: Mask, line: u64) {
+pub(super) fn add(found: &mut Vec<Mistake>, kind: FindingKind, on: Mask, line: u64) {
     if on == 0 {
         return;
     }

@@ -36,7 +36,7 @@ impl Store {
     }
 
     /// Calls `see` with each dirty line of which bytes of `range` differ from memory's.
-    pub(super) fn each_newer_line(&mut self, range: ByteRange, see: impl Fn(LineRange)) -> Result<()> {
+    pub(super) fn each_newer_line(&mut self, range: ByteRange, mut see: impl FnMut(LineRange)) -> Result<()> {
         let mut left = range.lines();
         while let Some(part) = self.next_written(left)? {
             let mut lines = part;

@@ -114,6 +114,29 @@ pub enum Deed {
         /// The object's first handle.
         handle: Option<Handle>,
     },
+    /// Planes show these lines.
+    OnScreen {
+        /// The lines.
+        lines: LineRange,
+        /// The object's first handle.
+        handle: Option<Handle>,
+    },
+    /// The program waited for vertical blanks of a CRTC that shows these lines.
+    BlanksPassed {
+        /// The lines.
+        lines: LineRange,
+        /// The number of blanks.
+        count: u32,
+        /// The object's first handle.
+        handle: Option<Handle>,
+    },
+    /// Planes no longer show these lines.
+    LeftScreen {
+        /// The lines.
+        lines: LineRange,
+        /// The object's first handle.
+        handle: Option<Handle>,
+    },
     /// Its contents were discarded.
     Discarded,
     /// It is gone.

@@ -53,6 +53,9 @@ pub enum IncoherentKind {
     /// A draw or a dispatch had a surface with lines that are dirty in the CPU's cache, on a route by which the GPU does not
     /// see them, and a kernel that is not executed: whether it read them, or wrote memory under them, is not known.
     DirtySurface,
+    /// A line that a plane shows was dirty in the CPU's cache, and the program told nobody, when two vertical blanks had passed or
+    /// the plane showed other lines.
+    DirtyOnScreen,
 }
 
 /// An object of a submission that had dirty lines when its batch began to run, on a route by which the GPU does
@@ -241,6 +244,11 @@ impl Watch<'_> {
     /// Logs dirty lines of a surface.
     pub(super) fn surface(self, level: CacheLevel, route: Route, lines: LineRange) {
         self.access(level, IncoherentKind::DirtySurface, route, lines);
+    }
+
+    /// Logs dirty lines that were shown.
+    pub(super) fn on_screen(self, level: CacheLevel, lines: LineRange) {
+        self.access(level, IncoherentKind::DirtyOnScreen, Route::Display, lines);
     }
 
     fn stale(self, level: CacheLevel, route: Route, lines: LineRange) {

@@ -39,6 +39,7 @@ pub(crate) mod names;
 pub(crate) mod numbers;
 pub(crate) mod object;
 pub(crate) mod offsets;
+pub(crate) mod on_screen;
 mod pages;
 pub(crate) mod planes;
 pub(crate) mod prime;

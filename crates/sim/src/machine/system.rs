@@ -19,6 +19,7 @@ use super::masters::Masters;
 use super::names::Names;
 use super::object::Object;
 use super::offsets::{Node, Offsets};
+use super::on_screen::OnScreen;
 use super::prime;
 use super::real_gpu::RealGpu;
 use super::space::Space;
@@ -49,6 +50,7 @@ pub(crate) struct System {
     pub(crate) incoherent: IncoherentLog,
     pub(crate) trace: Trace,
     pub(crate) coverage: Counts,
+    pub(super) on_screen: OnScreen,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
     /// The machine has a display (`DRIVER_MODESET`).
@@ -116,6 +118,7 @@ impl System {
             incoherent: IncoherentLog::default(),
             trace: Trace::default(),
             coverage: Counts::default(),
+            on_screen: OnScreen::default(),
             awake: AtomicBool::new(true),
             display: spec.display,
             masters: Mutex::default(),

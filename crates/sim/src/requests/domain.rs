@@ -66,7 +66,11 @@ impl Soft {
         let object = self.find(request, handle)?;
         object.wait_for(request, access, patience)?;
         object.validate_user_pages(request, memory)?;
-        object.happen(&mut object.state(), request, event).map(drop)
+        object.happen(&mut object.state(), request, event)?;
+        if object.state().planes > 0 {
+            self.system.told_of_stores(Some(object.id()));
+        }
+        Ok(())
     }
 
     /// Ends the CPU's writes to a framebuffer.

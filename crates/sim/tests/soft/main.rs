@@ -30,6 +30,7 @@ mod memory;
 mod memory_files;
 mod modeset;
 mod objects;
+mod on_screen;
 mod pictures;
 mod pipelines;
 mod planes;

@@ -92,6 +92,8 @@ fn is_wrong(finding: &Finding, what: What) -> bool {
         FindingKind::StaleRead | FindingKind::StaleCpuRead => Access::Read,
         FindingKind::LostWrite => Access::Write,
         FindingKind::MissingInvalidate => return what == What::Loaded,
+        // No request shows it.
+        FindingKind::DirtyOnScreen => return false,
         FindingKind::DirtySurface | FindingKind::DirtyAtSubmission => {
             return matches!(what, What::Request { event: Event::Exec(_), .. });
         }

@@ -218,10 +218,12 @@ impl Places {
             (Some(machine), None) => others(machine, finding),
             (_, Some(_)) | (None, None) => finding.platforms.clone(),
         };
+        // Its name says it.
+        let agent = finding.route.filter(|_| finding.kind != FindingKind::DirtyOnScreen);
         FindingRow {
             kind: kind_name(finding.kind),
             device: finding.device.clone(),
-            agent: finding.route.map(|route| route_name(route).to_owned()),
+            agent: agent.map(|route| route_name(route).to_owned()),
             handle: finding.handle.map(|handle| handle.get()),
             size: finding.size,
             level: finding.level,
@@ -255,6 +257,7 @@ fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::LostWrite => "lost write",
         FindingKind::StaleCpuRead => "stale CPU read",
         FindingKind::MissingInvalidate => "missing invalidate",
+        FindingKind::DirtyOnScreen => "dirty on screen",
         FindingKind::DirtySurface => "dirty surface",
         FindingKind::DirtyAtSubmission => "dirty at submission",
     }
@@ -282,9 +285,10 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Deci
     };
     let (caps, cpu) = (machine.caps, Path::Cpu(MmapMode::Wb));
     let decision = match finding.kind {
-        FindingKind::StaleRead | FindingKind::DirtySurface | FindingKind::DirtyAtSubmission => {
-            needs_flush(caps, level, cpu, agent, Access::Read)
-        }
+        FindingKind::StaleRead
+        | FindingKind::DirtyOnScreen
+        | FindingKind::DirtySurface
+        | FindingKind::DirtyAtSubmission => needs_flush(caps, level, cpu, agent, Access::Read),
         FindingKind::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),
         FindingKind::StaleCpuRead | FindingKind::MissingInvalidate => {
             needs_invalidate(caps, level, agent, cpu, Access::Read)

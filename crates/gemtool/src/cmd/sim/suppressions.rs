@@ -15,11 +15,12 @@ use crate::failure::Failure;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "stale-read",
     "lost-write",
     "stale-CPU-read",
     "missing-invalidate",
+    "dirty-on-screen",
     "dirty-surface",
     "dirty-at-submission",
     "useless-flush",

@@ -63,6 +63,9 @@ pub(super) fn wrong(view: &HistoryView) -> String {
         FindingKind::MissingInvalidate => {
             format!("The program loads old bytes of {lines} from the CPU's cache: memory has newer ones.")
         }
+        FindingKind::DirtyOnScreen => format!(
+            "A plane shows {lines}. The newest bytes are in the CPU's cache, and the display engine does not see them."
+        ),
         FindingKind::DirtySurface => format!(
             "A surface has {lines}. The newest bytes are in the CPU's cache, and the GPU does not see them. Whether a kernel accesses them is not known."
         ),

@@ -170,3 +170,37 @@ fn platforms_refuse_the_calls_that_their_kernels_refuse() {
     assert_eq!(refusing(&[Call::PreadPwrite, Call::SetCaching]), [("mtl", 2)]);
     assert_eq!(refusing(&[Call::SetDomain]), [], "dg2 is no judge");
 }
+
+#[test]
+fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
+    let shown = |line| Deed::OnScreen { lines: LineRange::new(line, line + 8), handle: None };
+    let stored = Deed::Stored(LineRange::new(2, 4));
+    let passed = |count| Deed::BlanksPassed { lines: LineRange::new(0, 8), count, handle: None };
+    let left = Deed::LeftScreen { lines: LineRange::new(0, 256), handle: None };
+    let read = Deed::Accessed {
+        route: Route::Display,
+        access: Access::Read,
+        lines: LineRange::new(0, 8),
+        handle: None,
+    };
+    let of = |deeds: &[Deed]| {
+        let begin = [Deed::Event(Event::AddFramebuffer)];
+        judged(&[&begin, deeds].concat())
+    };
+    let found = |lines| vec![(FindingKind::DirtyOnScreen, vec![lines], ALL.to_vec())];
+    let both = LineRange::new(2, 4);
+    assert_eq!(of(&[stored, shown(0), passed(1), shown(0), passed(1)]), found(both));
+    assert_eq!(of(&[stored, shown(0), passed(1), stored, shown(0), passed(1)]), []);
+    assert_eq!(
+        of(&[stored, shown(0), passed(1), flushed(2), shown(0), passed(1)]),
+        found(LineRange::new(3, 4))
+    );
+    assert_eq!(of(&[stored, shown(0), left]), found(both));
+    assert_eq!(of(&[stored, shown(8), left]), [], "other lines were shown");
+    assert_eq!(of(&[stored, shown(0), called(7, false), shown(0), passed(2)]), [], "the kernel was told");
+    let told = of(&[stored, shown(0), read, shown(0), passed(2), left]);
+    assert_eq!(told, [(FindingKind::StaleRead, vec![both], ALL.to_vec())]);
+    let judge = heard([Deed::Event(Event::AddFramebuffer), stored, shown(0)], 1).0;
+    let verdicts: Vec<_> = judge.on_screen().into_iter().map(|verdict| verdict.lines).collect();
+    assert_eq!(verdicts, [vec![both]], "at the end");
+}

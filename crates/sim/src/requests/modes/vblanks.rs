@@ -36,6 +36,10 @@ fn widen(low: u32, near: u64) -> u64 {
 pub(super) fn wait(caller: &mut Caller<'_>, args: &mut drm_wait_vblank_reply) -> Result<()> {
     let request = DRM_IOCTL_WAIT_VBLANK.name;
     let device = caller.device;
+    let blanks = blanks(args);
+    if blanks > 0 {
+        drop(device.system.look_at_screens());
+    }
     match wait_or_queue(device, args) {
         Ok(None) => Ok(()),
         Ok(Some((place, until))) => {
@@ -44,9 +48,27 @@ pub(super) fn wait(caller: &mut Caller<'_>, args: &mut drm_wait_vblank_reply) ->
             let last = device.system.crtcs().pipes.get(place).and_then(|pipe| pipe.clock.last(now()));
             // A CRTC that was turned off ends the wait.
             reply(args, last.unwrap_or(Vblank { number: args.sequence.into(), ns: now() }));
-            if until > most { refuse(request, Errno::EBUSY) } else { Ok(()) }
+            if until > most {
+                return refuse(request, Errno::EBUSY);
+            }
+            if blanks > 0 {
+                device.system.blanks_passed(place, blanks);
+            }
+            Ok(())
         }
         Err(errno) => refuse(request, errno),
+    }
+}
+
+/// Returns the number of vertical blanks that WAIT_VBLANK waits for, whenever it is called: those of a relative number, and one
+/// for a number that must not have passed. How long it waits for another number depends on the time, and an event may be read later.
+fn blanks(args: &drm_wait_vblank_reply) -> u32 {
+    let has = |flag| args.r#type & flag != 0;
+    match () {
+        () if has(_DRM_VBLANK_EVENT) => 0,
+        () if has(_DRM_VBLANK_RELATIVE) && args.sequence > 0 => args.sequence,
+        () if has(_DRM_VBLANK_NEXTONMISS) => 1,
+        () => 0,
     }
 }
 
