@@ -3,7 +3,9 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
-use crate::sys;
+use gem_coherency_wire::call;
+
+use crate::{sandbox, sys};
 
 /// The caller of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,9 @@ fn mark() -> Option<&'static AtomicU32> {
 
 /// Returns the caller.
 pub(crate) fn of_caller() -> Caller {
-    if pid() == sys::getpid() {
+    // SAFETY: getpid(2) has no operands.
+    let own = sandbox::needs(libc::SYS_getpid, || unsafe { call!(libc::SYS_getpid) });
+    if own.is_ok_and(|own| own as c_int == pid()) {
         Caller::Process
     } else if mark().is_some_and(|mark| mark.load(Ordering::Relaxed) != 0) {
         Caller::Sharer

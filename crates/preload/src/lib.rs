@@ -19,7 +19,8 @@
 //!     server; what happens when the library is loaded; loads of stale lines
 //! L1  traps -> sites -> stores -> line -> mappings   traps -> user_memory   pool: flushes, their places and counts, mapped
 //!     objects, memory of userptr objects; connections
-//! L0  lock -> sys   real -> sys   identity -> sys: system calls, libc's own functions, which process this is
+//! L0  lock -> sys   real -> sys   identity -> sys   identity -> sandbox   sys -> sandbox   sandbox -> sys: system calls,
+//!     libc's own functions, which process this is, filters that refuse system calls
 //! ```
 
 //!
@@ -41,6 +42,7 @@ mod mappings;
 mod paths;
 mod pool;
 mod real;
+mod sandbox;
 mod sites;
 mod start;
 mod stores;

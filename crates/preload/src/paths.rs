@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use gem_coherency_wire::{Request, call, cookie};
+use gem_coherency_wire::{Request, call};
 
 use crate::start::{self, Path, Server};
 use crate::{sys, talk};
@@ -204,7 +204,7 @@ pub(crate) fn descriptor(path: &[u8]) -> Option<c_int> {
 
 /// Returns the cookie of the file that a path in /proc names by its descriptor.
 pub(crate) fn of_descriptor(path: &[u8]) -> Option<u64> {
-    cookie(descriptor(path)?).ok()
+    sys::cookie(descriptor(path)?).ok()
 }
 
 /// A file of a device, as programs see it.

@@ -11,7 +11,7 @@ use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, W
 use crate::identity::{self, Caller};
 use crate::lock::Lock;
 use crate::sys::{self, Blocked};
-use crate::{loads, pool, sites, stores, talk, traps};
+use crate::{loads, pool, sandbox, sites, stores, talk, traps};
 
 /// Most bytes of a path.
 pub(crate) const PATH_BYTES: usize = libc::PATH_MAX as usize;
@@ -74,7 +74,8 @@ impl Server {
         if self.has_root.load(Ordering::Relaxed) {
             return;
         }
-        let made = match sys::stat(libc::AT_FDCWD, self.root.as_ptr(), 0) {
+        let root = || sys::stat(libc::AT_FDCWD, self.root.as_ptr(), 0);
+        let made = match sandbox::needs(libc::SYS_newfstatat, root) {
             Ok(_) => Ok(()),
             Err(_) => self.ask_for_root(),
         };
@@ -100,6 +101,7 @@ impl Server {
 
     /// Asks on a connection of its own: the process may be none that the server knows.
     fn ask_for_root(&self) -> Result<(), c_int> {
+        sandbox::require_requests();
         let _signals = Blocked::new();
         let fd = sys::connect(self.socket.as_bytes())?;
         let made = talk::exchange(fd, &Request::Folder.with([]));
@@ -157,7 +159,8 @@ fn find() -> Option<Server> {
     };
     let socket = path(SOCKET);
     // Otherwise a program would find no devices, and not say why.
-    if sys::stat(libc::AT_FDCWD, socket.as_ptr(), 0).is_err() {
+    let socket_of = || sys::stat(libc::AT_FDCWD, socket.as_ptr(), 0);
+    if sandbox::needs(libc::SYS_newfstatat, socket_of).is_err() {
         sys::give_up(&[socket.as_bytes(), b": no server listens there"]);
     }
     Some(Server { socket, root: path(FOLDER), has_root: AtomicBool::new(false) })
@@ -280,8 +283,10 @@ pub(crate) extern "C" fn before_fork() {
 
 /// Asks the server for a child's connection.
 fn child_connection() -> Option<c_int> {
-    // A program that made no request yet has nothing that a child inherits.
-    let server = server().filter(|_| NUMBER.load(Ordering::Relaxed) != 0)?;
+    // A program that made no request yet has nothing that a child inherits. One that can make none any more may start children
+    // that do not, either.
+    let can_ask = NUMBER.load(Ordering::Relaxed) != 0 && !sandbox::refuses_requests();
+    let server = server().filter(|_| can_ask)?;
     let _signals = Blocked::new();
     let (_, descriptors) = talk::request(server, &Request::Fork.with([])).ok()?;
     descriptors.as_slice().first().copied()

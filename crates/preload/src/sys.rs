@@ -4,6 +4,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use gem_coherency_wire::call;
 
+use crate::sandbox;
+
 /// Returns the errno of this thread.
 pub(crate) fn errno() -> c_int {
     // SAFETY: the address of this thread's errno.
@@ -37,8 +39,11 @@ impl Drop for KeepErrno {
     }
 }
 
-/// Returns the process id.
+/// Returns the process id; 0 if a filter of the program refuses it.
 pub(crate) fn getpid() -> c_int {
+    if sandbox::refuses(libc::SYS_getpid) {
+        return 0;
+    }
     // SAFETY: getpid(2) has no operands.
     unsafe { call!(libc::SYS_getpid) }.map_or(0, |pid| pid as c_int)
 }
@@ -149,13 +154,43 @@ pub(crate) fn fcntl(fd: c_int, command: c_int, argument: c_int) -> Result<c_int,
 /// fstatat(2).
 ///
 /// # Errors
-/// Its errno; EFAULT for a bad pointer.
+/// Its errno; EFAULT for a bad pointer; EPERM, without a call, if a filter of the program refuses it.
 pub(crate) fn stat(folder: c_int, path: *const c_char, flags: c_int) -> Result<libc::stat, c_int> {
+    if sandbox::refuses(libc::SYS_newfstatat) {
+        return Err(libc::EPERM);
+    }
     // SAFETY: all zeroes is a stat.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel checks `path`, and `stat` has room.
     unsafe { call!(libc::SYS_newfstatat, folder, path, &raw mut stat, flags) }?;
     Ok(stat)
+}
+
+/// Returns the cookie of a socket.
+///
+/// # Errors
+/// Those of [`gem_coherency_wire::cookie`]; EPERM, without a call, if a filter of the program refuses it.
+pub(crate) fn cookie(fd: c_int) -> Result<u64, c_int> {
+    if sandbox::refuses(libc::SYS_getsockopt) {
+        return Err(libc::EPERM);
+    }
+    gem_coherency_wire::cookie(fd)
+}
+
+/// Returns the cookie of a descriptor in a call that programs make on files of devices, and on no other sockets.
+///
+/// # Errors
+/// Those of [`cookie`]. If a filter refuses a socket's cookie, or what a request needs, the program ends.
+pub(crate) fn cookie_of_file(fd: c_int) -> Result<u64, c_int> {
+    let cookie = cookie(fd).or_else(|errno| {
+        let refused = ![libc::EBADF, libc::ENOTSOCK].contains(&errno);
+        let is_socket = |stat: libc::stat| stat.st_mode & libc::S_IFMT == libc::S_IFSOCK;
+        if refused && stat(fd, c"".as_ptr(), libc::AT_EMPTY_PATH).is_ok_and(is_socket) {
+            return sandbox::needs(libc::SYS_getsockopt, || gem_coherency_wire::cookie(fd));
+        }
+        Err(errno)
+    });
+    cookie.inspect(|_| sandbox::require_requests())
 }
 
 /// Opens a connection to a UNIX socket.
@@ -173,10 +208,12 @@ pub(crate) fn connect(path: &[u8]) -> Result<c_int, c_int> {
     address.sun_path.iter_mut().zip(path).for_each(|(to, &from)| *to = from as c_char);
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
     // SAFETY: numbers.
-    let fd = unsafe { call!(libc::SYS_socket, libc::AF_UNIX, kind, 0) }? as c_int;
+    let fd = sandbox::needs(libc::SYS_socket, || unsafe { call!(libc::SYS_socket, libc::AF_UNIX, kind, 0) })?
+        as c_int;
     let len = size_of_val(&address);
     // SAFETY: `address` has `len` bytes.
-    let connected = unsafe { call!(libc::SYS_connect, fd, &raw const address, len) };
+    let connect = || unsafe { call!(libc::SYS_connect, fd, &raw const address, len) };
+    let connected = sandbox::needs(libc::SYS_connect, connect);
     connected.map(|_| fd).inspect_err(|_| close(fd))
 }
 
@@ -186,10 +223,11 @@ pub(crate) fn connect(path: &[u8]) -> Result<c_int, c_int> {
 /// Those of memfd_create(2) and ftruncate(2).
 pub(crate) fn memory_file(name: &CStr, len: usize) -> Result<c_int, c_int> {
     // SAFETY: the name is a C string.
-    let fd = unsafe { call!(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) }?;
-    let fd = fd as c_int;
+    let create = || unsafe { call!(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) };
+    let fd = sandbox::needs(libc::SYS_memfd_create, create)? as c_int;
     // SAFETY: numbers.
-    unsafe { call!(libc::SYS_ftruncate, fd, len) }.map(|_| fd).inspect_err(|_| close(fd))
+    let resize = || unsafe { call!(libc::SYS_ftruncate, fd, len) };
+    sandbox::needs(libc::SYS_ftruncate, resize).map(|_| fd).inspect_err(|_| close(fd))
 }
 
 /// mmap(2).
@@ -259,8 +297,11 @@ impl Drop for Blocked {
     }
 }
 
-/// rt_sigprocmask(2) with the kernel's set of 64 signals.
+/// rt_sigprocmask(2) with the kernel's set of 64 signals; none if a filter of the program refuses it.
 fn mask_signals(how: c_int, mask: u64, before: &mut u64) {
+    if sandbox::refuses(libc::SYS_rt_sigprocmask) {
+        return;
+    }
     let size = size_of::<u64>();
     // SAFETY: both sets have the 8 bytes of a kernel's set.
     let _ = unsafe { call!(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut *before, size) };

@@ -9,6 +9,7 @@ use gem_coherency_wire::{
 };
 
 use crate::mappings::{self, Mapping, Views};
+use crate::sandbox;
 use crate::start::{self, Server};
 use crate::sys::{self, Blocked};
 use crate::{loads, pool, sites};
@@ -42,6 +43,7 @@ pub(crate) fn request_with(
     message: &Message,
     wish: Wish,
 ) -> Result<(Message, Descriptors), c_int> {
+    sandbox::require_requests();
     let _signals = Blocked::new();
     let fd = start::connection(server)?;
     settle(fd, converse(fd, message, &[], &[], wish))
@@ -52,6 +54,7 @@ pub(crate) fn request_with(
 /// # Errors
 /// As [`request`].
 pub(crate) fn tell(server: &Server, message: &Message, payload: &[u8]) -> Result<(), c_int> {
+    sandbox::require_requests();
     let _signals = Blocked::new();
     let fd = start::connection(server)?;
     let (_, descriptors) = settle(fd, converse(fd, message, payload, &[], Wish::ANYWHERE))?;
@@ -105,10 +108,10 @@ fn converse(
     given: &[RawFd],
     wish: Wish,
 ) -> Result<(Message, Descriptors), c_int> {
-    send(fd, message, payload, given)?;
+    sandbox::needs(libc::SYS_sendmsg, || send(fd, message, payload, given))?;
     let mut payload = [0; MOST_PAYLOAD];
     loop {
-        let (message, _, descriptors) = receive(fd, &mut payload)?;
+        let (message, _, descriptors) = sandbox::needs(libc::SYS_recvmsg, || receive(fd, &mut payload))?;
         let (mut lines, mut copied) = (None, None);
         let answer = match Call::from_number(message.number) {
             None => return Ok((message, descriptors)),
@@ -185,7 +188,10 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
     let mapping = |start| Mapping { start, len, views, object, offset, shows_cache };
     let mmap = |address, flags| {
         // SAFETY: with MAP_FIXED, the program gives up what it had there, or it is the mapping that is replaced.
-        unsafe { sys::mmap(address, len, protection as c_int, flags | libc::MAP_SHARED, shown, offset) }
+        let map = || unsafe {
+            sys::mmap(address, len, protection as c_int, flags | libc::MAP_SHARED, shown, offset)
+        };
+        sandbox::needs(libc::SYS_mmap, map)
     };
     let mapped = match replaced as usize {
         0 => mmap(wish.address, wish.flags & !libc::MAP_PRIVATE)

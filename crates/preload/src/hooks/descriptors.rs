@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::{replace, requests};
+use super::replace;
 use crate::real::real;
 use crate::{pool, sites, start, sys};
 
@@ -29,7 +29,7 @@ replace! {
             return sys::fail(libc::EBADF);
         }
         if sites::is_collecting()
-            && let Some(cookie) = requests::cookie_of(fd)
+            && let Ok(cookie) = sys::cookie_of_file(fd)
         {
             start::part(cookie);
         }

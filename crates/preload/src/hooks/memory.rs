@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use gem_coherency_wire::{NOT_A_FILE, Request, call, cookie};
+use gem_coherency_wire::{NOT_A_FILE, Request, call};
 
 use super::replace;
 use crate::sys::{self, KeepErrno};
@@ -37,7 +37,7 @@ replace! {
         let before = sys::errno();
         if flags & libc::MAP_ANONYMOUS == 0
             && let Some(server) = start::server()
-            && let Ok(cookie) = cookie(fd)
+            && let Ok(cookie) = sys::cookie_of_file(fd)
         {
             traps::look_again();
             let request = Request::Map.with([cookie, len as u64, protection as u64, offset as u64]);

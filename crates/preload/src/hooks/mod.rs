@@ -13,6 +13,7 @@ mod memory;
 mod open;
 mod requests;
 mod resolve;
+mod sandbox;
 mod sends;
 mod signals;
 mod spawn;

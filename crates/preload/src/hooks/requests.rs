@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_ulong, c_void};
 
-use gem_coherency_wire::{NOT_A_FILE, Request, cookie};
+use gem_coherency_wire::{NOT_A_FILE, Request};
 
 use super::replace;
 use crate::paths;
@@ -50,19 +50,23 @@ unsafe fn user_memory_ends(cookie: u64, argument: *const c_void) {
     user_memory::close((cookie, unsafe { argument.cast::<u32>().read_unaligned() }));
 }
 
-/// Returns the cookie of a descriptor that may be a file of a device; errno stays.
-pub(super) fn cookie_of(fd: c_int) -> Option<u64> {
+/// Returns whether a request is one to a file of a device; errno stays.
+pub(super) fn is_ours(fd: c_int, code: c_ulong) -> bool {
+    cookie_of(fd, code).is_some()
+}
+
+/// Returns the cookie of the file that a request is made to; errno stays.
+fn cookie_of(fd: c_int, code: c_ulong) -> Option<u64> {
     let _errno = KeepErrno::new();
-    cookie(fd).ok()
+    let kind = (code >> 8) as u8;
+    if TYPES.contains(&kind) { sys::cookie_of_file(fd).ok() } else { None }
 }
 
 replace! {
     /// Makes a request to a file.
     fn ioctl(fd: c_int, code: c_ulong, argument: *mut c_void) -> c_int {
-        let kind = (code >> 8) as u8;
-        if TYPES.contains(&kind)
-            && let Some(server) = start::server()
-            && let Some(cookie) = cookie_of(fd)
+        if let Some(server) = start::server()
+            && let Some(cookie) = cookie_of(fd, code)
         {
             traps::look_again();
             let request = Request::Ioctl.with([cookie, code & 0xffff_ffff, argument.addr() as u64]);
@@ -95,7 +99,7 @@ replace! {
         if moved >= 0 || sys::errno() != libc::ESPIPE {
             return moved;
         }
-        let (Some(server), Some(cookie)) = (start::server(), cookie_of(fd)) else { return moved };
+        let (Some(server), Ok(cookie)) = (start::server(), sys::cookie(fd)) else { return sys::fail(libc::ESPIPE).into() };
         if paths::describe(server, cookie).is_none() {
             return sys::fail(libc::ESPIPE).into();
         }

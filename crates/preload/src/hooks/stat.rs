@@ -2,13 +2,11 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use gem_coherency_wire::cookie;
-
 use super::replace;
 use crate::paths::{self, File, Redirected};
 use crate::real::real;
 use crate::start;
-use crate::sys::KeepErrno;
+use crate::sys::{self, KeepErrno};
 
 /// The major number of DRM.
 const MAJOR: c_uint = 226;
@@ -32,7 +30,7 @@ fn shown(stat: &libc::stat, fd: Option<c_int>) -> Option<Shown> {
         return paths::minor(server, stat).map(|minor| Shown { minor: Some(minor), ..node });
     };
     // A node that is open as a path alone (O_PATH) has no cookie.
-    let Ok(cookie) = cookie(fd) else {
+    let Ok(cookie) = sys::cookie(fd) else {
         return paths::minor(server, stat).map(|minor| Shown { minor: Some(minor), ..node });
     };
     Some(match paths::describe(server, cookie)? {
@@ -151,7 +149,7 @@ replace! {
 /// `path` is null or a C string.
 unsafe fn of_path(folder: c_int, path: *const c_char, flags: c_int) -> Option<c_int> {
     // SAFETY: the caller's obligation.
-    let (empty, named) = unsafe { (crate::sys::bytes(path).is_empty(), named(path)) };
+    let (empty, named) = unsafe { (sys::bytes(path).is_empty(), named(path)) };
     if empty {
         return (flags & libc::AT_EMPTY_PATH != 0).then_some(folder);
     }
@@ -164,5 +162,5 @@ unsafe fn of_path(folder: c_int, path: *const c_char, flags: c_int) -> Option<c_
 /// `path` is null or a C string.
 unsafe fn named(path: *const c_char) -> Option<c_int> {
     // SAFETY: the caller's obligation.
-    paths::descriptor(unsafe { crate::sys::bytes(path) })
+    paths::descriptor(unsafe { sys::bytes(path) })
 }

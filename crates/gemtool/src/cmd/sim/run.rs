@@ -1,6 +1,7 @@
 //! Runs a program on the devices of a server that lives as long.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of};
 use crate::args;
 use crate::failure::Failure;
+use crate::render::visible;
 
 /// The exit status that a shell gives a program that signal 0 would have ended.
 const SIGNALLED: i32 = 128;
@@ -102,7 +104,9 @@ pub fn on_server(
     signals.thread_block().map_err(cannot_wait)?;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok((status_of(status), server));
+            let status = status_of(status);
+            explain(name, status);
+            return Ok((status, server));
         }
         let signal = signals.wait().map_err(cannot_wait)?;
         if signal != Signal::SIGCHLD
@@ -111,6 +115,20 @@ pub fn on_server(
             // The program decides what a signal means; it may have ended by itself.
             let _ = kill(Pid::from_raw(pid), signal);
         }
+    }
+}
+
+/// Says on standard error why a program, or one that it started, ended by SIGSYS.
+fn explain(name: &OsStr, status: u8) {
+    if i32::from(status) == SIGNALLED + Signal::SIGSYS as i32 {
+        let name = name.to_string_lossy();
+        // Standard error may be closed; the exit status still reports the signal.
+        let _ = writeln!(
+            io::stderr(),
+            "gemtool: '{}' was killed by SIGSYS: its seccomp filter refuses a system call, which may be one that programs on \
+             software devices need; allow these calls, or switch the program's sandbox off",
+            visible(&name)
+        );
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
-use gem_coherency_wire::{call, cookie};
+use gem_coherency_wire::call;
 
 use super::{Call, as_kernel, process, signals};
 use crate::hooks::{attributes, descriptors, exec, folders, memory, open, requests, stat, volumes};
 use crate::paths::{self, Redirected};
-use crate::{mappings, sys};
+use crate::{mappings, sandbox, sys};
 
 /// The parts of `struct open_how`.
 type OpenHow = [u64; 3];
@@ -56,7 +56,7 @@ pub(super) fn concerns(number: c_long) -> bool {
         libc::SYS_pkey_mprotect,
         libc::SYS_remap_file_pages,
     ];
-    const PROCESSES: [c_long; 9] = [
+    const PROCESSES: [c_long; 11] = [
         libc::SYS_fork,
         libc::SYS_vfork,
         libc::SYS_clone,
@@ -66,6 +66,8 @@ pub(super) fn concerns(number: c_long) -> bool {
         libc::SYS_rt_sigaction,
         libc::SYS_rt_sigprocmask,
         libc::SYS_io_uring_setup,
+        libc::SYS_prctl,
+        libc::SYS_seccomp,
     ];
     PATHS.contains(&number)
         || FILES.contains(&number)
@@ -116,6 +118,10 @@ pub(super) fn carry_out(call: &mut Call<'_>) -> Option<isize> {
         libc::SYS_execve | libc::SYS_execveat => execute(call),
         libc::SYS_rt_sigaction => signals::action(call),
         libc::SYS_rt_sigprocmask => signals::mask(call),
+        libc::SYS_prctl | libc::SYS_seccomp => {
+            let done = sandbox::load(call.number, call.operands)?;
+            Some(done.map_or_else(|errno| -(errno as isize), |result| result as isize))
+        }
         // As on a kernel without it: requests in its queues could not be seen.
         libc::SYS_io_uring_setup => Some(-(libc::ENOSYS as isize)),
         _ => None,
@@ -200,10 +206,10 @@ fn of_descriptor(call: &Call<'_>) -> Option<isize> {
             }
             libc::SYS_dup2 => descriptors::dup2(fd, call.number(1)) as isize,
             libc::SYS_dup3 => descriptors::dup3(fd, call.number(1), call.number(2)) as isize,
-            libc::SYS_ioctl if cookie(fd).is_ok() => {
+            libc::SYS_ioctl if requests::is_ours(fd, call.word(1) as u64) => {
                 requests::ioctl(fd, call.word(1) as u64, call.address(2)) as isize
             }
-            libc::SYS_lseek if cookie(fd).is_ok() => {
+            libc::SYS_lseek if sys::cookie(fd).is_ok() => {
                 requests::lseek(fd, call.word(1) as libc::off64_t, call.number(2)) as isize
             }
             libc::SYS_fstat => stat::fstat(fd, call.address(1)) as isize,

@@ -1,0 +1,21 @@
+//! prctl(2): filters that the program loads.
+
+use std::ffi::{c_int, c_ulong};
+
+use super::replace;
+use crate::real::real;
+use crate::{sandbox, start, sys};
+
+replace! {
+    /// Controls the process or the thread.
+    fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int {
+        let words = [option as c_ulong, second, third, fourth, fifth, 0].map(|word| word as usize);
+        let loaded = start::server().and_then(|_| sandbox::load(libc::SYS_prctl, words));
+        if let Some(done) = loaded {
+            return sys::done(done);
+        }
+        real!(prctl: fn(
+            option => c_int, second => c_ulong, third => c_ulong, fourth => c_ulong, fifth => c_ulong
+        ) -> c_int)
+    }
+}
