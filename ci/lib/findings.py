@@ -15,7 +15,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "crates/preload/tests/findings"
 COLUMNS = ("kind", "lines", "found", "refused", "old", "unflushed")
 # Programs whose bytes the GPU or a system call writes, or that store where nothing is watched.
-WITHOUT_STORE = ("stale_cpu_read", "missing_invalidate", "written_out", "request_memory", "blocked_out", "read_into", "received",
+WITHOUT_STORE = ("stale_cpu_read", "missing_invalidate", "async_map", "written_out", "request_memory", "blocked_out", "read_into", "received",
                  "transfers", "blocked", "moved", "let_go_clean")
 
 
@@ -104,6 +104,9 @@ DECIDES = {"measure": ["mtl", "dg2"], "surface_bypass": ["mtl", "dg2"],
            # The object is in local memory, which no mapping shows write-back.
            "missing_invalidate": ["dg2"], "blocked_out": ["dg2"], "written_out": ["dg2"]}
 
+# Programs whose mistake only a run without --platforms shows: a trace does not tell by which mapping a program stored.
+UNTRACED = ("async_map",)
+
 # Programs that continue without a request that a platform refuses.
 CONTINUES = ("measure", "surface_bypass", "useless")
 
@@ -121,7 +124,7 @@ def judged_problems(run, program, mode, report):
         if is_refused or run != platform and {run, platform} & set(decides):
             continue
         planted = []
-        if mode == "wrong" and platform in row["found"].split(","):
+        if mode == "wrong" and platform in row["found"].split(",") and program not in UNTRACED:
             planted = [(row["kind"], lines.strip()) for lines in row["lines"].split(";")]
         found = [(finding["kind"].replace(" ", "-"), finding["lines"])
                  for finding in report["findings"] if platform in finding["platforms"]]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
-use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft};
+use gem_coherency_sim::{Attempt, FileKind, MadeStale, OpenFile, Pages, Soft};
 use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, WANTS_FINDINGS, WANTS_LOADS, frames};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
@@ -127,6 +127,8 @@ impl Connection {
                     screens::go_on(findings);
                     screens::before(device, code)
                 });
+                // Stores of programs past the cache, and not what the request will write.
+                let mut made = judged.map_or_else(Vec::new, |(_, device)| device.made_stale_past_the_cache());
                 let done = self.carry_out(client, &file, code, c);
                 self.shared.requests.count(code, done);
                 self.shared.clock.changed();
@@ -142,7 +144,7 @@ impl Connection {
                     let is_dma_buf = matches!(file.kind(), FileKind::DmaBuf(_));
                     let all = self.shared.devices.iter().filter(|_| is_dma_buf);
                     file.device().map(AsRef::as_ref).into_iter().chain(all).for_each(|device| {
-                        self.collect(findings, device, client);
+                        self.collect(findings, device, client, std::mem::take(&mut made));
                     });
                 }
                 done.map(|value| (Message::done([value as u64]), None))
@@ -206,15 +208,17 @@ impl Connection {
         }
     }
 
-    /// Adds what was found on a device since the last time, and tells the program of stale lines.
-    fn collect(&self, findings: &Findings, device: &Soft, client: &Client) {
+    /// Adds what was found on a device since the last time, and tells the program of stale lines: those that were `made` before its
+    /// request, and by it.
+    fn collect(&self, findings: &Findings, device: &Soft, client: &Client, mut made: Vec<MadeStale>) {
         let number = self.node_of(device).map(|node| node.device);
         let across = self.shared.across.as_ref().zip(number);
         let judged = across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
-        let made = match across {
+        drop(device.made_stale_past_the_cache());
+        made.extend(match across {
             Some((across, number)) if across.by_many => across.made_stale(number),
             Some(_) | None => device.made_stale(),
-        };
+        });
         judge::collect(findings, device, judged, client, &self.socket);
         loads::tell(&self.shared, findings, device, made, client, &self.socket);
     }

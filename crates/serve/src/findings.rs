@@ -57,6 +57,8 @@ pub struct Finding {
     pub level: CacheLevel,
     /// The route of the access; `None` for [`FindingKind::DirtyAtSubmission`].
     pub route: Option<Route>,
+    /// The route of the write of which [`FindingKind::MissingInvalidate`] missed the bytes; `None` otherwise.
+    pub writer: Option<Route>,
     /// The lines at the first time.
     pub lines: Vec<LineRange>,
     /// The call stack of the first store to the first line's page; empty if it is not known.

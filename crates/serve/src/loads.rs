@@ -102,6 +102,7 @@ fn add_load(findings: &Findings, devices: &[Soft], written: &mut Written, loaded
                 size: stale.size,
                 level,
                 route: Some(Route::CpuCached),
+                writer: Some(stale.route),
                 lines: lines.clone(),
                 store: Vec::new(),
                 load: load.clone(),

@@ -297,6 +297,13 @@ impl Soft {
         self.system.incoherent.take_stale()
     }
 
+    /// Returns the lines that have become stale since the last call while the device was watched, as [`Self::made_stale`] does, but by
+    /// comparison: of objects that programs map WB, through the aperture past the cache, and not WC. Between two requests these are stores of
+    /// programs through the aperture; what a request wrote is among them, too.
+    pub fn made_stale_past_the_cache(&self) -> Vec<MadeStale> {
+        self.system.made_stale_past_the_cache()
+    }
+
     /// Returns and clears the number of ranges of lines that [`Self::incoherent`], [`Self::dirty_at_submission`] and
     /// [`Self::made_stale`] had no room for: each has room for 65,536.
     pub fn incoherent_dropped(&self) -> u64 {

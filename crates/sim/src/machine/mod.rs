@@ -4,6 +4,7 @@
 //! [`crate::display`] work on it.
 
 pub(crate) mod adversary;
+mod aliases;
 pub(crate) mod area;
 pub(crate) mod blobs;
 mod bound;

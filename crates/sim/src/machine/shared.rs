@@ -19,6 +19,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use super::aliases::Aliases;
 use super::lines::{Lines, Run};
 use super::store::{PREVIOUS_OWNER, Store, Terms};
 use crate::machine::refuse::refuse;
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     pub(super) shows_cache: bool,
     /// A mapping shows the bytes in memory.
     pub(super) shows_memory: bool,
+    /// The mappings that show the bytes in memory, beside a WB mapping.
+    pub(super) aliases: Aliases,
 }
 
 impl Shared {
@@ -126,6 +129,7 @@ impl Store {
             shared.write_back |= write_back;
             shared.shows_cache |= shows_cache;
             shared.shows_memory |= !shows_cache;
+            shared.aliases.add(terms.route(route), shows_cache);
         }
         self.trace_mapping(terms, route)?;
         Ok(if shows_cache { Place::Cache } else { Place::Memory })
@@ -162,7 +166,13 @@ impl Store {
         }
         self.lines = dirty;
         (self.cached, self.memory) = (Some(cached), Some(memory));
-        self.shared = Some(Shared { filled, write_back, shows_cache: write_back, shows_memory: false });
+        self.shared = Some(Shared {
+            filled,
+            write_back,
+            shows_cache: write_back,
+            shows_memory: false,
+            aliases: Aliases::default(),
+        });
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! The state that all objects of a software device share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -51,6 +51,8 @@ pub(crate) struct System {
     pub(crate) trace: Trace,
     pub(crate) coverage: Counts,
     pub(super) on_screen: OnScreen,
+    /// The numbers of the objects of which stores through the aperture can make lines stale.
+    pub(super) aliased: Mutex<BTreeSet<u64>>,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
     /// The machine has a display (`DRIVER_MODESET`).
@@ -119,6 +121,7 @@ impl System {
             trace: Trace::default(),
             coverage: Counts::default(),
             on_screen: OnScreen::default(),
+            aliased: Mutex::default(),
             awake: AtomicBool::new(true),
             display: spec.display,
             masters: Mutex::default(),

@@ -131,6 +131,7 @@ impl Window {
         offset: u64,
     ) -> Result<Views> {
         let ([cached, memory, filled], shows) = store.views(terms, route)?;
+        self.note_aliases(store);
         let object = self.number(store);
         let offset = self.first + offset;
         let (size, coherent) = (store.size(), terms.gpu_reads_cache());
@@ -156,6 +157,15 @@ impl Window {
         match &self.memory {
             Memory::Object(object) => object.id(),
             Memory::File(store, _) => self.number(&lock(store)),
+        }
+    }
+
+    /// Notes an object that has mappings both of the cached bytes and of memory.
+    fn note_aliases(&self, store: &Store) {
+        match &self.memory {
+            Memory::Object(object) => object.system().note_aliases(store, object.id()),
+            Memory::File(_, Some((system, about))) => system.note_aliases(store, about.object),
+            Memory::File(_, None) => {}
         }
     }
 

@@ -1,7 +1,9 @@
 //! The log of lines that an agent made stale, under a program's mapping.
 
+use std::os::unix::fs::FileExt;
+
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::uapi::i915::{I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC};
+use gem_coherency::uapi::i915::{I915_MMAP_OFFSET_GTT, I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, MocsClass};
 use gem_coherency_sim::{MadeStale, Route};
@@ -57,5 +59,62 @@ fn lines_that_the_cpu_has_not_or_sees_are_not_stale() {
         mapped.soft().watch(watch);
         mapped.gpu_writes(0, &[7; 4]);
         assert_eq!(mapped.soft().made_stale().len(), log, "{platform} {mode} {watch}");
+    }
+}
+
+/// Stores as another process does through a mapping.
+#[track_caller]
+fn store(mapped: &Mapped, address: u64, offset: u64, bytes: &[u8]) {
+    let (file, first) = mapped.shown(address);
+    file.write_all_at(bytes, first + offset).unwrap();
+}
+
+fn newly_stale(mapped: &Mapped) -> Vec<(Route, Vec<(u64, u64)>)> {
+    let lines = |stale: &MadeStale| stale.lines.iter().map(|lines| (lines.first(), lines.end())).collect();
+    mapped.soft().made_stale_past_the_cache().iter().map(|stale| (stale.route, lines(stale))).collect()
+}
+
+#[test]
+fn stores_through_the_aperture_make_the_lines_of_a_wb_mapping_stale() {
+    let mut mapped = watched("glk", I915_MMAP_OFFSET_WB);
+    let aperture = mapped.map(I915_MMAP_OFFSET_GTT);
+    mapped.shown(aperture);
+    assert_eq!(newly_stale(&mapped), []);
+    // Lines 1, 2 and 65; zeroes are there already.
+    store(&mapped, aperture, 64 + 60, &[7; 8]);
+    store(&mapped, aperture, 512, &[0; 64]);
+    store(&mapped, aperture, 65 * 64, &[7; 4]);
+    assert_eq!(newly_stale(&mapped), [(Route::Aperture, vec![(1, 3), (65, 66)])]);
+    store(&mapped, aperture, 3 * 64, &[8; 4]);
+    assert_eq!(newly_stale(&mapped), [(Route::Aperture, vec![(3, 4)])], "the others are known");
+    mapped.maintain(LineOp::Flush);
+    assert_eq!(newly_stale(&mapped), []);
+    store(&mapped, aperture, 3 * 64, &[9; 4]);
+    assert_eq!(newly_stale(&mapped), [(Route::Aperture, vec![(3, 4)])], "filled, and stale again");
+    // A dirty line is not stale.
+    mapped.maintain(LineOp::Flush);
+    store(&mapped, mapped.address, 5 * 64, &[1; 4]);
+    store(&mapped, aperture, 5 * 64 + 8, &[2; 4]);
+    assert_eq!(newly_stale(&mapped), []);
+    mapped.soft().watch(false);
+    store(&mapped, aperture, 7 * 64, &[9; 4]);
+    assert_eq!(newly_stale(&mapped), [], "not watched");
+}
+
+#[test]
+fn lines_are_not_compared_where_the_aperture_is_not_the_only_way_past_the_cache() {
+    for (platform, modes, log) in [
+        ("glk", &[I915_MMAP_OFFSET_GTT][..], 1),
+        ("chv", &[I915_MMAP_OFFSET_GTT], 1),
+        ("glk", &[I915_MMAP_OFFSET_GTT, I915_MMAP_OFFSET_WC], 0),
+        ("glk", &[I915_MMAP_OFFSET_WC], 0),
+        // The aperture looks the LLC up.
+        ("tgl", &[I915_MMAP_OFFSET_GTT], 0),
+    ] {
+        let mut mapped = watched(platform, I915_MMAP_OFFSET_WB);
+        let others: Vec<_> = modes.iter().map(|&mode| mapped.map(mode)).collect();
+        others.iter().for_each(|&address| drop(mapped.shown(address)));
+        store(&mapped, others[0], 0, &[7; 4]);
+        assert_eq!(newly_stale(&mapped).len(), log, "{platform} {modes:?}");
     }
 }

@@ -291,7 +291,11 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Deci
         | FindingKind::DirtyAtSubmission => needs_flush(caps, level, cpu, agent, Access::Read),
         FindingKind::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),
         FindingKind::StaleCpuRead | FindingKind::MissingInvalidate => {
-            needs_invalidate(caps, level, agent, cpu, Access::Read)
+            let writer = match finding.writer {
+                Some(Route::Aperture) => Path::Cpu(MmapMode::Gtt),
+                _ => agent,
+            };
+            needs_invalidate(caps, level, writer, cpu, Access::Read)
         }
     };
     [Verdict::Flush, Verdict::Invalidate].contains(&decision.verdict).then_some(decision)
