@@ -162,6 +162,9 @@ def sarif_problems(document, kind):
             need(result.get("ruleId") in rules, "ruleId is no rule")
             need(result.get("level") in ("none", "note", "warning", "error"), "level")
             need(result.get("locations"), "locations")
+            # The source of the program, not libc's memset().
+            places = [place.get("physicalLocation", {}) for place in result.get("locations", [])]
+            need(all("region" in at and "/sysdeps/" not in at["artifactLocation"]["uri"] for at in places), "locations: a source")
             for stack in result.get("stacks", []):
                 need(isinstance(stack.get("frames"), list), "stack.frames")
     return wrong

@@ -2,7 +2,7 @@
 
 use crate::cmd::sim::PlaceRow;
 
-/// Returns the first frame with a line of a source that is no installed header; without one, the first frame with any source
+/// Returns the first frame in a source, of neither libc nor an installed header; without one, the first frame with any source
 /// line, or the first frame.
 pub fn first_in_source(frames: &[PlaceRow]) -> Option<&PlaceRow> {
     let mut with_line = frames.iter().filter(|frame| frame.line.is_some());
@@ -24,9 +24,12 @@ pub fn shown<'a>(frames: impl Iterator<Item = &'a PlaceRow>, most: usize) -> (Ve
     (shown, is_cut)
 }
 
-/// Returns whether a frame has a line of a source that is no installed header, as `_mm_clflush` has.
+/// Returns whether a frame has a line of a source that is neither libc's, as that of memset(3) with debug information, nor an
+/// installed header's, as that of `_mm_clflush`.
 fn is_in_source(frame: &PlaceRow) -> bool {
-    frame.line.is_some() && frame.file.as_deref().is_some_and(|file| !is_header(file))
+    let module = frame.module.rsplit('/').next().unwrap_or_default();
+    let is_libc = ["libc.so", "libc-2.", "ld-linux"].iter().any(|start| module.starts_with(start));
+    !is_libc && frame.line.is_some() && frame.file.as_deref().is_some_and(|file| !is_header(file))
 }
 
 /// Returns whether a file is an installed header.
@@ -90,5 +93,14 @@ mod tests {
         assert_eq!(place(&[("memset", None), ("copy", header)]).as_deref(), Some("copy"));
         assert_eq!(place(&[("memset", None), ("a", None)]).as_deref(), Some("memset"));
         assert_eq!(place(&[]), None);
+    }
+
+    #[test]
+    fn libc_is_no_source_also_with_debug_information() {
+        let mut frames = stack(&[("memset", Some("memset.S")), ("draw", Some("app.c"))]);
+        frames[0].module = "/lib/x86_64-linux-gnu/libc.so.6".to_owned();
+        assert_eq!(first_in_source(&frames), frames.get(1));
+        assert_eq!(names(&frames, 1), (vec!["memset", "draw"], false));
+        assert_eq!(first_in_source(&frames[..1]), frames.first());
     }
 }
