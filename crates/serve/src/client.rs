@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 use crate::remote::Remote;
 use crate::shared::Shared;
 use crate::stale::StaleLines;
+use crate::stores::Family;
 
 /// A program's process.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub(crate) struct Client {
     shared: Arc<Shared>,
     remote: Arc<Remote>,
     process: Mutex<Process>,
+    family: Family,
 }
 
 impl Client {
@@ -27,7 +29,7 @@ impl Client {
     pub(crate) fn new(shared: &Arc<Shared>, pid: Pid) -> Arc<Self> {
         let remote = Arc::new(Remote::new(Arc::clone(shared), pid));
         let process = Process::of_program_with_files(remote.clone(), remote.clone());
-        Self::register(shared, remote, process)
+        Self::register(shared, remote, process, Family::default())
     }
 
     /// Creates the process of a child, which has the same mappings.
@@ -39,13 +41,18 @@ impl Client {
         let remote = Arc::new(Remote::new(Arc::clone(&self.shared), Pid::from_raw(0)));
         let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         let process = process.fork(remote.clone(), remote.clone())?;
-        Ok(Self::register(&self.shared, remote, process))
+        Ok(Self::register(&self.shared, remote, process, Arc::clone(&self.family)))
     }
 
-    fn register(shared: &Arc<Shared>, remote: Arc<Remote>, process: Process) -> Arc<Self> {
+    fn register(shared: &Arc<Shared>, remote: Arc<Remote>, process: Process, family: Family) -> Arc<Self> {
         let number = shared.name();
-        let client =
-            Arc::new(Self { number, shared: Arc::clone(shared), remote, process: Mutex::new(process) });
+        let client = Arc::new(Self {
+            number,
+            shared: Arc::clone(shared),
+            remote,
+            process: Mutex::new(process),
+            family,
+        });
         shared.add(&client);
         client
     }
@@ -53,6 +60,11 @@ impl Client {
     /// Returns the number that names the process to the program.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Returns the processes with which it shares its table of first stores.
+    pub(crate) fn family(&self) -> &Family {
+        &self.family
     }
 
     /// Sets the process id of a child.

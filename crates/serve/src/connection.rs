@@ -184,7 +184,8 @@ impl Connection {
             Request::Stores => {
                 let file = given.ok_or(Errno::EBADF)?;
                 if let Some(findings) = &self.shared.findings {
-                    findings.stores.add(file.into());
+                    let exists = |object| self.shared.devices.iter().any(|device| device.has_object(object));
+                    findings.stores.add(file.into(), self.client()?.family(), exists);
                 }
                 Ok((Message::default(), None))
             }

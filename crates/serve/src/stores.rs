@@ -2,27 +2,48 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use gem_coherency_wire::{Frame, store_in};
+use gem_coherency_wire::{Frame, STORES_BYTES, store_in, stored_objects};
 
-/// The tables of all programs.
+/// The processes that share a table: a program, and its children until they execute another one.
+pub(crate) type Family = Arc<()>;
+
+/// The table of a program.
+#[derive(Debug)]
+struct Table {
+    file: File,
+    family: Weak<()>,
+}
+
+/// The tables of the programs that exist, or whose objects do.
 #[derive(Debug, Default)]
-pub(crate) struct Stores(Mutex<Vec<File>>);
+pub(crate) struct Stores(Mutex<Vec<Table>>);
 
 impl Stores {
-    /// Adds the table of a program, which its children share.
-    pub(crate) fn add(&self, table: File) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+    /// Adds the table of a program. Those of programs that have ended are dropped if they have no object for which `exists`
+    /// holds.
+    pub(crate) fn add(&self, file: File, family: &Family, exists: impl Fn(u64) -> bool) {
+        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.retain(|table| {
+            let mut bytes = Vec::new();
+            let mut is_read = || {
+                bytes.resize(STORES_BYTES, 0);
+                table.file.read_exact_at(&mut bytes, 0).is_ok()
+            };
+            table.family.strong_count() > 0 || is_read() && stored_objects(&bytes).any(&exists)
+        });
+        tables.push(Table { file, family: Arc::downgrade(family) });
     }
 
     /// Returns the call stack of the first store to a page since it was clean, by the program that was the last to store first;
     /// empty if none is known. The page is of an object that may have two numbers.
     pub(crate) fn first(&self, objects: [Option<u64>; 2], page: u64) -> Vec<Frame> {
         let tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_table = |table: &File| {
-            let of =
-                |object| store_in(|offset, bytes| table.read_exact_at(bytes, offset).is_ok(), (object, page));
+        let of_table = |table: &Table| {
+            let of = |object| {
+                store_in(|offset, bytes| table.file.read_exact_at(bytes, offset).is_ok(), (object, page))
+            };
             objects.into_iter().flatten().filter_map(of).max_by_key(|(time, _)| *time)
         };
         tables
@@ -39,7 +60,7 @@ mod tests {
     use std::io::Write;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use gem_coherency_wire::{STORES_BYTES, add_store};
+    use gem_coherency_wire::add_store;
 
     use super::*;
 
@@ -58,14 +79,32 @@ mod tests {
 
     #[test]
     fn the_last_program_that_stored_first_is_found() {
-        let stores = Stores::default();
-        stores.add(table(&[(1, 0, 10, 100), (1, 1, 30, 101)]));
-        stores.add(table(&[(1, 0, 20, 200), (1, 1, 20, 201), (9, 1, 40, 202)]));
+        let (stores, family) = (Stores::default(), Family::default());
+        let add = |file| stores.add(file, &family, |_| false);
+        add(table(&[(1, 0, 10, 100), (1, 1, 30, 101)]));
+        add(table(&[(1, 0, 20, 200), (1, 1, 20, 201), (9, 1, 40, 202)]));
         // A program may make its file shorter.
-        stores.add(tempfile::tempfile().unwrap());
+        add(tempfile::tempfile().unwrap());
         let first = |objects, page| stores.first(objects, page).first().map(|frame| frame.address);
         assert_eq!([0, 1, 2].map(|page| first([Some(1), None], page)), [Some(200), Some(101), None]);
         assert_eq!(first([Some(1), Some(9)], 1), Some(202), "the object that another device exported");
         assert_eq!(first([None, None], 1), None);
+    }
+
+    #[test]
+    fn a_table_is_kept_as_long_as_its_program_or_an_object() {
+        let (stores, family) = (Stores::default(), Family::default());
+        let child = Arc::clone(&family);
+        stores.add(table(&[(1, 0, 10, 100)]), &family, |_| true);
+        let count = || stores.0.lock().unwrap().len();
+        drop(family);
+        stores.add(tempfile::tempfile().unwrap(), &child, |_| false);
+        assert_eq!(count(), 2, "the child lives");
+        let known = || !stores.first([Some(1), None], 0).is_empty();
+        drop(child);
+        stores.add(tempfile::tempfile().unwrap(), &Family::default(), |object| object == 1);
+        assert_eq!((count(), known()), (2, true), "the object is alive");
+        stores.add(tempfile::tempfile().unwrap(), &Family::default(), |object| object == 2);
+        assert_eq!((count(), known()), (1, false));
     }
 }

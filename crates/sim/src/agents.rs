@@ -327,6 +327,11 @@ impl Soft {
         self.system.object(object)?.recorded_states()
     }
 
+    /// Returns whether the object with a number exists.
+    pub fn has_object(&self, object: u64) -> bool {
+        self.system.object(object).is_some()
+    }
+
     /// Returns the number that programs' mappings of an imported object's memory have: that of the other device's object, or of
     /// memory of no device. `None` for other objects.
     pub fn exported_as(&self, object: u64) -> Option<u64> {

@@ -163,6 +163,12 @@ pub fn store_in(
     Some((word_in(&record, 3), frames))
 }
 
+/// Returns the objects of the records in a table's bytes.
+pub fn stored_objects(table: &[u8]) -> impl Iterator<Item = u64> {
+    let records = table.get(RECORDS_AT * size_of::<u64>()..).unwrap_or_default().chunks(RECORD_BYTES);
+    records.map(|record| word_in(record, 1)).filter(|&object| object != 0)
+}
+
 fn word_in(bytes: &[u8], number: usize) -> u64 {
     bytes.as_chunks().0.get(number).map_or(0, |word| u64::from_ne_bytes(*word))
 }
@@ -205,6 +211,9 @@ mod tests {
         remove_store(&table, (1, 4));
         assert_eq!((read(&table, (1, 2)), read(&table, (1, 3)).map(|(time, _)| time)), (None, Some(12)));
         assert_eq!(word(&table, 0), 1, "the number of records");
+        let bytes: Vec<u8> =
+            table.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
+        assert_eq!((stored_objects(&bytes).collect::<Vec<_>>(), bytes.len()), (vec![1], STORES_BYTES));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 
 use super::deeds::Deed;
-use super::object::Object;
+use super::object::{Object, Origin};
 use super::space::Gone;
 use super::store::{Store, Zeroing};
 use super::trace::Tracing;
@@ -83,6 +83,16 @@ impl DmaBuf {
         match &self.exporter {
             Exporter::Object(object) => Arc::as_ptr(object).addr(),
             Exporter::Memory(memory) => Arc::as_ptr(memory).addr(),
+        }
+    }
+}
+
+impl Object {
+    /// Returns the number of the memory that the object was imported from.
+    pub(crate) fn exported_as(&self) -> Option<u64> {
+        match &self.origin {
+            Origin::Attached(attachment) => Some(attachment.dma_buf().number()),
+            Origin::Own | Origin::User(_) => None,
         }
     }
 }

@@ -182,14 +182,6 @@ impl Object {
         }
     }
 
-    /// Returns the number of the memory that the object was imported from.
-    pub(crate) fn exported_as(&self) -> Option<u64> {
-        match &self.origin {
-            Origin::Attached(attachment) => Some(attachment.dma_buf().number()),
-            Origin::Own | Origin::User(_) => None,
-        }
-    }
-
     /// Returns whether the object has an mmap offset from creation on (`ops->mmap_offset`).
     pub(crate) fn is_mapped_by_itself(&self) -> bool {
         self.links.mapped_by_itself

@@ -87,6 +87,7 @@ fn an_import_names_the_object_that_programs_map() {
     importer.create(4096).unwrap();
     assert_eq!([100, 101, 102].map(|number| importer.exported_as(number)), [Some(1), None, None]);
     assert_eq!(exporter.device.exported_as(1), None, "its own");
+    assert_eq!([100, 101, 102].map(|number| importer.has_object(number)), [true, true, false]);
 }
 
 #[test]
