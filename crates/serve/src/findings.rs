@@ -116,11 +116,12 @@ impl Findings {
         Self { histories: history.then(Histories::default), ..Self::default() }
     }
 
-    /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object, and the history that
-    /// `history` finds. Returns the index of a new one.
+    /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object, which programs may have mapped by
+    /// another number, and the history that `history` finds. Returns the index of a new one.
     pub(crate) fn add(
         &self,
         finding: Finding,
+        exported_as: Option<u64>,
         history: impl FnOnce(&Histories) -> Option<History>,
     ) -> Option<usize> {
         let mut found = lock(&self.found);
@@ -134,7 +135,10 @@ impl Findings {
                 if told.len() < MOST_HISTORIES {
                     told.push(self.histories.as_ref().and_then(history));
                 }
-                found.push(Finding { flushes: self.flushes_of(finding.object), ..finding });
+                found.push(Finding {
+                    flushes: self.flushes_of([Some(finding.object), exported_as]),
+                    ..finding
+                });
                 Some(found.len() - 1)
             }
         }
@@ -162,11 +166,12 @@ impl Findings {
         lock(&self.told).get(finding).cloned().flatten()
     }
 
-    /// Returns the last flushes of an object, by place.
-    fn flushes_of(&self, object: u64) -> Vec<RecentFlush> {
+    /// Returns the last flushes of an object that may have two numbers, by place.
+    fn flushes_of(&self, objects: [Option<u64>; 2]) -> Vec<RecentFlush> {
         let mut flushes = BTreeMap::<Vec<Frame>, Vec<LineRange>>::new();
         for site in self.records().into_iter().filter(|site| !site.runs.is_empty()) {
-            let runs = site.runs.iter().filter(|run| run.object == object && run.first < run.end);
+            let runs =
+                site.runs.iter().filter(|run| objects.contains(&Some(run.object)) && run.first < run.end);
             let lines: Vec<_> = runs.map(|run| LineRange::new(run.first, run.end)).collect();
             if !lines.is_empty() {
                 flushes.entry(site.stack).or_default().extend(lines);

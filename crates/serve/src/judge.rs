@@ -69,7 +69,7 @@ pub(crate) fn collect(
     }
     for finding in placed(findings, device, found, &stack()) {
         let object = finding.object;
-        findings.add(finding, |histories| histories.of(object));
+        findings.add(finding, device.exported_as(object), |histories| histories.of(object));
     }
 }
 

@@ -111,7 +111,8 @@ fn add_load(findings: &Findings, devices: &[Soft], written: &mut Written, loaded
                 times: 1,
                 platforms: platforms.clone(),
             };
-            let finding = findings.add(finding, history);
+            let exported_as = devices.iter().find_map(|device| device.exported_as(stale.object));
+            let finding = findings.add(finding, exported_as, history);
             written.found.push(FoundLoad { load, platforms, finding });
         }
     }

@@ -67,6 +67,7 @@ pub(crate) fn settle(shared: &Shared) {
     drop(partings);
     for finding in gone {
         // No picture shows it.
-        findings.add(finding, |_| None);
+        let exported_as = shared.devices.iter().find_map(|device| device.exported_as(finding.object));
+        findings.add(finding, exported_as, |_| None);
     }
 }
