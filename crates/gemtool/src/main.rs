@@ -118,9 +118,15 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         }
         Command::Sim(sim) => {
             let ran = cmd::sim::run(sim)?;
+            // Standard output is the program's.
+            let mut err = io::stderr();
+            let mut page = Page::of_stdout(&mut err);
+            // The JSON form has what was skipped, too.
+            if !sim.requests || form == Form::Text {
+                render::coverage::skips(&ran.requests.coverage, &mut page)?;
+            }
             if sim.requests {
-                // Standard output is the program's.
-                Page::of_stdout(&mut io::stderr()).report(&ran.requests, form)?;
+                page.report(&ran.requests, form)?;
             }
             return Ok(Outcome::Status(ran.status));
         }
@@ -191,10 +197,7 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
         let path = args.svg.clone().unwrap_or_default();
         Failure::flag("--svg", format!("cannot write '{}': {error}", path.display()))
     })?;
-    Ok(Outcome::Status(match args.error_exitcode {
-        Some(status) if !report.is_clean() => status,
-        Some(_) | None => report.status,
-    }))
+    Ok(Outcome::Status(report.exit_status(args)))
 }
 
 /// Searches the model and writes the results; draws a violation if requested.

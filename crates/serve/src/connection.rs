@@ -130,7 +130,8 @@ impl Connection {
                 // Stores of programs past the cache, and not what the request will write.
                 let mut made = judged.map_or_else(Vec::new, |(_, device)| device.made_stale_past_the_cache());
                 let done = self.carry_out(client, &file, code, c);
-                self.shared.requests.count(code, done);
+                let number = file.device().and_then(|device| self.shared.number_of(device));
+                self.shared.requests.count(number, code, done);
                 self.shared.clock.changed();
                 tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
                 if let (Some(device), Some(before)) = (file.device(), before) {

@@ -31,6 +31,7 @@ mod client;
 mod clock;
 mod connection;
 mod connections;
+mod coverage;
 mod debug_files;
 mod domain_calls;
 mod error;
@@ -57,6 +58,7 @@ mod tree;
 mod write_only;
 
 pub use across::FlushSite;
+pub use coverage::DeviceCoverage;
 pub use domain_calls::DomainSite;
 pub use error::ServeError;
 pub use findings::{Finding, FindingKind, RecentFlush};

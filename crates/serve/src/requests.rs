@@ -1,7 +1,7 @@
 //! A count of the requests of all programs, with the errnos that they got.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::{Errno, uapi};
 
@@ -28,15 +28,25 @@ struct Row {
     errors: BTreeMap<i32, u64>,
 }
 
-/// The counts by code.
+/// The counts by code and by device.
 #[derive(Debug, Default)]
-pub(crate) struct Requests(Mutex<BTreeMap<u32, Row>>);
+pub(crate) struct Requests(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    rows: BTreeMap<u32, Row>,
+    /// By the device's number.
+    devices: BTreeMap<usize, u64>,
+}
 
 impl Requests {
-    /// Counts a request.
-    pub(crate) fn count(&self, code: u32, done: Result<i32, Errno>) {
-        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let row = rows.entry(code).or_default();
+    /// Counts a request, on a file of the device with this number.
+    pub(crate) fn count(&self, device: Option<usize>, code: u32, done: Result<i32, Errno>) {
+        let mut counts = self.lock();
+        if let Some(device) = device {
+            *counts.devices.entry(device).or_default() += 1;
+        }
+        let row = counts.rows.entry(code).or_default();
         row.count += 1;
         if let Err(errno) = done {
             *row.errors.entry(errno.get()).or_default() += 1;
@@ -45,8 +55,9 @@ impl Requests {
 
     /// Returns the counts, by code.
     pub(crate) fn all(&self) -> Vec<RequestCount> {
-        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.iter()
+        self.lock()
+            .rows
+            .iter()
             .map(|(&code, row)| RequestCount {
                 code,
                 name: name(code),
@@ -54,6 +65,15 @@ impl Requests {
                 errors: row.errors.iter().map(|(&errno, &count)| (Errno::new(errno), count)).collect(),
             })
             .collect()
+    }
+
+    /// Returns the number of requests on the files of a device.
+    pub(crate) fn on_device(&self, number: usize) -> u64 {
+        self.lock().devices.get(&number).copied().unwrap_or(0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -72,13 +92,14 @@ mod tests {
     fn errors_are_counted_beside_all() {
         let requests = Requests::default();
         let code = uapi::i915::DRM_IOCTL_I915_GEM_CREATE.code;
-        requests.count(code, Ok(0));
-        requests.count(code, Err(Errno::ENOMEM));
-        requests.count(code, Err(Errno::ENOMEM));
-        requests.count(7, Err(Errno::ENOTTY));
+        requests.count(Some(1), code, Ok(0));
+        requests.count(Some(0), code, Err(Errno::ENOMEM));
+        requests.count(Some(0), code, Err(Errno::ENOMEM));
+        requests.count(None, 7, Err(Errno::ENOTTY));
         let [unknown, create] = &requests.all()[..] else { panic!("two codes") };
         assert_eq!((create.name, create.count), (Some("DRM_IOCTL_I915_GEM_CREATE"), 3));
         assert_eq!(create.errors, [(Errno::ENOMEM, 2)]);
+        assert_eq!([0, 1, 2].map(|device| requests.on_device(device)), [2, 1, 0]);
         assert_eq!((unknown.name, &unknown.errors[..]), (None, &[(Errno::ENOTTY, 1)][..]));
     }
 }

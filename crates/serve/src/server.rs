@@ -55,7 +55,7 @@ pub struct Settings {
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     folder: PathBuf,
     /// The folder, if it is removed with the server.
     temporary: Option<TempDir>,

@@ -71,6 +71,11 @@ impl Shared {
         self.folder.update(&self.devices);
     }
 
+    /// Returns the number of a file's device.
+    pub(crate) fn number_of(&self, file: &Soft) -> Option<usize> {
+        self.devices.iter().position(|device| device.is_same_device(file))
+    }
+
     /// Returns the real device beside a software device.
     pub(crate) fn mirror(&self, device: &Soft) -> Option<&Mirror> {
         let mut mirrors = self.mirrors.iter();

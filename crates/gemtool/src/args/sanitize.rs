@@ -41,8 +41,9 @@ A driver that asks which platform it runs on may do something else on another on
 A store of the bytes that are there already cannot be seen. Large copies by libc are kept from \
 non-temporal stores (GLIBC_TUNABLES).
 
-The report goes to standard error. Exit status: the program's; with --error-exitcode, that number if \
-anything was found that is not suppressed. A suppression is a line such as
+The report goes to standard error, and ends with what was simulated and what was skipped. Exit status: the \
+program's; with --error-exitcode, that number if anything was found that is not suppressed; 3 if the \
+program's is 0 and nothing was judged, unless --allow-nothing-judged. A suppression is a line such as
   dirty-at-submission  anv_*  the GPU does not read these identifiers
 with a kind (or *), a pattern of a function, a file or a module, and a reason.
 
@@ -81,6 +82,10 @@ pub struct Sanitize {
     /// Exit with this status if anything was found
     #[arg(long, value_name = "N")]
     pub error_exitcode: Option<u8>,
+
+    /// Exit with the program's status also if nothing was judged
+    #[arg(long)]
+    pub allow_nothing_judged: bool,
 
     /// Accept what this file lists: a kind, a pattern of a function, a file or a module, and a reason a line
     #[arg(long, value_name = "FILE")]

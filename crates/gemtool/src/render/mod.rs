@@ -5,6 +5,7 @@ mod alloc;
 #[cfg(feature = "bench")]
 mod bench;
 pub mod check;
+pub mod coverage;
 mod dispatch;
 mod eu;
 pub mod explain;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::coverage;
 use super::frames::shown;
 use super::history::callers;
 use super::{Align, Page, Report, Table, bytes, counted, visible};
@@ -12,6 +13,10 @@ const FRAMES: usize = 6;
 
 impl Report for Sanitized {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        if let Some(sentence) = &self.nothing_judged {
+            page.line(&visible(sentence))?;
+            page.gap()?;
+        }
         let judged = !self.platforms.is_empty();
         for (number, finding) in (1..).zip(&self.findings).filter(|(_, row)| row.suppressed.is_none()) {
             finding.text(judged.then_some(number), page)?;
@@ -107,6 +112,7 @@ impl Report for Sanitized {
             )?;
             page.gap()?;
         }
+        coverage::sections(&self.coverage, page)?;
         page.line(&self.summary())
     }
 }

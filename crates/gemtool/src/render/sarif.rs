@@ -33,8 +33,26 @@ pub fn of(report: &Sanitized) -> Sarif {
                 "rules": rules(report),
             } },
             "results": results,
+            "invocations": [invocation(report)],
+            "properties": { "coverage": report.coverage },
         }],
     }))
+}
+
+/// Returns the run of the program (3.20); that nothing was judged is a notification of the tool.
+fn invocation(report: &Sanitized) -> Value {
+    let notification = |sentence: &String| {
+        json!({
+            "level": "warning",
+            "descriptor": { "id": "nothing-judged" },
+            "message": { "text": sentence },
+        })
+    };
+    json!({
+        "executionSuccessful": true,
+        "exitCode": report.status,
+        "toolExecutionNotifications": report.nothing_judged.iter().map(notification).collect::<Vec<_>>(),
+    })
 }
 
 /// Returns the kinds of the findings, as SARIF's rules.

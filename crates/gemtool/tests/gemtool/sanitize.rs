@@ -25,3 +25,51 @@ fn a_run_has_software_devices_or_a_real_one() {
     gemtool("sanitize --device /dev/null --platforms all -- true").refused(&["--platforms"]);
     gemtool("sanitize glk true").refused(&["unexpected argument 'true'"]);
 }
+
+/// Runs a program that makes no request with these arguments of `sanitize`; returns the exit status and the report.
+fn without_a_request(arguments: &str, program: &str) -> (Option<i32>, String) {
+    let name = format!("gemtool-sanitize-{}-{}", std::process::id(), arguments.replace(' ', ""));
+    let path = std::env::temp_dir().join(name + program);
+    let mut sanitize = command(&format!("sanitize glk {arguments} --output"));
+    sanitize.arg(&path).args(["--", program]);
+    // The dynamic linker ignores it: nothing in the program uses the devices.
+    sanitize.env("GEM_COHERENCY_PRELOAD", env!("CARGO_BIN_EXE_gemtool"));
+    let ran = ran(sanitize);
+    let report = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    (ran.status, report)
+}
+
+const NOTHING: &str = "Nothing was judged: the program made no submission.";
+
+#[test]
+fn a_run_without_a_submission_says_so_first_and_has_a_status_of_its_own() {
+    let (status, report) = without_a_request("", "true");
+    assert_eq!((status, report.lines().next()), (Some(3), Some(NOTHING)));
+    assert!(report.contains("\nCoverage of sim:glk\n  requests      0\n  submissions   none\n"), "{report}");
+    let (status, report) = without_a_request("--error-exitcode 9", "true");
+    assert_eq!((status, report.lines().next()), (Some(3), Some(NOTHING)), "it is no finding");
+}
+
+#[test]
+fn the_status_of_such_a_run_can_be_the_programs_and_the_line_stays() {
+    let (status, report) = without_a_request("--allow-nothing-judged", "true");
+    assert_eq!((status, report.lines().next()), (Some(0), Some(NOTHING)));
+    let (status, report) = without_a_request("", "false");
+    assert_eq!((status, report.lines().next()), (Some(1), Some(NOTHING)), "the program's status is kept");
+}
+
+#[test]
+fn the_forms_for_programs_say_so_too() {
+    let (status, report) = without_a_request("--json", "true");
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((status, &report["nothing_judged"]), (Some(3), &NOTHING.into()));
+    assert_eq!(report["coverage"][0]["device"], "sim:glk");
+    assert_eq!(report["coverage"][0]["submissions"], 0);
+    let (status, report) = without_a_request("--sarif", "true");
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let run = &report["runs"][0];
+    let notification = &run["invocations"][0]["toolExecutionNotifications"][0];
+    assert_eq!((status, &notification["message"]["text"]), (Some(3), &NOTHING.into()));
+    assert_eq!(run["properties"]["coverage"][0]["submissions"], 0);
+}

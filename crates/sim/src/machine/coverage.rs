@@ -24,7 +24,8 @@ const STILL_RUNS: &str = "they had not ended when their device was closed, or wh
 pub struct Coverage {
     /// Accepted submissions, each of one batch.
     pub submissions: u64,
-    /// Submissions whose accesses were followed: all of them, or those of at least one draw, dispatch, fill or copy.
+    /// Submissions whose accesses were followed: all of them, or those of at least one draw, dispatch, fill or copy,
+    /// or the surfaces of a dispatch.
     /// Stores of values by the command streamer, beside work that was skipped, are not enough.
     pub followed_submissions: u64,
     /// Commands that the command streamers executed, other than MI_NOOP.
@@ -36,6 +37,8 @@ pub struct Coverage {
     pub draws: Work,
     /// Dispatches. The kernels of the followed ones were executed. Dispatches of nothing do not count.
     pub dispatches: Work,
+    /// Skipped dispatches of which the binding table was read, and the surfaces were judged as those of a draw.
+    pub judged_surfaces: u64,
     /// Other commands that may access memory and were skipped: their number by name.
     pub skipped_commands: Reasons,
     /// Batches that were not followed to their end, by the reason.
@@ -79,6 +82,8 @@ pub(crate) enum Kind {
     Dispatch,
     /// A fill or a copy.
     Copy,
+    /// The surfaces of a dispatch that is skipped.
+    Surfaces,
     /// Another command, which is not simulated, by name.
     Other(&'static str),
 }
@@ -170,6 +175,7 @@ impl Counts {
             Kind::Draw => counts.draws.followed += 1,
             Kind::Dispatch => counts.dispatches.followed += 1,
             Kind::Copy => counts.copies += 1,
+            Kind::Surfaces => counts.judged_surfaces += 1,
             Kind::Other(_) => {}
         }
     }
@@ -180,7 +186,7 @@ impl Counts {
         match kind {
             Kind::Draw => count(&mut counts.draws.skipped, why),
             Kind::Dispatch => count(&mut counts.dispatches.skipped, why),
-            Kind::Copy => count(&mut counts.skipped_commands, why),
+            Kind::Copy | Kind::Surfaces => count(&mut counts.skipped_commands, why),
             Kind::Other(name) => count(&mut counts.skipped_commands, name),
         }
     }

@@ -1,6 +1,7 @@
 //! `gemtool sim` and `gemtool serve`: programs on software devices.
 
 mod across;
+mod coverage;
 mod disagreements;
 mod domain_changes;
 mod executable;
@@ -12,6 +13,7 @@ mod sanitize;
 mod serve;
 mod suppressions;
 
+pub use coverage::CoverageRow;
 pub use domain_changes::{DomainRow, USELESS as USELESS_SET_DOMAIN};
 pub use flushes::{FlushRow, VerdictRow};
 pub use history::{HistoryView, StepView};

@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Serialize;
 
+use super::coverage::{self, CoverageRow};
 use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of};
 use crate::args;
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ pub struct Ran {
 pub struct Requests {
     /// One row for each code.
     pub requests: Vec<RequestRow>,
+    /// What the devices simulated of the batches.
+    pub coverage: Vec<CoverageRow>,
 }
 
 /// A request, and what came of it.
@@ -55,7 +58,7 @@ impl Requests {
             count: request.count,
             errors: request.errors.iter().map(|(errno, count)| (errno.to_string(), *count)).collect(),
         });
-        Self { requests: rows.collect() }
+        Self { requests: rows.collect(), coverage: coverage::rows(server) }
     }
 }
 

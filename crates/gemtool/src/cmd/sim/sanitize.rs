@@ -16,6 +16,7 @@ use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
 use super::across::{self, PlatformsRow};
+use super::coverage::{self, CoverageRow, NOTHING_JUDGED};
 use super::disagreements::DisagreementRow;
 use super::domain_changes::{self, DomainRow};
 use super::flushes::{self, FlushRow};
@@ -55,6 +56,10 @@ pub struct Sanitized {
     pub lost: u64,
     /// The requests that the kernel of a real device answered otherwise than the software device.
     pub disagreements: Vec<DisagreementRow>,
+    /// The sentence that nothing was judged, with the reason; `None` if something was.
+    pub nothing_judged: Option<String>,
+    /// What the devices simulated of the program's work.
+    pub coverage: Vec<CoverageRow>,
 }
 
 /// A finding.
@@ -126,6 +131,17 @@ impl Sanitized {
     pub fn is_clean(&self) -> bool {
         self.findings.iter().all(|finding| finding.suppressed.is_some())
     }
+
+    /// Returns the exit status: the program's, unless the arguments want another one.
+    pub fn exit_status(&self, args: &args::Sanitize) -> u8 {
+        match args.error_exitcode {
+            Some(status) if !self.is_clean() => status,
+            _ if self.nothing_judged.is_some() && self.status == 0 && !args.allow_nothing_judged => {
+                NOTHING_JUDGED
+            }
+            Some(_) | None => self.status,
+        }
+    }
 }
 
 /// Runs the program and collects the findings.
@@ -154,6 +170,9 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     let mut flushes = flushes::rows(&mut places, &server.flush_sites(), !judges.is_empty());
     let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites(), !judges.is_empty());
     suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
+    let coverage = coverage::rows(&server);
+    // What was found was judged.
+    let nothing_judged = if findings.is_empty() { coverage::nothing_judged(&coverage) } else { None };
     let platforms = across::verdicts(&judges, &server, &findings);
     let picture = args.svg.clone().map(|path| {
         let number = args.finding.map_or(1, NonZeroUsize::get);
@@ -175,6 +194,8 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         possibly_lost: server.possibly_lost(),
         lost: server.lost(),
         disagreements: server.disagreements().iter().map(DisagreementRow::of).collect(),
+        nothing_judged,
+        coverage,
     })
 }
 

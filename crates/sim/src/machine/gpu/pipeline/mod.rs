@@ -61,8 +61,8 @@ const GT_MODE: u32 = 0x7008;
 
 /// The reason of work that is skipped behind a predicate.
 const PREDICATE: &str = "an earlier command depends on a predicate";
-/// The reason of draws on other devices.
-const NOT_JUDGED: &str = "the device is neither watched nor traced";
+/// The reason of draws on a device that is neither watched nor traced.
+const NOT_JUDGED: &str = "draws are not executed";
 
 /// The state of a context's pipelines, which the hardware keeps in the context's image between batches.
 #[derive(Clone, Debug, Default)]
@@ -265,8 +265,8 @@ impl Followed {
             Ok(Outcome::Done) => view.follow(kind),
             Ok(Outcome::Skipped(why)) => {
                 view.skip(kind, &why);
-                if self.judges {
-                    tables.dispatch(encoding, dispatch.table, &mut reader);
+                if self.judges && tables.dispatch(encoding, dispatch.table, &mut reader) {
+                    view.follow(Kind::Surfaces);
                 }
             }
             Err(refusal) => {

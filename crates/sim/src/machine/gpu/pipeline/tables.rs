@@ -188,10 +188,17 @@ impl Tables {
         all_known
     }
 
-    /// Reads the table of a dispatch whose kernel is not executed.
-    pub(super) fn dispatch(&self, encoding: Encoding, (table, entries): (u32, u32), reader: &mut Reader<'_>) {
+    /// Reads the table of a dispatch whose kernel is not executed; returns whether it has one.
+    pub(super) fn dispatch(
+        &self,
+        encoding: Encoding,
+        (table, entries): (u32, u32),
+        reader: &mut Reader<'_>,
+    ) -> bool {
         // Mesa's Vulkan drivers declare an entry more than the kernel has (`BindingTableEntryCount`).
-        self.read(encoding, self.pointer(encoding, table), entries.saturating_sub(1), reader);
+        let entries = entries.saturating_sub(1);
+        self.read(encoding, self.pointer(encoding, table), entries, reader);
+        entries > 0 && self.surfaces.is_some() && self.tables().is_some()
     }
 
     /// Reads an entry of a kernel's table and the surface state that it names; `None` if it shows no known bytes.

@@ -220,9 +220,6 @@ impl Vertices {
             let end = draw.start + complete(draw.topology, draw.count);
             iter::once(draw.start..end).collect()
         };
-        if self.elements.is_empty() {
-            return Err("its vertex elements are not known");
-        }
         if self.packed {
             return Err("only some components of its vertices are fetched");
         }
