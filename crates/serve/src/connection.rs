@@ -127,9 +127,10 @@ impl Connection {
                     screens::go_on(findings);
                     screens::before(device, code)
                 });
-                // Stores of programs past the cache, and not what the request will write.
-                let mut made = judged.map_or_else(Vec::new, |(_, device)| device.made_stale_past_the_cache());
+                // Not what the request itself will write.
+                let mut made = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
                 let done = self.carry_out(client, &file, code, c);
+                file.device().into_iter().for_each(|device| device.note_stale_lines());
                 let number = file.device().and_then(|device| self.shared.number_of(device));
                 self.shared.requests.count(number, code, done);
                 self.shared.clock.changed();
@@ -216,7 +217,6 @@ impl Connection {
         let number = self.node_of(device).map(|node| node.device);
         let across = self.shared.across.as_ref().zip(number);
         let judged = across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
-        drop(device.made_stale_past_the_cache());
         made.extend(match across {
             Some((across, number)) if across.by_many => across.made_stale(number),
             Some(_) | None => device.made_stale(),

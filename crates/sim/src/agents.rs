@@ -297,11 +297,18 @@ impl Soft {
         self.system.incoherent.take_stale()
     }
 
-    /// Returns the lines that have become stale since the last call while the device was watched, as [`Self::made_stale`] does, but by
-    /// comparison: of objects that programs map WB, through the aperture past the cache, and not WC. Between two requests these are stores of
-    /// programs through the aperture; what a request wrote is among them, too.
-    pub fn made_stale_past_the_cache(&self) -> Vec<MadeStale> {
-        self.system.made_stale_past_the_cache()
+    /// Finds, by comparison, what programs in other processes have stored past the CPU's cache since [`Self::note_stale_lines`], to objects that
+    /// they also map WB: through the aperture, and through WC mappings. Before a request of such a program.
+    ///
+    /// A CPU with self-snoop drops its lines at a store through a WC mapping: the WB mapping shows the bytes from now on. Other lines are stale:
+    /// while the device is watched they are returned, as [`Self::made_stale`] does.
+    pub fn stores_past_the_cache(&self) -> Vec<MadeStale> {
+        self.system.stores_past_the_cache()
+    }
+
+    /// Notes the lines that are stale, after a request, which may have written to memory.
+    pub fn note_stale_lines(&self) {
+        self.system.note_stale_lines();
     }
 
     /// Returns and clears the number of ranges of lines that [`Self::incoherent`], [`Self::dirty_at_submission`] and

@@ -163,6 +163,8 @@ impl Soft {
     ///   `cached` by default.
     /// - `gpu=instant|timed`: `timed` lets batches take time: engines run beside each other, and a batch that polls
     ///   memory runs until a program ends it, or the kernel does ([`Soft::set_gpu_times`]); `instant` by default.
+    /// - `selfsnoop=on|off`: whether the CPU looks its own caches up at accesses of programs through WC mappings; by default,
+    ///   as Linux takes the CPU of the platform. `off` is refused where i915 relies on it: with an LLC, and on Meteor Lake.
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
     /// - `without=RULE`: a kernel that lacks a rule.
     /// - `drop=ASSUMPTION`: hardware for which an assumption of [`gem_coherency_hierarchy::Assumption`] does not hold.

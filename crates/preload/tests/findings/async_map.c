@@ -2,6 +2,11 @@
 // loads through the WB mapping find the old lines.
 #include "common.h"
 
+// With -DPAST=I915_MMAP_OFFSET_WC it stores through a WC mapping, and the CPU decides.
+#ifndef PAST
+#define PAST I915_MMAP_OFFSET_GTT
+#endif
+
 static long sum;
 
 // Loads from lines, by a function of its own.
@@ -14,7 +19,7 @@ int main(int count, char **words) {
     const uint32_t handle = create(SIZE);
     struct drm_i915_gem_set_domain domain = {.handle = handle, .read_domains = I915_GEM_DOMAIN_CPU};
     request("SET_DOMAIN", DRM_IOCTL_I915_GEM_SET_DOMAIN, &domain);
-    volatile char *stored = map(handle, SIZE, I915_MMAP_OFFSET_GTT);
+    volatile char *stored = map(handle, SIZE, PAST);
     const char *seen = map(handle, SIZE, I915_MMAP_OFFSET_WB);
     load_lines(seen, 23 * LINE);
     for (size_t at = 0; at < 23 * LINE; at++) stored[at] = 9;

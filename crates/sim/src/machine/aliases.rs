@@ -1,18 +1,23 @@
-//! Objects that programs map both through the CPU's caches and through the aperture, which goes past them without an LLC.
+//! Objects that programs map both through the CPU's caches and past them.
 //!
-//! Nothing detects a store through the aperture. Where it changes memory under a clean line, the line is stale, and a load through the WB mapping
-//! misses the store. Such lines are found by comparison, at requests. An object that is also mapped WC or UC is left out: a CPU with
-//! self-snoop drops its line at such a store, and memory does not tell by which mapping it was changed.
+//! Nothing detects a store past the cache: through the aperture without an LLC, or through a WC mapping. Where it changes memory under a clean line,
+//! the line is stale, and a load through the WB mapping misses the store. Such lines are found by comparison, at requests.
+//!
+//! A CPU with self-snoop (CPUID.1:EDX.SS) looks its own caches up at an access through a WC mapping, and drops the line: the next load gets the
+//! store. Here the line is filled at the next request. Accesses through the aperture are the device's, and drop nothing. Of an object that is mapped both ways memory
+//! does not tell by which mapping it was changed: on such a CPU it is left alone.
 
-use std::collections::BTreeMap;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{MutexGuard, PoisonError};
 
 use super::incoherent::MadeStale;
+use super::lines::Lines;
+use super::object::Object;
 use super::store::Store;
 use super::system::System;
 use gem_coherency::error::Result;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_hierarchy::{Line, Route, Transfer};
 
 const PAGE: usize = PAGE_BYTES as usize;
 const LINE: usize = LINE_BYTES as usize;
@@ -28,6 +33,15 @@ pub(super) struct Aliases {
     stale: BTreeMap<u64, u64>,
 }
 
+/// What a CPU does about stores past its cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// Nothing, so that the lines are stale; the route of the stores.
+    MakesStale(Route),
+    /// It drops the lines.
+    Drops,
+}
+
 impl Aliases {
     /// Takes note of a mapping.
     pub(super) fn add(&mut self, route: Route, shows_cache: bool) {
@@ -37,11 +51,30 @@ impl Aliases {
 }
 
 impl Store {
-    /// Returns whether stores through the aperture alone change memory under lines that a WB mapping shows.
-    fn has_aliases(&self) -> bool {
-        self.shared
-            .as_ref()
-            .is_some_and(|shared| shared.write_back && shared.aliases.aperture && !shared.aliases.uncached)
+    /// Returns what a CPU does about stores of programs past its cache to these bytes, which a WB mapping shows; `None` if there are none, or
+    /// if memory does not tell.
+    fn aliases(&self, self_snoops: bool) -> Option<Effect> {
+        let Aliases { aperture, uncached, .. } = self.shared.as_ref().filter(|it| it.write_back)?.aliases;
+        match (aperture, uncached) {
+            (true, false) => Some(Effect::MakesStale(Route::Aperture)),
+            (_, true) if !self_snoops => Some(Effect::MakesStale(Route::CpuUncached)),
+            (false, true) => Some(Effect::Drops),
+            (true, true) | (false, false) => None,
+        }
+    }
+
+    /// Fills lines again.
+    fn fill_again(&mut self, lines: &[LineRange]) -> Result<()> {
+        for &lines in lines {
+            let mut left = lines;
+            while let Some(run) = self.run(left)? {
+                if run.line == Line::Clean {
+                    self.transfer(run, Transfer::Fill)?;
+                }
+                left = Lines::behind(left, run);
+            }
+        }
+        self.newly_stale().map(drop)
     }
 
     /// Returns the lines that have become stale since the last comparison.
@@ -96,45 +129,65 @@ impl Store {
 }
 
 impl System {
-    /// Notes an object, if stores through the aperture alone can make its lines stale.
-    pub(super) fn note_aliases(&self, store: &Store, object: u64) {
-        if store.has_aliases() {
-            self.aliased.lock().unwrap_or_else(PoisonError::into_inner).insert(object);
+    /// Notes an object, if programs may store to it past the cache.
+    pub(super) fn note_aliases(&self, store: &mut Store, object: u64) {
+        if store.aliases(self.self_snoops).is_some()
+            && self.aliased().insert(object)
+            // What is stale already is not a program's.
+            && let Err(error) = store.newly_stale()
+        {
+            tracing::error!(%error, "aliases");
         }
     }
 
-    /// Returns the lines that have become stale since the last call, of objects that are mapped through the aperture and WB.
-    pub(crate) fn made_stale_past_the_cache(&self) -> Vec<MadeStale> {
-        if !self.incoherent.is_on() {
-            return Vec::new();
-        }
-        let mut aliased = self.aliased.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    /// Lets the CPU drop the lines that programs have stored to past its cache since [`Self::note_stale_lines`], if it has self-snoop. Returns
+    /// the lines that such stores have made stale, if the device is watched.
+    pub(crate) fn stores_past_the_cache(&self) -> Vec<MadeStale> {
         let mut found = Vec::new();
-        aliased.retain(|&number| {
-            let Some(object) = self.object(number) else { return true };
-            let (level, handle) = {
-                let state = object.state();
-                (state.snapshot.level, state.name)
+        self.each_aliased(|object, store, effect| {
+            let lines = store.newly_stale()?;
+            match effect {
+                _ if lines.is_empty() => {}
+                Effect::Drops => store.fill_again(&lines)?,
+                Effect::MakesStale(route) => found.push((object.id(), route, lines)),
+            }
+            Ok(())
+        });
+        let stale = |(number, route, lines)| {
+            let object = self.object(number)?;
+            let state = object.state();
+            let (level, handle) = (state.snapshot.level, state.name);
+            Some(MadeStale { object: number, handle, size: object.size(), level, route, lines })
+        };
+        found.into_iter().filter_map(stale).collect()
+    }
+
+    /// Notes the lines that are stale after a request.
+    pub(crate) fn note_stale_lines(&self) {
+        self.each_aliased(|_, store, _| store.newly_stale().map(drop));
+    }
+
+    /// Calls `act` with each object that programs may store to past the cache; without a watch, only with those of which the
+    /// CPU drops lines.
+    fn each_aliased(&self, mut act: impl FnMut(&Object, &mut Store, Effect) -> Result<()>) {
+        let all = self.aliased().clone();
+        for number in all {
+            let Some(object) = self.object(number) else {
+                self.aliased().remove(&number);
+                continue;
             };
             let mut store = object.store();
-            if !store.has_aliases() {
-                return true;
+            let effect = store.aliases(self.self_snoops);
+            let effect = effect.filter(|effect| self.incoherent.is_on() || *effect == Effect::Drops);
+            if let Some(effect) = effect
+                && let Err(error) = act(&object, &mut store, effect)
+            {
+                tracing::error!(%error, "aliases");
             }
-            match store.newly_stale() {
-                Ok(lines) if lines.is_empty() => {}
-                Ok(lines) => {
-                    let (size, route) = (object.size(), Route::Aperture);
-                    found.push(MadeStale { object: number, handle, size, level, route, lines });
-                }
-                Err(error) => tracing::error!(%error, "aliases"),
-            }
-            false
-        });
-        // Those that are gone, or that are mapped otherwise by now.
-        self.aliased
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|number| !aliased.contains(number));
-        found
+        }
+    }
+
+    fn aliased(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.aliased.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! Parses the names of software devices, such as `sim:jsl,kernel=6.1,seed=7`.
 
 use super::faults::Fault;
-use gem_coherency::platform::{self, Machine, Platform};
+use gem_coherency::platform::{self, Caps, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
@@ -13,7 +13,7 @@ pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,gpu=instant|timed][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
+                       [,memory=cached|coherent][,gpu=instant|timed][,selfsnoop=on|off][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
 
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -29,6 +29,8 @@ pub(crate) struct Spec {
     pub(crate) coherent: bool,
     /// Batches take time, and engines run beside each other.
     pub(crate) timed: bool,
+    /// The CPU looks its own caches up at accesses of programs through WC mappings.
+    pub(crate) self_snoops: bool,
     /// The device has a display.
     pub(crate) display: bool,
     /// The assumption about hardware that does not hold.
@@ -48,6 +50,7 @@ struct Settings {
     adversary: Option<bool>,
     coherent: Option<bool>,
     timed: Option<bool>,
+    self_snoops: Option<bool>,
     display: Option<bool>,
     without: Option<Rule>,
     dropped: Option<Assumption>,
@@ -100,6 +103,7 @@ impl Settings {
             "adversary" => once(key, &mut self.adversary, switch(key, value, ["off", "on"])?),
             "memory" => once(key, &mut self.coherent, switch(key, value, ["cached", "coherent"])?),
             "gpu" => once(key, &mut self.timed, switch(key, value, ["instant", "timed"])?),
+            "selfsnoop" => once(key, &mut self.self_snoops, switch(key, value, ["off", "on"])?),
             "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
             "without" => {
                 once(key, &mut self.without, value.parse().map_err(|error: Unknown| error.to_string())?)
@@ -128,6 +132,9 @@ impl Settings {
         if self.edram == Some(true) && !platform.edram_probed {
             return Err(format!("edram=1: i915 does not look for eDRAM on {platform}"));
         }
+        if self.self_snoops == Some(false) && relies_on_self_snoop(platform) {
+            return Err(format!("selfsnoop=off: i915 relies on it on {platform}"));
+        }
         // Only Haswells with Iris Pro graphics commonly use the level WT.
         let edram = self.edram.unwrap_or(platform.name == "hsw");
         Ok(Spec {
@@ -137,6 +144,7 @@ impl Settings {
             dropped: self.dropped,
             coherent: self.coherent.unwrap_or(false),
             timed: self.timed.unwrap_or(false),
+            self_snoops: self.self_snoops.unwrap_or_else(|| cpu_self_snoops(platform)),
             // Off where a fuse can disable it; requests that need a display are refused in either case.
             display: self.display.unwrap_or(!platform.has_display_fuse()),
             seed: self.seed.unwrap_or(0),
@@ -144,6 +152,20 @@ impl Settings {
             faults: self.faults,
         })
     }
+}
+
+/// Returns whether i915 relies on self-snoop: with an LLC (A4), and on Meteor Lake (A11).
+fn relies_on_self_snoop(platform: &Platform) -> bool {
+    platform.caps.intersects(Caps::LLC | Caps::PAT_AT_CREATE)
+}
+
+/// Returns whether the CPU beside a platform's GPU has self-snoop that Linux uses (`X86_FEATURE_SELFSNOOP`).
+///
+/// Linux clears the bit up to Sandy Bridge, for errata (`check_memory_type_self_snoop_errata` in `arch/x86/kernel/cpu/intel.c`, commit
+/// 1e03bff36001): on the CPUs of graphics 5 and older, which have no LLC. Later ones have it; of Atoms, /proc/cpuinfo of
+/// a Celeron J1900 (vlv) and of an Atom x5-Z8350 (chv) lists `ss`.
+fn cpu_self_snoops(platform: &Platform) -> bool {
+    relies_on_self_snoop(platform) || platform.graphics.major >= 7
 }
 
 /// Sets an option, which must not have been given before.
@@ -185,7 +207,6 @@ fn fault(value: &str) -> Result<(Fault, u64), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::platform::Caps;
 
     #[test]
     fn a_name_says_platform_kernel_seed_and_faults() {
@@ -206,6 +227,18 @@ mod tests {
         let wt = |text: &str| Spec::parse(text).unwrap().machine.caps.contains(Caps::WT);
         assert!(wt("sim:hsw") && wt("sim:skl,edram=1"));
         assert!(!wt("sim:hsw,edram=0") && !wt("sim:skl"));
+    }
+
+    #[test]
+    fn the_cpu_has_self_snoop_unless_linux_clears_the_bit_or_the_name_says_so() {
+        let has = |text: &str| Spec::parse(text).unwrap().self_snoops;
+        for name in ["snb", "ivb", "vlv", "chv", "glk", "jsl", "mtl", "dg2"] {
+            assert!(has(&format!("sim:{name}")), "{name}");
+        }
+        for name in ["i830", "pnv", "g45", "ilk"] {
+            assert!(!has(&format!("sim:{name}")), "{name}");
+        }
+        assert!(!has("sim:glk,selfsnoop=off") && has("sim:ilk,selfsnoop=on"));
     }
 
     #[test]
@@ -241,6 +274,9 @@ mod tests {
         bad("sim:jsl,adversary=1", "neither off nor on");
         bad("sim:jsl,memory=magic", "neither cached nor coherent");
         bad("sim:jsl,gpu=slow", "neither instant nor timed");
+        bad("sim:glk,selfsnoop=1", "neither off nor on");
+        bad("sim:tgl,selfsnoop=off", "relies on it on");
+        bad("sim:mtl,selfsnoop=off", "relies on it on");
         bad("sim:jsl,display=dim", "neither off nor on");
         bad("sim:jsl,without=luck", "luck");
         bad("sim:jsl,id=9a49", "9a49");

@@ -51,7 +51,7 @@ pub(crate) struct System {
     pub(crate) trace: Trace,
     pub(crate) coverage: Counts,
     pub(super) on_screen: OnScreen,
-    /// The numbers of the objects of which stores through the aperture can make lines stale.
+    /// The numbers of the objects to which programs may store past the cache, under a WB mapping.
     pub(super) aliased: Mutex<BTreeSet<u64>>,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
@@ -86,6 +86,8 @@ pub(crate) struct System {
     pub(crate) id: u16,
     /// The hardware's memory system.
     hardware: Hardware,
+    /// The CPU looks its own caches up at accesses of programs through WC mappings.
+    pub(super) self_snoops: bool,
     /// The GT variant, which follows from the PCI ID; empty if there is one only.
     pub(crate) gt: &'static str,
     /// The address space of contexts without their own.
@@ -140,6 +142,7 @@ impl System {
             coherent: spec.coherent,
             real_gpu: OnceLock::new(),
             id: spec.id,
+            self_snoops: spec.self_snoops,
             hardware: spec.dropped.map_or(hardware, |dropped| hardware.without(dropped)),
             gt: platform::row_by_id(spec.id).map_or("", |row| row.gt),
             global_space: limits::address_space(spec.machine),

@@ -161,7 +161,7 @@ impl Window {
     }
 
     /// Notes an object that has mappings both of the cached bytes and of memory.
-    fn note_aliases(&self, store: &Store) {
+    fn note_aliases(&self, store: &mut Store) {
         match &self.memory {
             Memory::Object(object) => object.system().note_aliases(store, object.id()),
             Memory::File(_, Some((system, about))) => system.note_aliases(store, about.object),

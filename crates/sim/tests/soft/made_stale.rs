@@ -71,7 +71,7 @@ fn store(mapped: &Mapped, address: u64, offset: u64, bytes: &[u8]) {
 
 fn newly_stale(mapped: &Mapped) -> Vec<(Route, Vec<(u64, u64)>)> {
     let lines = |stale: &MadeStale| stale.lines.iter().map(|lines| (lines.first(), lines.end())).collect();
-    mapped.soft().made_stale_past_the_cache().iter().map(|stale| (stale.route, lines(stale))).collect()
+    mapped.soft().stores_past_the_cache().iter().map(|stale| (stale.route, lines(stale))).collect()
 }
 
 #[test]
@@ -106,7 +106,9 @@ fn lines_are_not_compared_where_the_aperture_is_not_the_only_way_past_the_cache(
     for (platform, modes, log) in [
         ("glk", &[I915_MMAP_OFFSET_GTT][..], 1),
         ("chv", &[I915_MMAP_OFFSET_GTT], 1),
+        // The CPU drops its line at one of the two stores.
         ("glk", &[I915_MMAP_OFFSET_GTT, I915_MMAP_OFFSET_WC], 0),
+        ("glk,selfsnoop=off", &[I915_MMAP_OFFSET_GTT, I915_MMAP_OFFSET_WC], 1),
         ("glk", &[I915_MMAP_OFFSET_WC], 0),
         // The aperture looks the LLC up.
         ("tgl", &[I915_MMAP_OFFSET_GTT], 0),
@@ -116,5 +118,45 @@ fn lines_are_not_compared_where_the_aperture_is_not_the_only_way_past_the_cache(
         others.iter().for_each(|&address| drop(mapped.shown(address)));
         store(&mapped, others[0], 0, &[7; 4]);
         assert_eq!(newly_stale(&mapped).len(), log, "{platform} {modes:?}");
+    }
+}
+
+#[test]
+fn a_cpu_with_self_snoop_drops_its_line_at_a_store_through_a_wc_mapping() {
+    for (platform, has, log) in [
+        ("glk", true, vec![]),
+        ("chv", true, vec![]),
+        ("glk,selfsnoop=off", false, vec![(Route::CpuUncached, vec![(1, 2)])]),
+        ("chv,selfsnoop=off", false, vec![(Route::CpuUncached, vec![(1, 2)])]),
+        ("g45", false, vec![(Route::CpuUncached, vec![(1, 2)])]),
+        ("g45,selfsnoop=on", true, vec![]),
+    ] {
+        let mut mapped = watched(platform, I915_MMAP_OFFSET_WB);
+        let combining = mapped.map(I915_MMAP_OFFSET_WC);
+        mapped.shown(combining);
+        mapped.soft().note_stale_lines();
+        store(&mapped, combining, 64, &[7; 4]);
+        assert_eq!(newly_stale(&mapped), log, "{platform}");
+        let load = |mapped: &Mapped, offset| {
+            let (file, first) = mapped.shown(mapped.address);
+            let mut bytes = [0; 4];
+            file.read_exact_at(&mut bytes, first + offset).unwrap();
+            bytes
+        };
+        assert_eq!(load(&mapped, 64), if has { [7; 4] } else { [0; 4] }, "{platform}");
+        // What the GPU writes during a request is stale on each.
+        mapped.gpu_writes(3 * 64, &[8; 4]);
+        mapped.soft().note_stale_lines();
+        store(&mapped, combining, 5 * 64, &[9; 4]);
+        let next = newly_stale(&mapped);
+        assert_eq!(next.len(), usize::from(!has), "{platform}");
+        assert_eq!(
+            (load(&mapped, 3 * 64), load(&mapped, 5 * 64)),
+            ([0; 4], if has { [9; 4] } else { [0; 4] })
+        );
+        // A second store to the same line.
+        store(&mapped, combining, 5 * 64, &[6; 4]);
+        newly_stale(&mapped);
+        assert_eq!(load(&mapped, 5 * 64), if has { [6; 4] } else { [0; 4] }, "{platform}");
     }
 }

@@ -314,6 +314,7 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Deci
         FindingKind::StaleCpuRead | FindingKind::MissingInvalidate => {
             let writer = match finding.writer {
                 Some(Route::Aperture) => Path::Cpu(MmapMode::Gtt),
+                Some(Route::CpuUncached) => Path::Cpu(MmapMode::Wc),
                 _ => agent,
             };
             needs_invalidate(caps, level, writer, cpu, Access::Read)
