@@ -17,10 +17,10 @@
 //! # Layers
 //!
 //! ```text
-//! L3  server: starts and stops
+//! L3  coverage -> server: starts and stops; what the devices simulated
 //! L2  connection -> screens -> judge   connection -> loads: a program's requests, what they and its screens did wrong, what its loads did
 //! L1  client -> remote -> shared -> across   shared -> client   shared -> folder -> tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   platforms -> domain_calls   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   debug_files -> node   debug_files -> error   clock   write_only:
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls -> need   platforms -> domain_calls   platforms -> need   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   debug_files -> node   debug_files -> error   clock   write_only:
 //!     what is open and found, real devices, names, events
 //! ```
 

@@ -15,6 +15,7 @@ mod flushes;
 mod line;
 mod object;
 mod pending_calls;
+mod reach;
 mod screen;
 
 use std::collections::BTreeMap;

@@ -7,13 +7,14 @@ use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, 
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_sim::{MadeCall, Upkeep};
+use gem_coherency_sim::MadeCall;
 
 use super::classes::{Classes, Mask};
 use super::domain_calls::ObjectCalls;
-use super::flushes::{Flushes, Found, Ledger, Touch};
+use super::flushes::{Flushes, Ledger};
 use super::line::{Effects, States};
 use super::pending_calls::DomainCall;
+use super::reach::Reach;
 use super::screen::Screen;
 use crate::findings::FindingKind;
 
@@ -36,19 +37,14 @@ pub(super) struct Object {
     /// A program maps it write-back.
     write_back: bool,
     /// The routes of its other mappings, the last one first.
-    other_routes: Vec<Route>,
+    pub(super) other_routes: Vec<Route>,
     /// The classes on which the kernel flushes before and after the copy of the request under way.
     before_copy: Mask,
     after_copy: Mask,
     calls: ObjectCalls,
     /// The programs' flushes.
-    flushes: Flushes,
-    /// The display may read it: it was in a framebuffer.
-    framed: bool,
-    /// It was exported: agents that are not known may access it.
-    exported: bool,
-    /// Another device attached it.
-    attached: bool,
+    pub(super) flushes: Flushes,
+    pub(super) reached: Reach,
     pub(super) screen: Screen,
     /// The lines of pages that differ from the untouched ones.
     pages: BTreeMap<u64, Box<Page>>,
@@ -69,9 +65,7 @@ impl Object {
             after_copy: 0,
             calls: ObjectCalls::new(classes),
             flushes: Flushes::default(),
-            framed: false,
-            exported: false,
-            attached: false,
+            reached: Reach::default(),
             screen: Screen::default(),
             pages: BTreeMap::new(),
             untouched: States::default(),
@@ -103,7 +97,7 @@ impl Object {
     }
 
     /// Returns the classes on which a mapping shows the cached bytes.
-    fn mapped(&self, classes: &Classes) -> Mask {
+    pub(super) fn mapped(&self, classes: &Classes) -> Mask {
         match (self.write_back, self.other_routes.is_empty()) {
             (true, _) => !0,
             (false, false) => classes.set(|class| class.machine.caps.contains(Caps::LLC)),
@@ -124,7 +118,7 @@ impl Object {
     ) -> (Mask, Vec<(Mask, DomainCall)>) {
         self.screen.happen(event, made);
         let (mut flushed, mut machine_flushed) = (0, 0);
-        self.framed |= event == Event::AddFramebuffer;
+        self.reached.happen(event);
         (self.before_copy, self.after_copy) = (0, 0);
         let mut steps = Vec::new();
         for (number, ((bit, class), snapshot)) in classes.with_bits().zip(&mut self.snapshots).enumerate() {
@@ -174,94 +168,9 @@ impl Object {
     }
 
     /// Returns the classes on which the object exists.
-    fn exists(&self) -> Mask {
+    pub(super) fn exists(&self) -> Mask {
         let bits = self.snapshots.iter().enumerate();
         bits.fold(0, |set, (n, snapshot)| if snapshot.is_some() { set | 1 << n } else { set })
-    }
-
-    /// Returns the classes on which an agent that can reach the object may miss a dirty line: the GPU, the display if the object was
-    /// in a framebuffer, any agent of another device if it was exported, and the CPU if a mapping goes past its caches, whose accesses are not
-    /// seen.
-    fn reach(&self, classes: &Classes) -> Mask {
-        let levels = self.levels();
-        let read = |route| Effects::new(classes, &levels, route, Access::Read).miss_dirty();
-        let bypass = classes.set(|class| class.machine.caps.contains(Caps::LLC_BYPASS_MOCS));
-        let display = if self.framed { read(Route::Display) } else { 0 };
-        let foreign = if self.exported || self.attached { !0 } else { 0 };
-        read(Route::Gpu(MocsClass::PageTable)) | bypass | display | foreign | self.past_cache(classes).0
-    }
-
-    /// Returns the classes on which an access through a mapping past the cache misses a dirty line, and those on which a store leaves an
-    /// old copy.
-    fn past_cache(&self, classes: &Classes) -> (Mask, Mask) {
-        let levels = self.levels();
-        self.other_routes.iter().fold((0, 0), |(missed, old), &route| {
-            let of = |access| Effects::new(classes, &levels, route, access);
-            let store = of(Access::Write);
-            (missed | store.miss_dirty() | of(Access::Read).miss_dirty(), old | store.leaves_old())
-        })
-    }
-
-    /// Takes note that the object was exported, or with `attached` that another device has done so with its dma-buf.
-    pub(super) fn export(&mut self, attached: bool) {
-        self.exported = true;
-        self.attached |= attached;
-    }
-
-    /// Takes note that stores to a page are not seen, or, with `false`, that they are seen again.
-    pub(super) fn open(&mut self, line: u64, opens: bool) {
-        if line < self.size / LINE_BYTES {
-            self.flushes.open(line, opens);
-        }
-    }
-
-    /// Takes note of an access by another device's agent, which accesses memory; without one, of what may be one.
-    pub(super) fn foreign(
-        &mut self,
-        classes: &Classes,
-        ledger: &mut Ledger,
-        access: Option<Access>,
-        lines: LineRange,
-    ) {
-        let reach = self.reach(classes);
-        match access {
-            None => self.flushes.doubt(lines, !0),
-            Some(Access::Read) => {
-                let touch = Touch { missed: !0, ..Touch::default() };
-                self.flushes.access(ledger, lines, touch, reach);
-            }
-            Some(Access::Write) => {
-                let touch = Touch { missed: !0, leaves_old: !0, ..Touch::default() };
-                self.flushes.access(ledger, lines, touch, reach);
-            }
-        }
-    }
-
-    /// Takes note that commands which were not simulated may have accessed any line.
-    pub(super) fn doubt_all(&mut self, classes: &Classes) {
-        let lines = LineRange::new(0, self.size / LINE_BYTES);
-        self.doubt(classes, lines, Route::Gpu(MocsClass::PageTable));
-    }
-
-    /// Takes note that an access on a route to lines, or none, was not simulated.
-    fn doubt(&mut self, classes: &Classes, lines: LineRange, route: Route) {
-        let missed = Effects::new(classes, &self.levels(), route, Access::Read).miss_dirty();
-        self.flushes.doubt(lines, missed);
-    }
-
-    /// Decides on the flushes that are not judged yet, as at the end of the object.
-    pub(super) fn end(&self, classes: &Classes, ledger: &mut Ledger) {
-        self.flushes.end(ledger, self.reach(classes));
-    }
-
-    /// Returns the number of lines of a range that a write on `route` may destroy on the first class: it goes to memory, and the program may have
-    /// stored to them unseen.
-    pub(super) fn possibly_lost(&self, classes: &Classes, route: Route, lines: LineRange) -> u64 {
-        let effects = Effects::new(classes, &self.levels(), route, Access::Write);
-        if effects.miss_dirty() & 1 == 0 {
-            return 0;
-        }
-        self.flushes.possibly_stored(lines).filter(|&line| self.line(line).dirty & 1 == 0).count() as u64
     }
 
     /// Applies the program's stores to lines.
@@ -281,44 +190,6 @@ impl Object {
         self.lines(lines, |_, line| {
             line.access(&effects, mapped);
         });
-    }
-
-    /// Applies an instruction of a place for a line, which was an old copy if it is `stale`.
-    pub(super) fn maintain(
-        &mut self,
-        classes: &Classes,
-        ledger: &mut Ledger,
-        (upkeep, site): (Upkeep, u64),
-        line: u64,
-        stale: bool,
-    ) {
-        if line >= self.size / LINE_BYTES {
-            return;
-        }
-        let (levels, mapped, reach) = (self.levels(), self.mapped(classes), self.reach(classes));
-        let lines = LineRange::new(line, line + 1);
-        if upkeep == Upkeep::NonTemporal {
-            let around = Effects::new(classes, &levels, Route::CpuNonTemporal, Access::Write);
-            self.flushes.store(ledger, lines, !0, reach);
-            return self.lines(lines, |_, line| {
-                line.access(&around, mapped);
-            });
-        }
-        let keep = upkeep == Upkeep::WriteBack;
-        let before = self.line(line);
-        let all = self.exists();
-        let write = Effects::new(classes, &levels, Route::Gpu(MocsClass::PageTable), Access::Write);
-        let found = Found {
-            all,
-            dirty: before.dirty & all,
-            old: (before.old | if stale { !0 } else { 0 }) & all,
-            leaves_old: write.leaves_old(),
-            leaves_dirty: write.leaves_dirty(),
-            foreign: if self.attached { !0 } else { self.past_cache(classes).1 & mapped },
-            mapped,
-        };
-        self.flushes.flush(ledger, (site, keep), line, found, reach);
-        self.lines(lines, |_, line| if keep { line.write_back(mapped) } else { line.flush(!0, mapped) });
     }
 
     /// Applies an access; returns its mistakes.
@@ -442,7 +313,7 @@ impl Object {
     }
 
     /// Changes lines of a range, in their order.
-    fn lines(&mut self, range: LineRange, mut change: impl FnMut(u64, &mut States)) {
+    pub(super) fn lines(&mut self, range: LineRange, mut change: impl FnMut(u64, &mut States)) {
         let end = range.end().min(self.size / LINE_BYTES);
         let mut line = range.first();
         while line < end {
