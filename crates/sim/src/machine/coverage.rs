@@ -24,9 +24,8 @@ const STILL_RUNS: &str = "they had not ended when their device was closed, or wh
 pub struct Coverage {
     /// Accepted submissions, each of one batch.
     pub submissions: u64,
-    /// Submissions whose accesses were followed: all of them, or those of at least one draw, dispatch, fill or copy,
-    /// or the surfaces of a dispatch.
-    /// Stores of values by the command streamer, beside work that was skipped, are not enough.
+    /// Submissions whose accesses were followed: those of at least one draw, dispatch, fill or copy, the surfaces of a
+    /// dispatch, or, if nothing was skipped, those of the command streamer. A batch without an access does not count.
     pub followed_submissions: u64,
     /// Commands that the command streamers executed, other than MI_NOOP.
     pub commands: u64,
@@ -102,6 +101,8 @@ pub(crate) struct Tally {
     /// Commands since they were last added to the counts.
     pub(crate) commands: AtomicU64,
     followed: AtomicBool,
+    /// The command streamer accessed memory, other than to fetch commands.
+    streamed: AtomicBool,
     missed: AtomicBool,
     /// Why the rest of it is not followed.
     astray: OnceLock<&'static str>,
@@ -118,6 +119,12 @@ impl Tally {
     pub(crate) fn follow(&self) {
         // Relaxed: see `miss`.
         self.followed.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes note of an access by the command streamer.
+    pub(crate) fn stream(&self) {
+        // Relaxed: see `miss`.
+        self.streamed.store(true, Ordering::Relaxed);
     }
 
     /// Takes note that the hardware may execute other commands from here on.
@@ -154,10 +161,10 @@ impl Counts {
     /// Counts the end of a batch, which was not followed further for the reason `unfinished`.
     pub(crate) fn ended(&self, tally: &Tally, unfinished: Option<&str>) {
         // Relaxed: see `Tally::miss`.
-        let (followed, missed) =
-            (tally.followed.load(Ordering::Relaxed), tally.missed.load(Ordering::Relaxed));
+        let [followed, streamed, missed] =
+            [&tally.followed, &tally.streamed, &tally.missed].map(|flag| flag.load(Ordering::Relaxed));
         let mut counts = self.lock();
-        if followed || !missed {
+        if followed || streamed && !missed {
             counts.followed_submissions += 1;
         }
         if let Some(why) = unfinished.or(tally.astray.get().copied()) {

@@ -80,6 +80,15 @@ fn commands_fills_and_stores_are_counted() {
 }
 
 #[test]
+fn a_batch_without_an_access_is_no_followed_submission() {
+    // MI_LOAD_REGISTER_IMM, as at a context's begin; the same beside a store.
+    let state = [0x1100_0001, 0x2600, 7];
+    let seen = covered(&watched("glk"), Render, &[&state]);
+    assert_eq!((seen.submissions, seen.followed_submissions, seen.is_judged()), (1, 0, false));
+    assert_eq!(covered(&watched("glk"), Render, &[&state, &STORE]).followed_submissions, 1);
+}
+
+#[test]
 fn a_draw_is_judged_on_a_watched_device_alone() {
     let gpu = watched("glk");
     let seen = covered(&gpu, Render, &[&VERTICES, &DRAW, &DRAW]);
@@ -119,7 +128,7 @@ fn a_draw_is_skipped_for_a_reason() {
     // No vertex, and no instance.
     for nothing in [changed(2, 3), changed(4, 1)] {
         let seen = covered(&watched("glk"), Render, &[&VERTICES, &nothing]);
-        assert_eq!((seen.draws, seen.followed_submissions), (CoveredWork::default(), 1));
+        assert_eq!((seen.draws, seen.followed_submissions), (CoveredWork::default(), 0));
     }
     let seen = covered(&watched("ilk"), Render, &[&DRAW[..6], &[0]]);
     assert_eq!(seen.draws, skipped("this generation's pipelines are not simulated", 1));
@@ -216,7 +225,7 @@ fn commands_that_access_memory_and_are_skipped_have_names() {
         assert_eq!(seen.skipped_commands, BTreeMap::from([(what.to_owned(), 1)]));
         assert_eq!((seen.followed_submissions, seen.unfinished), (0, BTreeMap::new()), "{what}");
     }
-    let seen = covered(&watched("tgl"), Render, &[&[0x7852_0003, 0, 0, 0, 0]]);
+    let seen = covered(&watched("tgl"), Render, &[&[0x7852_0003, 0, 0, 0, 0], &STORE]);
     assert_eq!((seen.skipped_commands, seen.followed_submissions), (BTreeMap::new(), 1), "it does nothing");
     // XY_COLOR_BLT of a tiled surface on the render engine.
     let tiled = [0x5430_0804, 0x03f0_0040, 0, 0x1_0001, TARGET, 7];
@@ -232,7 +241,7 @@ fn a_batch_that_hangs_or_does_not_end_is_not_followed_to_its_end() {
     assert_eq!(seen.unfinished, BTreeMap::from([("the GPU hangs: unsupported-command".to_owned(), 1)]));
     assert_eq!((seen.submissions, seen.followed_submissions, seen.commands), (1, 0, 1));
     gpu.device.stall_gpu(true);
-    gpu.run_later(&[END]);
+    gpu.run_later(&[&STORE[..], &[END]].concat());
     let why = "they had not ended when their device was closed, or when this was counted";
     assert_eq!(gpu.device.coverage().unfinished.get(why), Some(&1));
     gpu.device.stall_gpu(false);

@@ -53,7 +53,7 @@ fn skipped(rows: &[CoverageRow]) -> String {
     }
     let text = |((what, why), count)| Skip { what, why, count }.to_string();
     if all.is_empty() {
-        "no batch of theirs ran".to_owned()
+        "no command accessed memory".to_owned()
     } else {
         all.into_iter().map(text).collect::<Vec<_>>().join("; ")
     }

@@ -7,6 +7,7 @@ use super::encoding::{
 };
 use super::lengths;
 use super::memory::View;
+use super::registers::Transfer;
 use crate::machine::coverage::Kind;
 
 /// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select the predicate of the commands behind it.
@@ -53,13 +54,14 @@ pub(super) fn cover(view: &View<'_>, on: &Streamer, command: &Command, words: &[
                 view.stray("they jump if a predicate holds");
             }
         }
+        Command::Store { .. }
+        | Command::StoreTimestamp { .. }
+        | Command::Registers(Transfer::Fetch { .. } | Transfer::Store { .. })
+        | Command::Wait(_)
+        | Command::EndUnless(..) => view.bindings.tally.stream(),
         Command::End
         | Command::Arbitrate(_)
-        | Command::Store { .. }
-        | Command::StoreTimestamp { .. }
-        | Command::Registers(_)
-        | Command::Wait(_)
-        | Command::EndUnless(..) => {}
+        | Command::Registers(Transfer::Load(_) | Transfer::Copy { .. }) => {}
     }
 }
 
