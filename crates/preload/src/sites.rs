@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_void};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use gem_coherency_trap::callers;
 use gem_coherency_trap::watch::{self, Store};
+use gem_coherency_trap::{Event, NEAREST, callers};
 use gem_coherency_wire::{
     self as wire, Flushed, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
 };
@@ -65,18 +65,19 @@ fn records() -> &'static [SiteRecord] {
 /// The number of no record.
 pub(crate) const NO_SITE: u32 = u32::MAX;
 
-/// Frames of a call stack by which it differs from others, as the server compares them.
-const SAME_FRAMES: usize = 4;
-
-/// Returns the number of the record of a call stack that flushes; [`NO_SITE`] if there are too many.
-pub(crate) fn of_stack(frames: &[usize]) -> u32 {
+/// Returns the number of the record of a place that flushes, which is its nearest callers; [`NO_SITE`] if there are too many.
+pub(crate) fn of(event: &Event<'_>) -> u32 {
+    let mut nearest = [0; NEAREST];
+    let depth = event.nearest_callers(&mut nearest);
     let mix = |hash: u64, frame: &usize| (hash ^ *frame as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let key = frames.iter().take(SAME_FRAMES).fold(0xcbf2_9ce4_8422_2325, mix);
+    let key = nearest.iter().take(depth).fold(0xcbf2_9ce4_8422_2325, mix);
     match SiteRecord::find(records(), key) {
         None => NO_SITE,
         Some((number, record, is_new)) => {
             if is_new {
-                record.describe(lines(frames).as_bytes());
+                let mut frames = [0; MOST_FRAMES];
+                let depth = event.callers(&mut frames);
+                record.describe(lines(frames.get(..depth).unwrap_or_default()).as_bytes());
             }
             number as u32
         }

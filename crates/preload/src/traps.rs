@@ -66,9 +66,7 @@ fn on_trap(event: &Event<'_>) -> Outcome {
 /// Flushes a line, and counts and logs that.
 fn flush(event: &Event<'_>, effect: LineEffect) {
     let flushed = line::flush(event.address, effect == LineEffect::WriteBack, sites::close);
-    let mut frames = [0; sites::MOST_FRAMES];
-    let depth = event.callers(&mut frames);
-    let site = sites::of_stack(frames.get(..depth).unwrap_or_default());
+    let site = sites::of(event);
     sites::count(site, flushed.as_ref().map(|(_, place)| place));
     match &flushed {
         Some((found, place)) => sites::log(site, place, *found, effect),

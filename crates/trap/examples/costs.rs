@@ -24,7 +24,7 @@ mod measured {
     use std::time::Instant;
 
     use gem_coherency_trap::scan::Search;
-    use gem_coherency_trap::{Error, Event, Options, Outcome, install, remove, watch};
+    use gem_coherency_trap::{Error, Event, NEAREST, Options, Outcome, install, remove, watch};
 
     const TURNS: u32 = 200_000;
     const LINES: usize = 4096;
@@ -40,6 +40,12 @@ mod measured {
     fn stack(event: &Event<'_>) -> Outcome {
         let mut frames = [0; 16];
         black_box(event.callers(&mut frames));
+        Outcome::Done
+    }
+
+    /// Finds the nearest callers first.
+    fn nearest(event: &Event<'_>) -> Outcome {
+        black_box(event.nearest_callers(&mut [0; NEAREST]));
         Outcome::Done
     }
 
@@ -109,6 +115,9 @@ mod measured {
         println!("a flush of a loop, trapped:  {:8.0} ns", flush_all(&lines));
         install(stack, Options { own: 0, search: Search::FlushesAndStores })?;
         println!("a flush, with its callers:   {:8.0} ns", flush(&line));
+        install(nearest, Options { own: 0, search: Search::FlushesAndStores })?;
+        println!("a flush, with the nearest:   {:8.0} ns", flush(&line));
+        println!("a flush of a loop, the same: {:8.0} ns", flush_all(&lines));
         remove()?;
         println!("a flush, put back:           {:8.0} ns", flush(&line));
 

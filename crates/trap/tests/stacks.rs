@@ -104,6 +104,37 @@ fn callers_are_found() {
     library.call("calls_ends_in_call", [at, 0, 0]);
     assert_eq!(names()[..3], ["escapes", "ends_in_call", "calls_ends_in_call"]);
     assert_eq!(COUNT.load(SeqCst), before + 4);
+    assert_eq!(DIFFERENT.load(SeqCst), 0);
+}
+
+/// The same function at the same depth of the stack, called by one function or another, near or far.
+const ALIKE: &str = r#"
+__attribute__((noinline)) int flush(char *target) { __asm__ volatile ("clflush %0" : "+m" (*target)); return 1; }
+__attribute__((noinline)) int near(char *target) { return flush(target) + 1; }
+__attribute__((noinline)) int first(char *target) { return near(target) + 1; }
+__attribute__((noinline)) int second(char *target) { return near(target) + 2; }
+__attribute__((noinline)) int outer(char *target, int which) {
+    return (which ? first(target) : second(target)) + 1;
+}
+__attribute__((noinline)) int loop(char *target) {
+    int sum = 0;
+    for (int n = 0; n < 100; n++) { sum += near(target); sum += outer(target, n % 3); }
+    return sum;
+}
+"#;
+
+#[test]
+fn nearest_callers_are_those_of_this_call() {
+    let _alone = alone();
+    let flags = ["-O2", "-fno-optimize-sibling-calls", "-fno-inline"];
+    let library = Library::open(&compile("alike", "c", ALIKE, &flags));
+    install();
+    let target = [0_u64; 8];
+    let before = COUNT.load(SeqCst);
+    for name in ["loop", "near", "first", "second", "loop"] {
+        library.call(name, [target.as_ptr().expose_provenance(), 0, 0]);
+    }
+    assert_eq!((COUNT.load(SeqCst) - before, DIFFERENT.load(SeqCst)), (403, 0));
 }
 
 #[test]

@@ -37,9 +37,14 @@ pub unsafe fn callers(frame: *mut libc::c_void, frames: &mut [usize]) -> usize {
 
 /// As [`callers`].
 pub(super) fn walk(registers: Registers, frames: &mut [usize]) -> usize {
+    walk_places(registers, frames, &mut [])
+}
+
+/// As [`callers`]; writes to `places` where on the stack each return address is, 0 if that is not known.
+pub(super) fn walk_places(registers: Registers, frames: &mut [usize], places: &mut [usize]) -> usize {
     let mut depth = 0;
     let walked = table::current()
-        .is_some_and(|table| stack::on_own_stack(|| depth = walk_table(registers, table, frames)));
+        .is_some_and(|table| stack::on_own_stack(|| depth = walk_table(registers, table, frames, places)));
     if !walked {
         // No traps are installed, or too many threads do this now.
         for first in frames.iter_mut().take(1) {
@@ -51,11 +56,15 @@ pub(super) fn walk(registers: Registers, frames: &mut [usize]) -> usize {
 }
 
 /// As [`callers`], on a stack that is large enough.
-fn walk_table(registers: Registers, table: &Table, frames: &mut [usize]) -> usize {
+fn walk_table(registers: Registers, table: &Table, frames: &mut [usize], places: &mut [usize]) -> usize {
     let mut stack = Stack::of(registers, table);
     let mut depth = 0;
     for frame in frames {
         *frame = stack.at as usize;
+        if let Some(place) = places.get_mut(depth) {
+            *place = stack.place as usize;
+        }
+        stack.place = 0;
         depth += 1;
         let before = stack.registers[RSP];
         let went_on = stack.by_table().unwrap_or_else(|| stack.by_guess());
@@ -95,6 +104,8 @@ struct Stack<'a> {
     table: &'a Table,
     /// Address of the instruction, or the return address.
     at: u64,
+    /// Where on the stack `at` is; 0 if that is not known.
+    place: u64,
     /// True if `at` is an instruction that was interrupted, not a return address.
     is_interrupted: bool,
     registers: [u64; 16],
@@ -104,7 +115,7 @@ struct Stack<'a> {
 
 impl<'a> Stack<'a> {
     fn of(registers: Registers, table: &'a Table) -> Self {
-        let mut stack = Stack { table, at: 0, is_interrupted: true, registers: [0; 16], page: 0 };
+        let mut stack = Stack { table, at: 0, place: 0, is_interrupted: true, registers: [0; 16], page: 0 };
         stack.interrupted(registers);
         stack
     }
@@ -160,7 +171,11 @@ impl<'a> Stack<'a> {
         if row.register(Register(RETURN_ADDRESS)) == RegisterRule::Undefined {
             return Some(false);
         }
-        let at = self.restored(&row.register(Register(RETURN_ADDRESS)), frame, None)?;
+        let rule = row.register(Register(RETURN_ADDRESS));
+        let at = self.restored(&rule, frame, None)?;
+        if let RegisterRule::Offset(offset) = rule {
+            self.place = frame.wrapping_add_signed(offset);
+        }
         let mut registers = self.registers;
         for number in SAVED {
             let rule = row.register(Register(number as u16));

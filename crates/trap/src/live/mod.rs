@@ -10,6 +10,7 @@ pub(super) mod callers;
 pub(super) mod calls;
 mod faults;
 mod loads;
+pub(super) mod nearest;
 mod objects;
 mod pages;
 mod patch;

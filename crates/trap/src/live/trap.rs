@@ -8,6 +8,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
+use super::nearest::{self, NEAREST};
 use super::registers::Registers;
 use super::table::Table;
 use super::{ahead, callers, calls, loads, patch, perform, signals, table};
@@ -35,6 +36,13 @@ impl Event<'_> {
     #[must_use]
     pub fn callers(&self, frames: &mut [usize]) -> usize {
         callers::walk(self.registers, frames)
+    }
+
+    /// Writes the nearest part of the call stack to `frames`, and returns its depth. It takes little time where the stack is as it was at
+    /// the instruction's last execution. Async-signal-safe.
+    #[must_use]
+    pub fn nearest_callers(&self, frames: &mut [usize; NEAREST]) -> usize {
+        nearest::walk(self.registers, frames)
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gem_coherency_trap::scan::Search;
-use gem_coherency_trap::{Event, Kind, Options, Outcome, Report};
+use gem_coherency_trap::{Event, Kind, NEAREST, Options, Outcome, Report};
 
 /// Compiles a shared library, in a file of its own.
 ///
@@ -75,6 +75,9 @@ pub static PERFORM: AtomicBool = AtomicBool::new(false);
 pub static DEPTH: AtomicUsize = AtomicUsize::new(0);
 pub static FRAMES: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
 
+/// Number of events whose nearest callers are not the first ones of the call stack.
+pub static DIFFERENT: AtomicUsize = AtomicUsize::new(0);
+
 /// Records the event.
 pub fn record(event: &Event<'_>) -> Outcome {
     SITE.store(event.site, SeqCst);
@@ -86,6 +89,10 @@ pub fn record(event: &Event<'_>) -> Outcome {
     }
     let mut frames = [0; 32];
     DEPTH.store(event.callers(&mut frames), SeqCst);
+    let mut nearest = [0; NEAREST];
+    let depth = event.nearest_callers(&mut nearest);
+    let is_same = depth == NEAREST.min(DEPTH.load(SeqCst)) && frames[..depth] == nearest[..depth];
+    DIFFERENT.fetch_add(usize::from(!is_same), SeqCst);
     for (place, frame) in FRAMES.iter().zip(frames) {
         place.store(frame, SeqCst);
     }
