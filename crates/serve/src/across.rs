@@ -109,7 +109,13 @@ impl Across {
         let mut judge = lock(judge);
         judge.hear(device.take_trace());
         let verdicts = judge.take_verdicts();
-        let verdicts = if self.by_many { verdicts } else { Vec::new() };
+        let verdicts = if self.by_many {
+            verdicts
+        } else {
+            // The device tells them.
+            drop(judge.take_made_stale());
+            Vec::new()
+        };
         Judged { verdicts, domain_changes: judge.take_domain_changes() }
     }
 
@@ -144,6 +150,8 @@ impl Across {
         self.hear_flushes(devices);
         let mut sites: Vec<FlushSite> = Vec::new();
         let stacks = self.logs.stacks();
+        // What is not known may have needed each of them.
+        let least = if self.lost() > 0 { Need::Useless } else { Need::Precautionary };
         for (judge, device) in self.judges.iter().zip(devices) {
             let mut judge = lock(judge);
             // Flushes alone are no mistakes.
@@ -151,10 +159,13 @@ impl Across {
             let flushed = judge.flushed();
             let unknown = (u64::MAX, Vec::new());
             for (number, stack) in (0..).zip(stacks.iter().cloned()).chain([unknown]) {
-                let lines = flushed.counts(number);
+                let mut lines = flushed.counts(number);
+                if least == Need::Useless {
+                    lines.precautionary += std::mem::take(&mut lines.useless);
+                }
                 let names = |least| flushed.on(number, least).into_iter().map(|platform| platform.name);
                 let needed_on: Vec<_> = names(Need::Needed).collect();
-                let precautionary_on: Vec<_> = names(Need::Precautionary).collect();
+                let precautionary_on: Vec<_> = names(least).collect();
                 if lines.all() == 0 && flushed.on(number, Need::Useless).is_empty() {
                     continue;
                 }
