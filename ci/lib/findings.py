@@ -222,7 +222,7 @@ def svg_problems(program, text):
 
 def self_test():
     place = {"file": f"/x/left_out.c", "line": min(marked("left_out", "wrong")), "function": "main"}
-    flush = {"place": [place], "useless": False}
+    flush = {"place": [place], "useless": False, "verdict": "needed"}
     finding = {"kind": "stale read", "lines": "37", "store": [place], "load": [], "request": [place]}
     change = {"place": [place], "useless": False}
     good = {"findings": [finding], "flushes": [flush], "domain_changes": [change]}
@@ -238,9 +238,15 @@ def self_test():
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "load": [place]}]}),
         ("glk", "wrong", 0, {**good, "flushes": [{**flush, "useless": True}]}),
         ("glk", "wrong", 0, {**good, "domain_changes": [{**change, "useless": True}]}),
+        ("tgl", "right", 0, {**good, "findings": []}),
     ]:
         assert problems(platform, "left_out", mode, status, report), (platform, mode, status, report)
-    everywhere = [{**change, "needed_on": ["tgl", "glk"]}]
+    beside = {"file": "/x/wrong_range.c", "line": min(marked("wrong_range", "precautionary")), "function": "main"}
+    found = {**finding, "lines": "64-71", "store": [{**beside, "line": min(marked("wrong_range", "wrong"))}]}
+    cautious = {**good, "findings": [found], "flushes": [{**flush, "place": [beside], "verdict": "precautionary"}]}
+    assert not problems("glk", "wrong_range", "wrong", 0, cautious)
+    assert problems("glk", "wrong_range", "wrong", 0, {**cautious, "flushes": [{**flush, "place": [beside]}]})
+    everywhere = [{**change, "needed_on": ["tgl"], "precautionary_on": ["glk"]}]
     verdict = {"platforms": ["glk", "tgl"], "refused": []}
     refused = {"platforms": ["mtl"], "refused": ["no such request"]}
     judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [verdict], "domain_changes": everywhere}
@@ -258,7 +264,7 @@ def self_test():
         ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk", "tgl"]}]}),
         ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk"], "lines": "36"}]}),
         ("left_out", "wrong", {**judged, "platforms": []}),
-        ("left_out", "wrong", {**judged, "domain_changes": [{**change, "needed_on": ["glk"]}]}),
+        ("left_out", "wrong", {**judged, "domain_changes": [{**change, "needed_on": ["glk"], "precautionary_on": []}]}),
     ]:
         assert judged_problems("glk", program, mode, report), (program, mode, report)
     line = min(marked("left_out", "wrong"))
