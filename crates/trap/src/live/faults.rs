@@ -43,6 +43,8 @@ pub(super) unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t
 /// Records a store by an instruction with the registers `at`, which are the program's registers `program` unless the library performs
 /// the instruction, and makes its page writable. Returns false if the page is not watched, or not mapped any more.
 fn record(address: usize, at: Registers, program: Registers) -> bool {
+    // As in `loads::end`.
+    let _blocked = signals::Blocked::all();
     let begun = pages::with(address, |record| {
         let state = record.state.load(SeqCst);
         if state == READ_ONLY {
@@ -60,13 +62,13 @@ fn record(address: usize, at: Registers, program: Registers) -> bool {
     });
     let Some(opens) = begun.flatten() else { return false };
     // Not while the record is used: the function may wait for a thread that forgets it.
+    let mut frames = [0; MOST_CALLERS];
+    let depth = if opens == Opens::No { 0 } else { callers::walk(program, &mut frames) };
     if opens != Opens::No {
-        stores::tell(address, at, program);
+        stores::tell(address, at, frames.get(..depth).unwrap_or_default());
     }
     let done = pages::with(address, |record| {
         if opens == Opens::First {
-            let mut frames = [0; MOST_CALLERS];
-            let depth = callers::walk(program, &mut frames);
             record.address.store(address, SeqCst);
             for (place, frame) in record.callers.iter().zip(frames) {
                 place.store(frame, SeqCst);

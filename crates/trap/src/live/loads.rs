@@ -15,7 +15,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction};
 use super::pages::{self, Record};
 use super::registers::Registers;
 use super::system::{self, PAGE_BYTES};
-use super::{callers, stack, stores, watch};
+use super::{callers, signals, stack, stores, watch};
 
 /// Number of loads of a page that are seen at most, until it is hidden again.
 pub const MOST_STEPS: usize = 1024;
@@ -204,6 +204,8 @@ pub(super) fn begin(page: usize, registers: Registers) -> bool {
 /// Hides the pages of this thread's step, which is over; returns false if there is none.
 pub(super) fn end(registers: Registers) -> bool {
     let Some(step) = step(system::thread()) else { return false };
+    // A handler of the program that interrupts the use of a record, and unmaps pages, would wait for that for ever.
+    let _blocked = signals::Blocked::all();
     registers.set_trap_flag(false);
     for place in &step.pages {
         let page = place.swap(0, SeqCst);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use super::pages::Record;
 use super::registers::Registers;
 use super::system::PAGE_BYTES;
-use super::{callers, loads, stack};
+use super::{loads, stack};
 
 /// A store that a thread is about to execute, before which its page is made writable.
 #[derive(Debug)]
@@ -20,8 +20,7 @@ pub struct Store<'a> {
     /// Number of bytes, up to the end of the page: those of repeated string instructions at once. 0 if the page is made
     /// writable without a store, because the process has too many areas.
     pub length: usize,
-    /// The program's.
-    registers: Option<Registers>,
+    callers: &'a [usize],
     _frame: PhantomData<(*mut (), &'a ())>,
 }
 
@@ -29,7 +28,8 @@ impl Store<'_> {
     /// Writes the call stack to `frames`, as [`Event::callers`](crate::Event::callers) does; nothing without a store.
     #[must_use]
     pub fn callers(&self, frames: &mut [usize]) -> usize {
-        self.registers.map_or(0, |registers| callers::walk(registers, frames))
+        frames.iter_mut().zip(self.callers).for_each(|(to, from)| *to = *from);
+        self.callers.len().min(frames.len())
     }
 }
 
@@ -39,7 +39,7 @@ impl Store<'_> {
 pub type StoreHandler = fn(&Store<'_>);
 
 /// Function that is called behind a store that opened a page, with the address of its first byte there, in the handler of SIGTRAP. If it closes the page
-/// again ([`close`](super::watch::close)), it sees the next store, too, up to the fourth one since the page was protected.
+/// again ([`close`](super::watch::close)), it sees the next store, too.
 /// It must be as a [`StoreHandler`].
 pub type StepHandler = fn(usize);
 
@@ -48,7 +48,7 @@ static HANDLER: AtomicUsize = AtomicUsize::new(0);
 static STEP_HANDLER: AtomicUsize = AtomicUsize::new(0);
 
 /// Stores to a page that are executed alone at most, since it was protected.
-const MOST_STEPS: usize = 4;
+const MOST_STEPS: usize = 1;
 
 /// Sets the functions that are called before a watched page is made writable, other than by [`release`](super::watch::release), and
 /// behind the store.
@@ -82,15 +82,14 @@ pub(super) fn stepped(address: usize) {
     }
 }
 
-/// Calls the function for a store of the instruction with the registers `at`, which are the program's registers `program` unless the library
-/// performs the instruction.
-pub(super) fn tell(address: usize, at: Registers, program: Registers) {
+/// Calls the function for a store of the instruction with the registers `at`, which has these callers.
+pub(super) fn tell(address: usize, at: Registers, callers: &[usize]) {
     if HANDLER.load(SeqCst) == 0 {
         return;
     }
     let told = stack::on_own_stack(|| {
         let (length, _) = loads::extent(address, at);
-        call(&Store { address, length, registers: Some(program), _frame: PhantomData });
+        call(&Store { address, length, callers, _frame: PhantomData });
     });
     if !told {
         opened(address);
@@ -99,7 +98,7 @@ pub(super) fn tell(address: usize, at: Registers, program: Registers) {
 
 /// Calls the function for a page that is made writable without a store.
 pub(super) fn opened(address: usize) {
-    call(&Store { address, length: 0, registers: None, _frame: PhantomData });
+    call(&Store { address, length: 0, callers: &[], _frame: PhantomData });
 }
 
 fn call(store: &Store<'_>) {
