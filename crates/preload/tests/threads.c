@@ -69,7 +69,8 @@ static void on_alarm(int signal) {
 static void under_alarms(void) {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     OK(sigaction(SIGALRM, &action, NULL));
-    struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    // Longer than a handler takes whose first stores are watched, in a debug build.
+    struct itimerval every = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
     OK(setitimer(ITIMER_REAL, &every, NULL));
     pthread_t thread;
     OK(pthread_create(&thread, NULL, worker, (void *)6L));
