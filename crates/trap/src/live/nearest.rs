@@ -72,10 +72,8 @@ impl Known {
         let places = self.places.iter().map(|place| place.load(SeqCst));
         let mut above = places.zip(frames.iter()).take(depth).skip(1);
         // SAFETY: the place was on this thread's stack at the same depth.
-        let holds = above.all(|(place, frame)| {
-            is_near(stack, place)
-                && unsafe { std::ptr::with_exposed_provenance::<usize>(place).read_volatile() } == *frame
-        });
+        let word = |place| unsafe { std::ptr::with_exposed_provenance::<usize>(place).read_volatile() };
+        let holds = above.all(|(place, frame)| is_near(stack, place) && word(place) == *frame);
         (holds && self.version.load(SeqCst) == version).then_some(depth)
     }
 

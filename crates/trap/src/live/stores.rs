@@ -39,7 +39,7 @@ impl Store<'_> {
 pub type StoreHandler = fn(&Store<'_>);
 
 /// Function that is called behind a store that opened a page, with the address of its first byte there, in the handler of SIGTRAP. If it closes the page
-/// again ([`close`](super::watch::close)), it sees the next store, too.
+/// again ([`close`](super::watch::close)), it sees the next store, too, up to the fourth one since the page was protected.
 /// It must be as a [`StoreHandler`].
 pub type StepHandler = fn(usize);
 
@@ -48,7 +48,7 @@ static HANDLER: AtomicUsize = AtomicUsize::new(0);
 static STEP_HANDLER: AtomicUsize = AtomicUsize::new(0);
 
 /// Stores to a page that are executed alone at most, since it was protected.
-const MOST_STEPS: usize = 1;
+const MOST_STEPS: usize = 4;
 
 /// Sets the functions that are called before a watched page is made writable, other than by [`release`](super::watch::release), and
 /// behind the store.
