@@ -140,6 +140,26 @@ impl LineRange {
     pub const fn indices(self) -> Range<u64> {
         self.first..self.end
     }
+
+    /// Adds the range behind others: it extends the last one if it continues it.
+    pub fn push_to(self, ranges: &mut Vec<Self>) {
+        match ranges.last_mut() {
+            Some(last) if last.end == self.first => last.end = self.end,
+            Some(_) | None => ranges.push(self),
+        }
+    }
+
+    /// Sorts ranges, and makes one of those that overlap or adjoin.
+    pub fn unite(ranges: &mut Vec<Self>) {
+        ranges.sort_unstable_by_key(|range| range.first);
+        ranges.dedup_by(|next, last| {
+            let adjoin = next.first <= last.end;
+            if adjoin {
+                last.end = last.end.max(next.end);
+            }
+            adjoin
+        });
+    }
 }
 
 /// Cache lines of one page of an object: bit n of a word is the page's line n.
@@ -209,6 +229,18 @@ mod tests {
             let error = ByteRange::within(offset, len, 4096).unwrap_err();
             assert!(error.to_string().contains(&offset.to_string()), "{error}");
         }
+    }
+
+    #[test]
+    fn ranges_that_adjoin_or_overlap_become_one() {
+        let mut ranges = Vec::new();
+        for (first, end) in [(8, 9), (9, 10), (20, 22), (4, 6)] {
+            LineRange::new(first, end).push_to(&mut ranges);
+        }
+        assert_eq!(ranges, [(8, 10), (20, 22), (4, 6)].map(|(first, end)| LineRange::new(first, end)));
+        ranges.extend([(6, 7), (21, 30), (24, 25)].map(|(first, end)| LineRange::new(first, end)));
+        LineRange::unite(&mut ranges);
+        assert_eq!(ranges, [(4, 7), (8, 10), (20, 30)].map(|(first, end)| LineRange::new(first, end)));
     }
 
     #[test]

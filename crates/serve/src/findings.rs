@@ -75,6 +75,35 @@ pub struct Finding {
     pub platforms: Vec<&'static str>,
 }
 
+impl Finding {
+    /// Returns a finding on an object's lines that happened once, without places, routes or platforms.
+    pub(crate) fn new(
+        kind: FindingKind,
+        device: &str,
+        (object, handle, size): (u64, Option<Handle>, u64),
+        level: CacheLevel,
+        lines: Vec<LineRange>,
+    ) -> Self {
+        Self {
+            kind,
+            device: device.to_owned(),
+            object,
+            handle,
+            size,
+            level,
+            route: None,
+            writer: None,
+            lines,
+            store: Vec::new(),
+            load: Vec::new(),
+            request: Vec::new(),
+            flushes: Vec::new(),
+            times: 1,
+            platforms: Vec::new(),
+        }
+    }
+}
+
 /// Lines of an object that a place flushed lately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentFlush {
@@ -152,12 +181,12 @@ impl Findings {
     /// Adds lines to the finding with an index, and to the wrong access of its history.
     pub(crate) fn extend(&self, index: usize, lines: LineRange) {
         if let Some(finding) = lock(&self.found).get_mut(index) {
-            add_lines(&mut finding.lines, lines);
+            lines.push_to(&mut finding.lines);
         }
         if let Some(Some(history)) = lock(&self.told).get_mut(index)
             && let Some(wrong) = history.steps.last_mut()
         {
-            add_lines(&mut wrong.lines, lines);
+            lines.push_to(&mut wrong.lines);
         }
     }
 
@@ -223,14 +252,6 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
         && top(&one.store) == top(&other.store)
         && top(&one.load) == top(&other.load)
         && (!one.store.is_empty() || !one.load.is_empty() || one.object == other.object)
-}
-
-/// Adds a range to the last one if it continues that.
-pub(crate) fn add_lines(lines: &mut Vec<LineRange>, range: LineRange) {
-    match lines.last_mut() {
-        Some(last) if last.end() == range.first() => *last = LineRange::new(last.first(), range.end()),
-        Some(_) | None => lines.push(range),
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -14,7 +14,7 @@ use gem_coherency_wire::{Call, Frame};
 
 use crate::across::Judged;
 use crate::client::Client;
-use crate::findings::{Finding, FindingKind, Findings, add_lines};
+use crate::findings::{Finding, FindingKind, Findings};
 use crate::history::Stored;
 use crate::platforms::Verdict;
 
@@ -93,23 +93,9 @@ pub(crate) fn placed(
 
 /// Returns an access that the device logged as a finding without places.
 pub(crate) fn of_access(device: &Soft, access: Incoherent) -> Finding {
-    Finding {
-        kind: access.kind.into(),
-        device: device.name().to_owned(),
-        object: access.object,
-        handle: access.handle,
-        size: access.size,
-        level: access.level,
-        route: Some(access.route),
-        writer: None,
-        lines: access.lines,
-        store: Vec::new(),
-        load: Vec::new(),
-        request: Vec::new(),
-        flushes: Vec::new(),
-        times: 1,
-        platforms: Vec::new(),
-    }
+    let object = (access.object, access.handle, access.size);
+    let finding = Finding::new(access.kind.into(), device.name(), object, access.level, access.lines);
+    Finding { route: Some(access.route), ..finding }
 }
 
 /// Returns the mistakes that a device logged.
@@ -130,23 +116,9 @@ fn logged(device: &Soft) -> Vec<Finding> {
         if are_known(found.iter(), submitted.object, &submitted.lines) {
             continue;
         }
-        found.push(Finding {
-            kind: FindingKind::DirtyAtSubmission,
-            device: device.name().to_owned(),
-            object: submitted.object,
-            handle: submitted.handle,
-            size: submitted.size,
-            level: submitted.level,
-            route: None,
-            writer: None,
-            lines: submitted.lines,
-            store: Vec::new(),
-            load: Vec::new(),
-            request: Vec::new(),
-            flushes: Vec::new(),
-            times: 1,
-            platforms: Vec::new(),
-        });
+        let object = (submitted.object, submitted.handle, submitted.size);
+        let kind = FindingKind::DirtyAtSubmission;
+        found.push(Finding::new(kind, device.name(), object, submitted.level, submitted.lines));
     }
     found
 }
@@ -165,23 +137,9 @@ pub(crate) fn findings_of(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding>
         if !is_certain && platforms.iter().all(are_known_on) {
             continue;
         }
-        found.push(Finding {
-            kind: verdict.kind,
-            device: device.name().to_owned(),
-            object: verdict.object,
-            handle: verdict.handle,
-            size: verdict.size,
-            level: verdict.level,
-            route: verdict.route,
-            writer: None,
-            lines: verdict.lines,
-            store: Vec::new(),
-            load: Vec::new(),
-            request: Vec::new(),
-            flushes: Vec::new(),
-            times: 1,
-            platforms,
-        });
+        let object = (verdict.object, verdict.handle, verdict.size);
+        let finding = Finding::new(verdict.kind, device.name(), object, verdict.level, verdict.lines);
+        found.push(Finding { route: verdict.route, platforms, ..finding });
     }
     found
 }
@@ -232,7 +190,7 @@ fn by_store(
             };
             last = Some((page, at));
             if let Some((_, lines)) = groups.get_mut(at) {
-                add_lines(lines, LineRange::new(first, end));
+                LineRange::new(first, end).push_to(lines);
             }
             first = end;
         }

@@ -94,22 +94,14 @@ fn add_load(findings: &Findings, devices: &[Soft], written: &mut Written, loaded
                 let states = devices.iter().find_map(|device| device.line_states(stale.object))?;
                 histories.up_to_load(stale.object, &states, &lines, &load)
             };
+            let object = (stale.object, stale.handle, stale.size);
             let finding = Finding {
-                kind: FindingKind::MissingInvalidate,
-                device: device.clone(),
-                object: stale.object,
-                handle: stale.handle,
-                size: stale.size,
-                level,
                 route: Some(Route::CpuCached),
                 writer: Some(stale.route),
-                lines: lines.clone(),
-                store: Vec::new(),
                 load: load.clone(),
                 request: request.clone(),
-                flushes: Vec::new(),
-                times: 1,
                 platforms: platforms.clone(),
+                ..Finding::new(FindingKind::MissingInvalidate, device, object, level, lines.clone())
             };
             let exported_as = devices.iter().find_map(|device| device.exported_as(stale.object));
             let finding = findings.add(finding, exported_as, history);

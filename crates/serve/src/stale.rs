@@ -20,14 +20,7 @@ impl StaleLines {
             let end = lines.end().next_multiple_of(PAGE_LINES);
             LineRange::new(lines.first() / PAGE_LINES * PAGE_LINES, end)
         }));
-        known.sort_unstable_by_key(|lines| lines.first());
-        known.dedup_by(|next, last| {
-            let joins = next.first() <= last.end();
-            if joins {
-                *last = LineRange::new(last.first(), last.end().max(next.end()));
-            }
-            joins
-        });
+        LineRange::unite(known);
     }
 }
 

@@ -327,20 +327,8 @@ fn merge(verdicts: &mut Vec<Verdict>) {
             None => merged.push(verdict),
         }
     }
-    merged.iter_mut().for_each(|verdict| unite(&mut verdict.lines));
+    merged.iter_mut().for_each(|verdict| LineRange::unite(&mut verdict.lines));
     *verdicts = merged;
-}
-
-/// Sorts ranges, and makes one of those that overlap or adjoin.
-fn unite(ranges: &mut Vec<LineRange>) {
-    ranges.sort_unstable_by_key(|range| range.first());
-    ranges.dedup_by(|next, last| {
-        let adjoin = next.first() <= last.end();
-        if adjoin {
-            *last = LineRange::new(last.first(), last.end().max(next.end()));
-        }
-        adjoin
-    });
 }
 
 /// Returns the call that moves an object between domains.

@@ -90,7 +90,7 @@ impl Shown {
         for (&line, dirty) in &mut self.dirty {
             if !dirty.told && is(line, dirty) {
                 dirty.told = true;
-                add(&mut lines, LineRange::new(line, line + 1));
+                LineRange::new(line, line + 1).push_to(&mut lines);
             }
         }
         lines
@@ -145,7 +145,7 @@ impl System {
         let of = |entry: &Shown| {
             let mut lines = Vec::new();
             for &line in entry.dirty.iter().filter(|(_, dirty)| !dirty.told).map(|(line, _)| line) {
-                add(&mut lines, LineRange::new(line, line + 1));
+                LineRange::new(line, line + 1).push_to(&mut lines);
             }
             let &Shown { about: About { object, handle, size }, level, .. } = entry;
             let kind = IncoherentKind::DirtyOnScreen;
@@ -205,7 +205,7 @@ impl System {
                 entry.lines.extend(rows.map(ByteRange::lines).filter(|lines| !lines.is_empty()));
             }
         }
-        all.values_mut().for_each(|visible| unite(&mut visible.lines));
+        all.values_mut().for_each(|visible| LineRange::unite(&mut visible.lines));
         all
     }
 
@@ -330,26 +330,6 @@ fn has(ranges: &[LineRange], line: u64) -> bool {
     behind.checked_sub(1).and_then(|last| ranges.get(last)).is_some_and(|range| line < range.end())
 }
 
-/// Adds a range behind the others.
-fn add(ranges: &mut Vec<LineRange>, lines: LineRange) {
-    match ranges.last_mut() {
-        Some(last) if last.end() == lines.first() => *last = LineRange::new(last.first(), lines.end()),
-        Some(_) | None => ranges.push(lines),
-    }
-}
-
-/// Sorts ranges, and makes one of those that overlap or adjoin.
-fn unite(ranges: &mut Vec<LineRange>) {
-    ranges.sort_unstable_by_key(|range| range.first());
-    ranges.dedup_by(|next, last| {
-        let adjoin = next.first() <= last.end();
-        if adjoin {
-            *last = LineRange::new(last.first(), last.end().max(next.end()));
-        }
-        adjoin
-    });
-}
-
 /// Returns the lines of ascending ranges that are in none of `others`, which are ascending, too.
 fn without(ranges: &[LineRange], others: &[LineRange]) -> Vec<LineRange> {
     let mut left = Vec::new();
@@ -380,7 +360,7 @@ mod tests {
     #[test]
     fn ranges_are_united_searched_and_subtracted() {
         let mut all = ranges([(8, 10), (0, 2), (2, 4), (9, 12)]);
-        unite(&mut all);
+        LineRange::unite(&mut all);
         assert_eq!(all, ranges([(0, 4), (8, 12)]));
         let lines: Vec<_> = (0..14).filter(|&line| has(&all, line)).collect();
         assert_eq!(lines, [0, 1, 2, 3, 8, 9, 10, 11]);
