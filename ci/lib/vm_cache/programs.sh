@@ -1,6 +1,6 @@
 # The programs of crates/preload/tests/findings, without a tool: in the mode `wrong` the other agent gets as many lines with old bytes as the
-# table `expected` there says, or the file ci/lib/vm_cache/findings; in the mode `right` none, but without its flushes. `scanout` needs
-# a display, and is left out. The programs without their flushes run with --all and where a machine is named. Where CPU and GPU share a cache nothing is old; without `run --cache` neither, which --all checks on glk.
+# table `expected` there says, or the file ci/lib/vm_cache/findings; in the mode `right` none, but without its flushes. The programs of a
+# screen count no lines, and are left out. The programs without their flushes run with --all and where a machine is named. Where CPU and GPU share a cache nothing is old; without `run --cache` neither, which --all checks on glk.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables
 few_programs=(glk)
 all_programs=(glk apl jsl tgl)
@@ -13,7 +13,7 @@ prepare_programs() {
     cflags+=(-std=gnu11 -g -O1 -Wall -Wextra -Werror)
     mkdir "$folder/findings"
     awk -v changed=ci/lib/vm_cache/findings 'BEGIN { while ((getline <changed) > 0) if (!/^#/) other[$1] = $2 " " $3 }
-        !/^#/ && $1 != "scanout" { print $1, 0, $1 in other ? other[$1] : $6 " " $7 }' $tests/expected >"$folder/findings.expected"
+        !/^#/ && $1 !~ /^scanout/ { print $1, 0, $1 in other ? other[$1] : $6 " " $7 }' $tests/expected >"$folder/findings.expected"
     while read -r program _; do
         gcc "$tests/$program.c" -o "$folder/findings/$program" "${cflags[@]}"
         if [ "${asked[*]}" ]; then gcc "$tests/$program.c" -o "$folder/findings/$program-unflushed" "${cflags[@]}" -DNO_FLUSH; fi
