@@ -1,6 +1,8 @@
 # The programs of crates/preload/tests/findings, without a tool: in the mode `wrong` the other agent gets as many lines with old bytes as the
 # table `expected` there says, or the file ci/lib/vm_cache/findings; in the mode `right` none, but without its flushes. The programs of a
 # screen count no lines, and are left out. The programs without their flushes run with --all and where a machine is named. Where CPU and GPU share a cache nothing is old; without `run --cache` neither, which --all checks on glk.
+# A store through a WC mapping is seen by loads of the same CPU if that looks its own caches up: `async_map` counts the same lines with
+# `selfsnoop=on` and `selfsnoop=off` as in the machine without and with `run --aliases`.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables
 few_programs=(glk)
 all_programs=(glk apl jsl tgl)
@@ -18,6 +20,7 @@ prepare_programs() {
         gcc "$tests/$program.c" -o "$folder/findings/$program" "${cflags[@]}"
         if [ "${asked[*]}" ]; then gcc "$tests/$program.c" -o "$folder/findings/$program-unflushed" "${cflags[@]}" -DNO_FLUSH; fi
     done <"$folder/findings.expected"
+    gcc $tests/async_map.c -o "$folder/async_map-wc" "${cflags[@]}" -DPAST=I915_MMAP_OFFSET_WC
 }
 
 # old_lines [OPTION...]: for each program, how many old lines it counts: in the modes right and wrong, and, if it was built, without its
@@ -38,6 +41,14 @@ check_programs() {
     diff "$out/expected" "$out/cached" >"$out/differences" || { complain "old lines: < expected, > in the machine"; cat "$out/differences"; }
     row "$(awk 'END { print NR }' "$out/cached")" "$(awk '$3 { n++ } END { print n + 0 }' "$out/cached")" \
         "$(awk '{ n += $3 } END { print n }' "$out/cached")" "$(awk '{ n += $4; any = NF > 3 } END { print any ? n : "-" }' "$out/cached")"
+
+    [ "$platform" = glk ] || return 0
+    for value in on off; do
+        boot --cache $([ $value = on ] || echo --aliases) -- "$folder/async_map-wc" wrong >"$out/machine-$value"
+        "$gemtool" sim glk,selfsnoop=$value -- "$folder/async_map-wc" wrong >"$out/soft-$value"
+    done
+    [ "$(cat "$out"/machine-{on,off} "$out"/soft-{on,off})" = $'old: 0\nold: 3\nold: 0\nold: 3' ] ||
+        { complain "async_map through WC"; head "$out"/machine-{on,off} "$out"/soft-{on,off}; }
 
     [ "$machine ${asked[*]}" = 'glk --all' ] || return 0
     old_lines | sort >"$out/coherent"

@@ -6,7 +6,7 @@
 //! and otherwise precautionary.
 //!
 //! A flush of a clean line is judged alike: without it the line would have stayed in the cache. An agent that writes memory then leaves an old
-//! copy there. The flush is useless if another one drops that copy before the program loads it.
+//! copy there. The flush is needed if a load of that copy is seen, and precautionary otherwise, because not all loads are.
 //!
 //! A store of the bytes that are there may not have been seen. The lines of a page that was open since their last flush
 //! may be dirty, so that a flush of them is judged in the same way, but is never certainly needed.
@@ -115,10 +115,10 @@ impl Pending {
         }
     }
 
-    /// Decides on a set of classes, where the line is from now on as it would be without the flush, and nothing missed it: `reach` are
-    /// those on which an agent that can reach the object may miss a dirty line.
+    /// Decides on a set of classes, where the line is from now on as it would be without the flush, and nothing was seen to miss it:
+    /// `reach` are those on which an agent that can reach the object may miss a dirty line. The program may have loaded an old copy.
     fn settle(&mut self, ledger: &mut Ledger, on: Mask, reach: Mask) {
-        let doubted = self.doubted | reach & (self.dirty | self.possible);
+        let doubted = self.doubted | reach & (self.dirty | self.possible) | self.aged;
         self.decide(ledger, Need::Precautionary, on & doubted);
         self.decide(ledger, Need::Useless, on & !doubted);
     }
@@ -271,9 +271,6 @@ impl Flushes {
     /// Decides on what is left, at the end of the object or of the run.
     pub(super) fn end(&self, ledger: &mut Ledger, reach: Mask) {
         for mut flush in self.pages.values().flat_map(|page| page.pending.iter().copied()) {
-            // The program has not loaded the old copy yet.
-            let copies = flush.aged;
-            flush.decide(ledger, Need::Precautionary, copies);
             flush.settle(ledger, !0, reach);
         }
     }

@@ -51,9 +51,9 @@ fn a_flush_is_needed_where_a_later_access_misses_the_line() {
 }
 
 #[test]
-fn a_flush_of_a_clean_line_is_useless_where_no_old_copy_is_loaded() {
+fn a_flush_of_a_clean_line_is_useless_where_no_old_copy_can_be_loaded() {
     are(&[flush(3), read(PLAIN, 3, 4)], [U, U, U]);
-    are(&[flush(3), write(PLAIN, 3), flushed(3)], [U, U, U]);
+    are(&[flush(3), write(PLAIN, 3), flushed(3)], [P, U, U]);
     are(&[flush(3), write(PLAIN, 3)], [P, U, U]);
     are(&[write(PLAIN, 3), flush(3)], [N, U, P]);
     let copy = Deed::Accessed {
@@ -95,7 +95,7 @@ fn a_line_of_an_open_page_may_be_dirty() {
     let closed = Deed::Closed { line: 0 };
     are(&[open, flush(3), write(PLAIN, 3)], [P, U, P]);
     are(&[open, closed, flush(3), write(PLAIN, 3)], [P, U, P]);
-    are(&[open, closed, flushed(3), flush(3), write(PLAIN, 3), flushed(3)], [U, U, U]);
+    are(&[open, closed, flushed(3), flush(3), read(PLAIN, 3, 4)], [U, U, U]);
     are(&[open, stored(3, 4), closed, flush(3), write(PLAIN, 3)], [N, U, P]);
     are(&[open, flush(64)], [U, U, U]);
     let (judge, _) = heard([open, stored(4, 5), write(PLAIN, 3), write(PLAIN, 4)], 1);
