@@ -69,7 +69,7 @@ static void on_alarm(int signal) {
 static void under_alarms(void) {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     OK(sigaction(SIGALRM, &action, NULL));
-    // Longer than a handler takes whose first stores are watched, in a debug build.
+    // Longer than a handler takes, also in a debug build on a busy machine: else the program makes no progress.
     struct itimerval every = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
     OK(setitimer(ITIMER_REAL, &every, NULL));
     pthread_t thread;

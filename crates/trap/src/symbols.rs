@@ -8,7 +8,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use addr2line::{Loader, demangle_auto};
-use object::{Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
+use object::{
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache, ReadRef, SymbolIndex, SymbolKind,
+};
 
 /// A place in a program's source, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +45,21 @@ impl fmt::Display for Place {
     }
 }
 
-/// A symbol of a function.
+/// A symbol of a function, whose name is read when it is asked for: a driver has tens of thousands.
 struct Named {
     start: u64,
     end: u64,
-    name: String,
+    /// The symbol is one of the debug file.
+    is_separate: bool,
+    is_dynamic: bool,
+    index: SymbolIndex,
 }
 
 /// An object's tables.
 #[derive(Default)]
 struct Module {
     dwarf: Option<Loader>,
+    separate: Option<PathBuf>,
     /// By address.
     names: Vec<Named>,
 }
@@ -127,7 +133,7 @@ impl Symbols {
         }
         if let Some(outermost) = places.last_mut() {
             if outermost.function.is_none() {
-                outermost.function = tables.name(link_address);
+                outermost.function = tables.name(module, link_address);
             }
         }
         places
@@ -140,15 +146,16 @@ impl Module {
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let separate = if has_dwarf(&file) { None } else { debug_file(path, &file, debug_folder) };
-        let mut names = names(&file);
+        let mut names = names(&file, false);
         if let Some(separate) = &separate {
             let cache = ReadCache::new(File::open(separate).ok()?);
-            names.extend(object::File::parse(&cache).map(|file| self::names(&file)).unwrap_or_default());
+            names
+                .extend(object::File::parse(&cache).map(|file| self::names(&file, true)).unwrap_or_default());
         }
         names.sort_by_key(|named| named.start);
         let with_dwarf = separate.as_deref().or_else(|| has_dwarf(&file).then_some(path));
         let dwarf = with_dwarf.and_then(|path| Loader::new(path).ok());
-        Some(Module { dwarf, names })
+        Some(Module { dwarf, separate, names })
     }
 
     /// Returns the frames of an address by DWARF, innermost first.
@@ -173,12 +180,17 @@ impl Module {
     }
 
     /// Returns the function that covers an address, by symbol tables.
-    fn name(&self, link_address: u64) -> Option<String> {
+    fn name(&self, path: &Path, link_address: u64) -> Option<String> {
         let count = self.names.partition_point(|named| named.start <= link_address);
         // Several symbols may begin at the same address, and a short one may lie inside of a long one.
         let near = self.names.get(count.saturating_sub(8)..count)?;
         let named = near.iter().rev().find(|named| link_address < named.end)?;
-        Some(demangle_auto(named.name.as_str().into(), None).into_owned())
+        let path = if named.is_separate { self.separate.as_deref()? } else { path };
+        let cache = ReadCache::new(File::open(path).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let table = if named.is_dynamic { file.dynamic_symbol_table()? } else { file.symbol_table()? };
+        let symbol = table.symbol_by_index(named.index).ok()?;
+        Some(demangle_auto(symbol.name().ok()?.into(), None).into_owned())
     }
 }
 
@@ -188,14 +200,15 @@ fn has_dwarf<'data, R: ReadRef<'data>>(file: &object::File<'data, R>) -> bool {
         && file.section_by_name(".debug_line").is_some_and(|section| section.size() > 0)
 }
 
-/// Returns the symbols of functions in both symbol tables.
-fn names<'data, R: ReadRef<'data>>(file: &object::File<'data, R>) -> Vec<Named> {
-    file.symbols()
-        .chain(file.dynamic_symbols())
-        .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0)
-        .filter_map(|symbol| {
-            let end = symbol.address().checked_add(symbol.size())?;
-            Some(Named { start: symbol.address(), end, name: symbol.name().ok()?.to_owned() })
+/// Returns the symbols of functions in both symbol tables of a file.
+fn names<'data, R: ReadRef<'data>>(file: &object::File<'data, R>, is_separate: bool) -> Vec<Named> {
+    let own = file.symbols().map(|symbol| (false, symbol));
+    own.chain(file.dynamic_symbols().map(|symbol| (true, symbol)))
+        .filter(|(_, it)| it.kind() == SymbolKind::Text && it.is_definition() && it.size() > 0)
+        .filter_map(|(is_dynamic, symbol)| {
+            let start = symbol.address();
+            let end = start.checked_add(symbol.size())?;
+            Some(Named { start, end, is_separate, is_dynamic, index: symbol.index() })
         })
         .collect()
 }
