@@ -159,9 +159,11 @@ impl Run {
     fn not_simulated(&mut self, step: Step) {
         self.hear(|_| true);
         let (route, lines) = (Route::Gpu(MocsClass::PageTable), LineRange::new(0, SIZE / LINE_BYTES));
-        self.tell(match step {
-            UnfollowedRead(_) | UnfollowedWrite(..) => Deed::Unfollowed { handle: None },
-            _ => Deed::Bound { route, lines, handle: None },
+        let is_unfollowed = matches!(step, UnfollowedRead(_) | UnfollowedWrite(..));
+        self.tell(if is_unfollowed {
+            Deed::Unfollowed { handle: None }
+        } else {
+            Deed::Bound { route, lines, handle: None }
         });
     }
 
