@@ -43,8 +43,10 @@ check_programs() {
         "$(awk '{ n += $3 } END { print n }' "$out/cached")" "$(awk '{ n += $4; any = NF > 3 } END { print any ? n : "-" }' "$out/cached")"
 
     [ "$platform" = glk ] || return 0
+    local value
+    local -A option=([on]=--cache [off]=--aliases)
     for value in on off; do
-        boot --cache $([ $value = on ] || echo --aliases) -- "$folder/async_map-wc" wrong >"$out/machine-$value"
+        boot "${option[$value]}" -- "$folder/async_map-wc" wrong >"$out/machine-$value"
         "$gemtool" sim glk,selfsnoop=$value -- "$folder/async_map-wc" wrong >"$out/soft-$value"
     done
     [ "$(cat "$out"/machine-{on,off} "$out"/soft-{on,off})" = $'old: 0\nold: 3\nold: 0\nold: 3' ] ||

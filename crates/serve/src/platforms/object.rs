@@ -366,9 +366,6 @@ pub(super) fn add(found: &mut Vec<Mistake>, kind: FindingKind, on: Mask, line: u
     let lines = LineRange::new(line, line + 1);
     match found.iter_mut().find(|mistake| (mistake.kind, mistake.on) == (kind, on)) {
         None => found.push(Mistake { kind, on, lines: vec![lines] }),
-        Some(mistake) => match mistake.lines.last_mut() {
-            Some(last) if last.end() == line => *last = LineRange::new(last.first(), line + 1),
-            Some(_) | None => mistake.lines.push(lines),
-        },
+        Some(mistake) => lines.push_to(&mut mistake.lines),
     }
 }
