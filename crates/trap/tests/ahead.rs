@@ -60,7 +60,8 @@ fn step(numbers: &mut Numbers) -> String {
 
 const FLUSH: &str = "clflush [r14]\nlea r13, [r14]\nlea r14, [r14+64]\nlea r15, [r15+1]\n";
 
-/// A function that loads its registers from RDI on, runs `body`, and stores registers and flags to RSI on.
+/// A function that loads its registers from RDI on, sets the flags by two of them, runs `body`, and stores registers and flags
+/// to RSI on.
 fn function(source: &mut String, name: &str, body: &str) {
     let saved = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
     writeln!(source, ".globl {name}\n.type {name}, @function\n{name}:\n.cfi_startproc").unwrap();
@@ -70,7 +71,7 @@ fn function(source: &mut String, name: &str, body: &str) {
     for (index, register) in ALL.iter().enumerate() {
         writeln!(source, "mov {register}, [rdi+{}]", 8 * index).unwrap();
     }
-    writeln!(source, "{body}\npop rdi\n.cfi_adjust_cfa_offset -8").unwrap();
+    writeln!(source, "cmp rax, rdx\n{body}\npop rdi\n.cfi_adjust_cfa_offset -8").unwrap();
     for (index, register) in ALL.iter().enumerate() {
         writeln!(source, "mov [rdi+{}], {register}", 8 * index).unwrap();
     }
