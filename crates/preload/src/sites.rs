@@ -122,8 +122,8 @@ pub(crate) fn close(mapping: &Mapping, address: usize) {
     }
 }
 
-/// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. If the page was clean, its
-/// place is recorded.
+/// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. Its place is recorded if the
+/// page was clean, or has no record.
 fn see_store(store: &Store<'_>) {
     mappings::at(store.address, |mapping| {
         let page = store.address & !(PAGE_BYTES - 1);
@@ -136,7 +136,7 @@ fn see_store(store: &Store<'_>) {
             stored |= 1 << ((address - page) / LINE_BYTES);
         }
         log_page(mapping, store.address, LineEffect::Opened, stored);
-        if was_clean {
+        if was_clean || !stores::is_known(mapping, store.address) {
             stores::stored(mapping, store);
         }
     });

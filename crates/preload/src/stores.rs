@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use gem_coherency_trap::locate_in_handler;
 use gem_coherency_trap::watch::{self, Store};
-use gem_coherency_wire::{STORES_BYTES, add_store, remove_store};
+use gem_coherency_wire::{STORES_BYTES, add_store, has_store, remove_store};
 
 use crate::line;
 use crate::mappings::{self, Mapping, PAGE_BYTES};
@@ -58,6 +58,11 @@ fn now() -> u64 {
     // SAFETY: `time` has room.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// Returns whether the page of an address has a record. A page may have dirty lines and none: the zeroes that the kernel stored.
+pub(crate) fn is_known(mapping: &Mapping, address: usize) -> bool {
+    has_store(table(), key(mapping, address))
 }
 
 /// Removes the record of a page that has no dirty line.

@@ -33,4 +33,4 @@ pub use message::{
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};
 pub use socket::{Descriptors, MOST_DESCRIPTORS, MOST_PAYLOAD, close, cookie, receive, send};
-pub use stores::{STORES_BYTES, add_store, remove_store, store_in, stored_objects};
+pub use stores::{STORES_BYTES, add_store, has_store, remove_store, store_in, stored_objects};

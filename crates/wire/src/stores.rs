@@ -69,16 +69,22 @@ pub fn add_store<'a>(
 }
 
 /// Removes the record of a page.
-pub fn remove_store(table: &[AtomicU64], (object, page): (u64, u64)) {
+pub fn remove_store(table: &[AtomicU64], of: (u64, u64)) {
+    records(table, of).for_each(|record| change(table, record, [0; 3].into_iter()));
+}
+
+/// Returns whether a page has a record.
+pub fn has_store(table: &[AtomicU64], of: (u64, u64)) -> bool {
+    records(table, of).next().is_some()
+}
+
+/// Returns the records of a page: at most one, unless two threads added it at the same time.
+fn records(table: &[AtomicU64], (object, page): (u64, u64)) -> impl Iterator<Item = &[AtomicU64]> {
     // Relaxed: a program that stores later looks later.
-    if table.first().is_none_or(|count| count.load(Ordering::Relaxed) == 0) {
-        return;
-    }
-    for record in places(object, page).filter_map(|at| table.get(at..at + RECORD_WORDS)) {
-        if (word(record, 1), word(record, 2)) == (object, page) {
-            change(table, record, [0; 3].into_iter());
-        }
-    }
+    let is_empty = table.first().is_none_or(|count| count.load(Ordering::Relaxed) == 0);
+    let all = places(object, page).filter(move |_| !is_empty);
+    all.filter_map(|at| table.get(at..at + RECORD_WORDS))
+        .filter(move |record| (word(record, 1), word(record, 2)) == (object, page))
 }
 
 fn word(record: &[AtomicU64], number: usize) -> u64 {
@@ -210,6 +216,7 @@ mod tests {
         remove_store(&table, (1, 2));
         remove_store(&table, (1, 4));
         assert_eq!((read(&table, (1, 2)), read(&table, (1, 3)).map(|(time, _)| time)), (None, Some(12)));
+        assert_eq!([(1, 2), (1, 3), (2, 3)].map(|of| has_store(&table, of)), [false, true, false]);
         assert_eq!(word(&table, 0), 1, "the number of records");
         let bytes: Vec<u8> =
             table.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
