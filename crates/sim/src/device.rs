@@ -218,7 +218,7 @@ impl Drm for Soft {
     fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created> {
         let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
         self.system.enter(request, Needs::Memory)?;
-        self.dma_buf_to_handle(prime::find(dma_buf, request, Errno::EINVAL)?)
+        self.dma_buf_to_handle(prime::find(dma_buf, request, Errno::EINVAL)?.dma_buf())
     }
 
     fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {

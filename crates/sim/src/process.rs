@@ -34,7 +34,7 @@ use super::requests::{self, Caller};
 use super::{Minor, Soft};
 use crate::machine::area::Pages;
 use crate::machine::detiled;
-use crate::machine::dma_buf::DmaBuf;
+use crate::machine::dma_buf::{DmaBuf, Opened};
 use crate::machine::files::{File, Files, OpenFile, ProgramFiles};
 use crate::machine::memory::Memory;
 use crate::machine::program::ProgramMemory;
@@ -278,7 +278,7 @@ impl Process {
         if size > MOST_FOREIGN_BYTES {
             return Err(Errno::ENOMEM);
         }
-        self.files.install(File::DmaBuf(Arc::new(DmaBuf::of_memory(size, writable))), true)
+        self.files.install(File::DmaBuf(Opened::of(Arc::new(DmaBuf::of_memory(size, writable)))), true)
     }
 
     /// Maps zeroed anonymous memory at `address`, as mmap(2) does with MAP_FIXED_NOREPLACE.

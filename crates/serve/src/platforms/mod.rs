@@ -140,8 +140,10 @@ impl Judge {
                 }
                 Deed::Opened { line } => object.open(line, true),
                 Deed::Closed { line } => object.open(line, false),
-                Deed::Exported => object.export(false),
-                Deed::Attached => object.export(true),
+                Deed::Exported => object.export(true),
+                Deed::Unexported => object.export(false),
+                Deed::Attached => object.attach(true),
+                Deed::Detached => object.attach(false),
                 Deed::Foreign { access, lines } => object.foreign(classes, ledger, access, lines),
                 Deed::Accessed { route, access, lines, handle } => {
                     if access == Access::Write {

@@ -17,10 +17,13 @@ use super::object::Object;
 pub(super) struct Reach {
     /// The display may read it: it was in a framebuffer.
     framed: bool,
-    /// It was exported: agents that are not known may access it.
-    exported: bool,
-    /// Another device attached it.
-    attached: bool,
+    /// Open files of its dma-buf, by which agents that are not known may access it. There are two while one is closed and the next one
+    /// opened.
+    exported: u32,
+    /// Other devices that have attached its dma-buf.
+    attached: u32,
+    /// One did at some time.
+    was_attached: bool,
 }
 
 impl Reach {
@@ -32,14 +35,14 @@ impl Reach {
 
 impl Object {
     /// Returns the classes on which an agent that can reach the object may miss a dirty line: the GPU, the display if the object was
-    /// in a framebuffer, any agent of another device if it was exported, and the CPU if a mapping goes past its caches, whose accesses are not
+    /// in a framebuffer, any agent of another device if one can have its dma-buf, and the CPU if a mapping goes past its caches, whose accesses are not
     /// seen.
     pub(super) fn reach(&self, classes: &Classes) -> Mask {
         let levels = self.levels();
         let read = |route| Effects::new(classes, &levels, route, Access::Read).miss_dirty();
         let bypass = classes.set(|class| class.machine.caps.contains(Caps::LLC_BYPASS_MOCS));
         let display = if self.reached.framed { read(Route::Display) } else { 0 };
-        let foreign = if self.reached.exported || self.reached.attached { !0 } else { 0 };
+        let foreign = if self.reached.exported > 0 || self.reached.attached > 0 { !0 } else { 0 };
         read(Route::Gpu(MocsClass::PageTable)) | bypass | display | foreign | self.past_cache(classes).0
     }
 
@@ -54,10 +57,15 @@ impl Object {
         })
     }
 
-    /// Takes note that the object was exported, or with `attached` that another device has done so with its dma-buf.
-    pub(super) fn export(&mut self, attached: bool) {
-        self.reached.exported = true;
-        self.reached.attached |= attached;
+    /// Takes note that the object's dma-buf is opened, or, with `false`, closed.
+    pub(super) fn export(&mut self, opens: bool) {
+        count(&mut self.reached.exported, opens);
+    }
+
+    /// Takes note that another device attaches the object's dma-buf, or, with `false`, detaches it.
+    pub(super) fn attach(&mut self, attaches: bool) {
+        count(&mut self.reached.attached, attaches);
+        self.reached.was_attached = true;
     }
 
     /// Takes note that stores to a page are not seen, or, with `false`, that they are seen again.
@@ -147,10 +155,15 @@ impl Object {
             old: (before.old | if stale { !0 } else { 0 }) & all,
             leaves_old: write.leaves_old(),
             leaves_dirty: write.leaves_dirty(),
-            foreign: if self.reached.attached { !0 } else { self.past_cache(classes).1 & mapped },
+            foreign: if self.reached.was_attached { !0 } else { self.past_cache(classes).1 & mapped },
             mapped,
         };
         self.flushes.flush(ledger, (site, keep), line, found, reach);
         self.lines(lines, |_, line| if keep { line.write_back(mapped) } else { line.flush(!0, mapped) });
     }
+}
+
+/// Counts one more or one less.
+fn count(number: &mut u32, more: bool) {
+    *number = if more { number.saturating_add(1) } else { number.saturating_sub(1) };
 }

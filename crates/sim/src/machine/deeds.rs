@@ -59,10 +59,14 @@ pub enum Deed {
         /// The page's first line.
         line: u64,
     },
-    /// It was exported as a dma-buf.
+    /// It was exported as a dma-buf, which is open from now on.
     Exported,
+    /// The last descriptor of its dma-buf was closed.
+    Unexported,
     /// Another device attached its dma-buf.
     Attached,
+    /// A device that did so detached it.
+    Detached,
     /// Another device's agent accessed lines of its memory, on a route that does not see the CPU's caches.
     Foreign {
         /// The access; `None` if it is not known whether there was one.

@@ -3,6 +3,7 @@
 //! An object has at most one dma-buf. It stays the same as long as the object has a handle in any file, or
 //! the dma-buf is open or attached to another device.
 
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::Errno;
@@ -24,6 +25,10 @@ pub(crate) struct DmaBuf {
     /// The dma-buf may be mapped for writing (DRM_RDWR); set by the first export.
     pub(crate) writable: bool,
 }
+
+/// An open dma-buf, which all its descriptors share.
+#[derive(Debug)]
+pub(crate) struct Opened(Arc<DmaBuf>);
 
 /// The memory that a dma-buf exports.
 #[derive(Clone, Debug)]
@@ -87,6 +92,38 @@ impl DmaBuf {
     }
 }
 
+impl Opened {
+    /// Opens a dma-buf, or returns what is open.
+    pub(crate) fn of(dma_buf: Arc<DmaBuf>) -> Arc<Self> {
+        let Exporter::Object(object) = dma_buf.exporter.clone() else { return Arc::new(Self(dma_buf)) };
+        object.links.opened(|| {
+            object.system().trace.add(object.id(), Deed::Exported);
+            Self(dma_buf)
+        })
+    }
+
+    /// The dma-buf.
+    pub(crate) fn dma_buf(&self) -> &Arc<DmaBuf> {
+        &self.0
+    }
+}
+
+impl Deref for Opened {
+    type Target = DmaBuf;
+
+    fn deref(&self) -> &DmaBuf {
+        &self.0
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if let Exporter::Object(object) = &self.0.exporter {
+            object.system().trace.add(object.id(), Deed::Unexported);
+        }
+    }
+}
+
 impl Object {
     /// Returns the number of the memory that the object was imported from.
     pub(crate) fn exported_as(&self) -> Option<u64> {
@@ -135,6 +172,7 @@ impl Drop for Attachment {
     fn drop(&mut self) {
         if let Exporter::Object(object) = &self.0.exporter {
             object.state().attached -= 1;
+            object.system().trace.add(object.id(), Deed::Detached);
         }
     }
 }
@@ -156,6 +194,7 @@ struct State {
     /// (`drm_gem_object::dma_buf`).
     kept: Option<Arc<DmaBuf>>,
     dma_buf: Weak<DmaBuf>,
+    opened: Weak<Opened>,
     /// First pages of the mmap offsets, by mode.
     offsets: Vec<(MmapMode, u64)>,
     /// Address spaces to notify when the object is freed.
@@ -201,6 +240,16 @@ impl Links {
             state.kept = Some(Arc::clone(&dma_buf));
         }
         dma_buf
+    }
+
+    /// Returns the open dma-buf, which `open` opens if it is closed.
+    fn opened(&self, open: impl FnOnce() -> Opened) -> Arc<Opened> {
+        let mut state = self.state();
+        state.opened.upgrade().unwrap_or_else(|| {
+            let opened = Arc::new(open());
+            state.opened = Arc::downgrade(&opened);
+            opened
+        })
     }
 
     /// Registers an address space in which the object is bound; [`Self::gone`] notifies it.

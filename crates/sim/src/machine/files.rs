@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use crate::machine::dma_buf::DmaBuf;
+use crate::machine::dma_buf::Opened;
 use crate::machine::eventfd::EventFile;
 use crate::machine::fence::Fence;
 use crate::machine::numbers::Numbers;
@@ -19,7 +19,7 @@ pub(crate) enum File {
     /// A device.
     Device(Arc<Soft>),
     /// A dma-buf.
-    DmaBuf(Arc<DmaBuf>),
+    DmaBuf(Arc<Opened>),
     /// A fence (a sync file).
     Fence(Fence),
     /// A syncobj.
@@ -156,7 +156,7 @@ impl Files {
     ///
     /// # Errors
     /// EBADF; EINVAL for another kind of file.
-    pub(crate) fn dma_buf(&self, fd: i32) -> Result<Arc<DmaBuf>, Errno> {
+    pub(crate) fn dma_buf(&self, fd: i32) -> Result<Arc<Opened>, Errno> {
         match self.get(fd)? {
             File::DmaBuf(dma_buf) => Ok(dma_buf),
             File::Device(_) | File::Fence(_) | File::Syncobj(_) => Err(Errno::EINVAL),

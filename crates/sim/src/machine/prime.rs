@@ -17,7 +17,7 @@ use nix::libc::{dev_t, ino_t};
 use nix::sys::stat::fstat;
 use nix::unistd::pipe2;
 
-use super::dma_buf::DmaBuf;
+use super::dma_buf::Opened;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::fork::PerProcess;
 use gem_coherency::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
@@ -27,7 +27,7 @@ use gem_coherency::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
 struct Exported {
     /// The read end: at end of file once the dma-buf is closed everywhere.
     closed: File,
-    dma_buf: Arc<DmaBuf>,
+    dma_buf: Arc<Opened>,
 }
 
 impl Exported {
@@ -79,7 +79,7 @@ pub(crate) fn forget_closed() {
 ///
 /// # Errors
 /// [`Error::Ioctl`] with the errno of pipe2(2) or fstat(2): EMFILE, ENFILE.
-pub(crate) fn open(dma_buf: Arc<DmaBuf>) -> Result<OwnedFd> {
+pub(crate) fn open(dma_buf: Arc<Opened>) -> Result<OwnedFd> {
     let refuse = |errno| refused(DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno);
     let pipe = || pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK);
     let (reader, writer) = pipe()
@@ -99,7 +99,7 @@ fn refused(request: &'static str, errno: nix::errno::Errno) -> Error {
 }
 
 /// Returns the dma-buf of a file; fails with `otherwise` if the file is not a dma-buf.
-pub(crate) fn find(file: BorrowedFd<'_>, request: &'static str, otherwise: Errno) -> Result<Arc<DmaBuf>> {
+pub(crate) fn find(file: BorrowedFd<'_>, request: &'static str, otherwise: Errno) -> Result<Arc<Opened>> {
     let stat = fstat(file).map_err(|errno| refused(request, errno))?;
     let found =
         exports().files.get(&(stat.st_dev, stat.st_ino)).map(|exported| Arc::clone(&exported.dma_buf));

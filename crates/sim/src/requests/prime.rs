@@ -7,8 +7,7 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::deeds::Deed;
-use crate::machine::dma_buf::{Attachment, DmaBuf, Exporter};
+use crate::machine::dma_buf::{Attachment, DmaBuf, Exporter, Opened};
 use crate::machine::faults::Needs;
 use crate::machine::files::File;
 use crate::machine::object::Object;
@@ -38,7 +37,7 @@ pub(super) fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_prime_handle)
     let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
     caller.device.system.enter(request, Needs::Memory)?;
     let dma_buf = caller.files.dma_buf(args.fd).or_else(|errno| refuse(request, errno))?;
-    args.handle = caller.device.dma_buf_to_handle(dma_buf)?.handle.get();
+    args.handle = caller.device.dma_buf_to_handle(dma_buf.dma_buf())?.handle.get();
     Ok(())
 }
 
@@ -47,7 +46,7 @@ impl Soft {
     ///
     /// # Errors
     /// EINVAL for unknown flags and for userptr objects; ENOENT.
-    pub(crate) fn handle_to_dma_buf_ioctl(&self, handle: u32, flags: u32) -> Result<Arc<DmaBuf>> {
+    pub(crate) fn handle_to_dma_buf_ioctl(&self, handle: u32, flags: u32) -> Result<Arc<Opened>> {
         let request = DRM_IOCTL_PRIME_HANDLE_TO_FD.name;
         self.system.enter(request, Needs::Memory)?;
         if flags & !(DRM_CLOEXEC | DRM_RDWR) != 0 {
@@ -56,15 +55,14 @@ impl Soft {
         let object = self.find(request, handle)?;
         let Some(handle) = Handle::new(handle) else { return refuse(request, Errno::ENOENT) };
         if let Some(known) = self.handles().dma_buf_of(handle) {
-            return Ok(known);
+            return Ok(Opened::of(known));
         }
         if object.is_proxy() {
             return refuse(request, Errno::EINVAL);
         }
         let dma_buf = object.dma_buf(flags & DRM_RDWR != 0);
-        self.system.trace.add(object.id(), Deed::Exported);
         self.handles().know(handle, Arc::clone(&dma_buf));
-        Ok(dma_buf)
+        Ok(Opened::of(dma_buf))
     }
 
     /// Imports a dma-buf: returns the file's handle to its object, or a new one
@@ -72,17 +70,17 @@ impl Soft {
     ///
     /// # Errors
     /// Those of attaching to another device's dma-buf.
-    pub(crate) fn dma_buf_to_handle(&self, dma_buf: Arc<DmaBuf>) -> Result<Created> {
+    pub(crate) fn dma_buf_to_handle(&self, dma_buf: &Arc<DmaBuf>) -> Result<Created> {
         let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
         let size_bytes = dma_buf.size();
-        let named = self.handles().name_of(&dma_buf);
+        let named = self.handles().name_of(dma_buf);
         if let Some(handle) = named {
             return Ok(Created { handle, size_bytes });
         }
         let object = match &dma_buf.exporter {
             Exporter::Object(object) if Arc::ptr_eq(object.system(), &self.system) => Arc::clone(object),
             Exporter::Object(_) | Exporter::Memory(_) => {
-                let attachment = Attachment::new(Arc::clone(&dma_buf), request)?;
+                let attachment = Attachment::new(Arc::clone(dma_buf), request)?;
                 let (caps, rules) = (self.system.machine.caps, &self.system.rules);
                 let snapshot = Snapshot::created(caps, rules, Creation::Import)
                     .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
@@ -92,7 +90,7 @@ impl Soft {
         let created = self.named(request, Arc::clone(&object))?;
         // An object of this device keeps the dma-buf that it was imported from.
         object.dma_buf(dma_buf.writable);
-        self.handles().know(created.handle, dma_buf);
+        self.handles().know(created.handle, Arc::clone(dma_buf));
         Ok(created)
     }
 }
