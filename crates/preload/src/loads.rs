@@ -4,7 +4,10 @@
 //! other bytes than memory has, once a line. In a run that many platforms judge, the server knows which lines are stale on which
 //! platform: the first load of each line is reported, whatever it gets. A page is shown again when none of its lines is left to be
 //! reported, when the program stores to it, and when the kernel accesses it.
+//!
+//! Other pages are hidden until their first load, because verdicts on flushes depend on whether there is one.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gem_coherency_trap::watch::{self, Load, Seen};
@@ -39,25 +42,49 @@ pub(crate) fn is_judged_by_many() -> bool {
 
 /// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes.
 pub(crate) fn hide(object: u64, first: u64, end: u64) {
-    if !sites::is_collecting() {
-        return;
-    }
-    mappings::each_cached(|mapping| {
+    each_part(object, first, end, |mapping, pages| {
         // A system call would fail.
         if sites::is_transferring() {
             return;
         }
-        let all = mapping.offset..mapping.offset + mapping.len as u64;
-        let (from, to) = (all.start.max(first * LINE_BYTES as u64), all.end.min(end * LINE_BYTES as u64));
-        if mapping.object != object || from >= to {
-            return;
+        for page in pages.step_by(PAGE_BYTES).filter(|page| stale(mapping, *page) != 0) {
+            // A page that cannot be hidden is not looked at.
+            let _ = watch::hide(page, PAGE_BYTES);
         }
-        let at = |offset: u64| mapping.start + (offset - mapping.offset) as usize;
-        for page in (at(from) & !(PAGE_BYTES - 1)..at(to)).step_by(PAGE_BYTES) {
-            if stale(mapping, page) != 0 {
-                // A page that cannot be hidden is not looked at.
-                let _ = watch::hide(page, PAGE_BYTES);
+    });
+}
+
+/// Hides the pages of an object's lines until they are loaded from, and logs which cannot be.
+pub(crate) fn see_first(object: u64, first: u64, end: u64) {
+    each_part(object, first, end, |mapping, pages| {
+        let is_closed = |page: &usize| !sites::is_transferring() && !watch::is_writable(*page);
+        let mut start = pages.start;
+        let all = pages.clone().step_by(PAGE_BYTES);
+        for page in all.filter(|page| !is_closed(page)).chain([pages.end]) {
+            if start < page {
+                // Those that cannot be hidden are logged.
+                let _ = watch::hide(start, page - start);
             }
+            start = page + PAGE_BYTES;
+        }
+        for page in pages.step_by(PAGE_BYTES).filter(|page| !watch::is_hidden(*page, 1)) {
+            sites::log_shown(mapping, page);
+        }
+    });
+}
+
+/// Calls `act` with each mapping of the cached bytes of an object's lines, and the part of it that the lines' pages are.
+fn each_part(object: u64, first: u64, end: u64, mut act: impl FnMut(&Mapping, Range<usize>)) {
+    if !sites::is_collecting() {
+        return;
+    }
+    let bytes = |line: u64| line.saturating_mul(LINE_BYTES as u64);
+    mappings::each_cached(|mapping| {
+        let all = mapping.offset..mapping.offset + mapping.len as u64;
+        let (from, to) = (all.start.max(bytes(first)), all.end.min(bytes(end)));
+        if mapping.object == object && from < to {
+            let at = |offset: u64| mapping.start + (offset - mapping.offset) as usize;
+            act(mapping, at(from) & !(PAGE_BYTES - 1)..at(to).next_multiple_of(PAGE_BYTES));
         }
     });
 }
@@ -88,6 +115,7 @@ fn set(page: usize, start: usize, len: usize, is: impl Fn(usize) -> bool) -> Set
 fn see(load: &Load<'_>) -> Seen {
     let page = load.address & !(PAGE_BYTES - 1);
     let found = mappings::at(load.address, |mapping| {
+        sites::log_shown(mapping, page);
         let missed = missed(mapping, page, load.address, load.length) & !load.mark;
         (place(mapping, page), missed, stale(mapping, page))
     });
@@ -115,6 +143,7 @@ pub(crate) fn by_kernel(transfer: &mut Transfer, start: usize, len: usize) {
     for page in (start & !(PAGE_BYTES - 1)..end).step_by(PAGE_BYTES).filter(|page| watch::is_hidden(*page, 1))
     {
         let found = mappings::at(page, |mapping| {
+            sites::log_shown(mapping, page);
             let (from, to) = (start.max(page), end.min(page + PAGE_BYTES));
             (place(mapping, page), missed(mapping, page, from, to - from))
         });

@@ -106,7 +106,7 @@ fn append(flushed: &Flushed) {
     wire::append(words, flushed);
 }
 
-/// Logs that stores to the page of an address are seen from now on, or no longer; `stored` has a bit for each line that the
+/// Logs what becomes of the page of an address; `stored` has a bit for each line that the
 /// first store goes to.
 fn log_page(mapping: &Mapping, address: usize, effect: LineEffect, stored: u64) {
     let offset = mapping.offset + (address - mapping.start) as u64;
@@ -122,12 +122,17 @@ pub(crate) fn close(mapping: &Mapping, address: usize) {
     }
 }
 
+/// Logs that loads of the page of an address are not seen from now on.
+pub(crate) fn log_shown(mapping: &Mapping, address: usize) {
+    log_page(mapping, address, LineEffect::Shown, 0);
+}
+
 /// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. Its place is recorded if the
 /// page was clean, or has no record.
 fn see_store(store: &Store<'_>) {
     mappings::at(store.address, |mapping| {
         let page = store.address & !(PAGE_BYTES - 1);
-        let was_clean = store.length > 0 && !line::is_dirty(mapping, page, PAGE_BYTES);
+        let was_clean = !line::is_dirty(mapping, page, PAGE_BYTES);
         let first = store.address & !(LINE_BYTES - 1);
         let end = store.address + store.length;
         let mut stored = 0;
@@ -135,8 +140,9 @@ fn see_store(store: &Store<'_>) {
             line::soil(mapping, address);
             stored |= 1 << ((address - page) / LINE_BYTES);
         }
-        log_page(mapping, store.address, LineEffect::Opened, stored);
-        if was_clean || !stores::is_known(mapping, store.address) {
+        let effect = if store.opens { LineEffect::Opened } else { LineEffect::Shown };
+        log_page(mapping, store.address, effect, stored);
+        if store.length > 0 && (was_clean || !stores::is_known(mapping, store.address)) {
             stores::stored(mapping, store);
         }
     });

@@ -4,15 +4,15 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
 use gem_coherency_wire::{
-    Call, Descriptors, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, cookie, receive,
-    send,
+    Call, Descriptors, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, cookie,
+    receive, send,
 };
 
 use crate::mappings::{self, Mapping, Views};
 use crate::sandbox;
 use crate::start::{self, Server};
 use crate::sys::{self, Blocked};
-use crate::{loads, pool, sites};
+use crate::{line, loads, pool, sites};
 
 /// How a mapping that the server asks for is wanted: as the program's mmap(2) said.
 #[derive(Clone, Copy)]
@@ -145,6 +145,12 @@ fn converse(
                 loads::hide(object, first, end);
                 Message::default()
             }
+            Some(Call::SeeLoads) => {
+                descriptors.close();
+                let [object, first, end, ..] = message.operands;
+                loads::see_first(object, first, end);
+                Message::default()
+            }
             Some(Call::Install) => install(&message, descriptors),
             Some(Call::Map) => {
                 let mapped = map(&message, descriptors.as_slice(), wish);
@@ -214,6 +220,10 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
         1 => sites::watch_loads(address.addr(), len),
         0 => {}
         _ => sites::watch(address.addr(), len),
+    }
+    if shows & SEE_LOADS != 0 {
+        let lines = |bytes: u64| bytes / line::LINE_BYTES as u64;
+        loads::see_first(object, lines(offset), lines(offset + len as u64));
     }
     Ok(address)
 }

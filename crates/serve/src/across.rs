@@ -87,6 +87,7 @@ impl Across {
                     return devices.iter().for_each(|device| device.opened(object, line, stored));
                 }
                 LineEffect::Closed => return devices.iter().for_each(|device| device.closed(object, line)),
+                LineEffect::Shown => return devices.iter().for_each(|device| device.shown(object, line)),
             };
             let found = match flushed.found {
                 Found::Clean => FoundLine::Clean,
@@ -122,6 +123,24 @@ impl Across {
     /// Returns and clears the lines of a device of which a write made old copies on some platform, as far as it is judged.
     pub(crate) fn made_stale(&self, number: usize) -> Vec<MadeStale> {
         self.judges.get(number).map(|judge| lock(judge).take_made_stale()).unwrap_or_default()
+    }
+
+    /// Calls `hide` with the lines of each object of a device that can be hidden before a program loads old copies which flushes have
+    /// dropped; it returns whether they are.
+    pub(crate) fn hide(&self, number: usize, mut hide: impl FnMut(u64, &[LineRange]) -> bool) {
+        let Some(judge) = self.judges.get(number) else { return };
+        // The program calls the judge while it answers.
+        let fresh = lock(judge).take_fresh(true);
+        for (object, lines) in fresh {
+            if !hide(object, &lines) {
+                lock(judge).show(object, &lines);
+            }
+        }
+    }
+
+    /// Returns whether lines of an object are hidden from programs.
+    pub(crate) fn is_hidden(&self, object: u64) -> bool {
+        self.judges.iter().any(|judge| lock(judge).is_hidden(object))
     }
 
     /// Judges a program's load of an object's lines, behind what it stored and flushed so far.

@@ -221,6 +221,9 @@ impl Connection {
             Some((across, number)) if across.by_many => across.made_stale(number),
             Some(_) | None => device.made_stale(),
         });
+        if let Some((across, number)) = across {
+            across.hide(number, |object, lines| loads::hide(device, client, &self.socket, object, lines));
+        }
         judge::collect(findings, device, judged, client, &self.socket);
         loads::tell(&self.shared, findings, device, made, client, &self.socket);
     }

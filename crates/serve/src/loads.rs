@@ -39,6 +39,21 @@ pub(crate) fn tell(
     tell_noted(client, connection);
 }
 
+/// Lets a program see its first load of each page of an object's lines; returns false where others map the object, too.
+pub(crate) fn hide(
+    device: &Soft,
+    client: &Client,
+    connection: &Arc<OwnedFd>,
+    object: u64,
+    lines: &[LineRange],
+) -> bool {
+    let alone = !client.with(connection, |process| device.is_mapped_by_others(object, process));
+    for lines in lines.iter().filter(|_| alone) {
+        client.ask(connection, &Call::SeeLoads.with([object, lines.first(), lines.end()]));
+    }
+    alone
+}
+
 /// Tells a program which lines have become stale since its last request.
 pub(crate) fn tell_noted(client: &Client, connection: &Arc<OwnedFd>) {
     for (object, lines) in client.take_stale().0 {

@@ -10,7 +10,7 @@ use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Place;
 use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
 use gem_coherency_wire::{
-    Call, Frame, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, frames,
+    Call, Frame, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, frames,
 };
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
@@ -186,7 +186,9 @@ impl ProgramMemory for Remote {
         };
         let answer = match shown {
             Shown::Bytes(views) => {
+                let is_hidden = || self.shared.across.as_ref().is_some_and(|it| it.is_hidden(views.object));
                 let shows = match views.shows {
+                    Place::Cache if is_hidden() => SEE_LOADS,
                     Place::Cache => 0,
                     Place::Memory => SHOWS_MEMORY,
                 };

@@ -104,6 +104,11 @@ impl Process {
         self.memory.protect(address, len, pages)
     }
 
+    /// A number that identifies the address space.
+    pub(crate) fn space(&self) -> u64 {
+        self.memory.id()
+    }
+
     /// Opens another file of `device`: open(2) of its primary or its render node.
     ///
     /// Returns the lowest free descriptor. The first file of a primary node becomes its master.

@@ -3,9 +3,9 @@
 use gem_coherency::platform::Call;
 use gem_coherency::units::LineRange;
 
-use super::Soft;
+use super::{Process, Soft};
 use crate::machine::coverage::Coverage;
-use crate::machine::deeds::{Fact, Instruction};
+use crate::machine::deeds::{Deed, Fact, Instruction};
 
 impl Soft {
     /// Begins to trace the device for several platforms, before it has objects. From now on every agent sees every byte at once, as
@@ -59,6 +59,18 @@ impl Soft {
         if let Some(object) = self.system.object(object) {
             object.trace_page(line, None);
         }
+    }
+
+    /// Traces that loads of the page of `line` by a program are no longer seen. An object that is gone is ignored.
+    pub fn shown(&self, object: u64, line: u64) {
+        if self.has_object(object) {
+            self.system.trace.add(object, Deed::Shown { line });
+        }
+    }
+
+    /// Returns whether another process than `process` maps an object.
+    pub fn is_mapped_by_others(&self, object: u64, process: &Process) -> bool {
+        self.system.object(object).is_some_and(|object| object.store().is_mapped_by_others(process.space()))
     }
 
     /// Traces the stores of programs to lines of an object that were not traced yet. An object that is gone, and lines behind

@@ -35,11 +35,13 @@ pub enum LineEffect {
     WriteBack = 2,
     /// A non-temporal store.
     NonTemporal = 3,
-    /// Not an instruction: from now on stores to the line's page are not seen. The first word of the bytes has a bit for each line
+    /// Not an instruction: from now on loads of the line's page, and stores to it, are not seen. The first word of the bytes has a bit for each line
     /// of the page to which the first store went.
     Opened = 4,
     /// Not an instruction: from now on a store to the line's page is seen.
     Closed = 5,
+    /// Not an instruction: from now on loads of the line's page are not seen.
+    Shown = 6,
 }
 
 /// The state in which an instruction found a line.
@@ -113,6 +115,7 @@ impl Entry {
             3 => LineEffect::NonTemporal,
             4 => LineEffect::Opened,
             5 => LineEffect::Closed,
+            6 => LineEffect::Shown,
             _ => return Self::Lost,
         };
         let found = match site >> FOUND_AT {

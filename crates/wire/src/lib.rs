@@ -27,7 +27,7 @@ pub use flushes::{
     entry_at,
 };
 pub use message::{
-    Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING,
+    Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING,
     WANTS_FINDINGS, WANTS_LOADS,
 };
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};

@@ -6,7 +6,8 @@
 //! and otherwise precautionary.
 //!
 //! A flush of a clean line is judged alike: without it the line would have stayed in the cache. An agent that writes memory then leaves an old
-//! copy there. The flush is needed if a load of that copy is seen, and precautionary otherwise, because not all loads are.
+//! copy there. The flush is needed if a load of that copy is seen. It is useless if none can have been made, because the page was hidden
+//! from the program from the write on, and precautionary otherwise.
 //!
 //! A store of the bytes that are there may not have been seen. The lines of a page that was open since their last flush
 //! may be dirty, so that a flush of them is judged in the same way, but is never certainly needed.
@@ -58,8 +59,12 @@ struct Pending {
     possible: Mask,
     /// The line was clean.
     clean: Mask,
-    /// The same, and memory was written since.
+    /// The same, and memory was written since: the program may have loaded an old copy.
     aged: Mask,
+    /// Those of them where the page can still be hidden before the program goes on.
+    fresh: Mask,
+    /// As `aged`, but the page is hidden from the program: it has loaded nothing.
+    unloaded: Mask,
     /// An access that was not simulated may have missed the line.
     doubted: Mask,
 }
@@ -80,6 +85,8 @@ struct Page {
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
     pages: BTreeMap<u64, Page>,
+    /// A flush is [`Pending::fresh`].
+    is_fresh: bool,
 }
 
 /// The state in which a flush found a line.
@@ -104,13 +111,19 @@ pub(super) struct Found {
 impl Pending {
     /// Returns the classes on which it is not judged yet.
     fn open(&self) -> Mask {
-        self.dirty | self.possible | self.clean | self.aged
+        self.dirty | self.possible | self.clean | self.old()
+    }
+
+    /// Returns the classes on which there would be an old copy without it.
+    fn old(&self) -> Mask {
+        self.aged | self.unloaded
     }
 
     /// Decides on a set of classes.
     fn decide(&mut self, ledger: &mut Ledger, need: Need, on: Mask) {
         ledger.add(self.site, need, on & self.open());
-        for of in [&mut self.dirty, &mut self.possible, &mut self.clean, &mut self.aged] {
+        let Self { dirty, possible, clean, aged, fresh, unloaded, .. } = self;
+        for of in [dirty, possible, clean, aged, fresh, unloaded] {
             *of &= !on;
         }
     }
@@ -172,7 +185,7 @@ impl Flushes {
             if before.line == line {
                 // Where the line was not dirty again, this flush does nothing that an earlier one has not done.
                 before.settle(ledger, dirty | possible, reach);
-                let copies = if keep { 0 } else { before.clean | before.aged };
+                let copies = if keep { 0 } else { before.clean | before.old() };
                 before.settle(ledger, copies, reach);
             }
             before.open() != 0
@@ -189,22 +202,27 @@ impl Flushes {
     /// Takes note of an access to lines.
     pub(super) fn access(&mut self, ledger: &mut Ledger, lines: LineRange, touch: Touch, reach: Mask) {
         let Touch { missed, sees, merged, leaves_old, renews } = touch;
+        let mut is_fresh = false;
         self.each(lines, |flush| {
-            let wrong = flush.dirty & missed | flush.aged & sees;
+            let wrong = flush.dirty & missed | flush.old() & sees;
             flush.decide(ledger, Need::Needed, wrong);
             flush.decide(ledger, Need::Precautionary, missed & flush.possible);
             flush.settle(ledger, merged & (flush.dirty | flush.possible), reach);
-            flush.settle(ledger, renews & (flush.clean | flush.aged), reach);
-            flush.aged |= flush.clean & leaves_old;
-            flush.clean &= !leaves_old;
+            flush.settle(ledger, renews & (flush.clean | flush.old()), reach);
+            let ages = flush.clean & leaves_old;
+            flush.aged |= ages;
+            flush.fresh |= ages;
+            flush.clean &= !ages;
+            is_fresh |= ages != 0;
         });
+        self.is_fresh |= is_fresh;
     }
 
     /// Takes note of a store that was seen; on the classes `around` it writes the line back and leaves the cache.
     pub(super) fn store(&mut self, ledger: &mut Ledger, lines: LineRange, around: Mask, reach: Mask) {
         self.each(lines, |flush| {
             // A part of an old copy becomes newer than memory.
-            let mixed = flush.aged;
+            let mixed = flush.old();
             flush.decide(ledger, Need::Precautionary, mixed);
             flush.settle(ledger, flush.clean, 0);
             flush.settle(ledger, around, reach);
@@ -214,9 +232,38 @@ impl Flushes {
     /// Takes note of a load that found lines to be old copies.
     pub(super) fn load(&mut self, ledger: &mut Ledger, lines: LineRange) {
         self.each(lines, |flush| {
-            let wrong = flush.aged;
+            let wrong = flush.old();
             flush.decide(ledger, Need::Needed, wrong);
         });
+    }
+
+    /// Returns the pages of the fresh flushes, which from now on are hidden with `hides`.
+    pub(super) fn take_fresh(&mut self, hides: bool) -> Vec<LineRange> {
+        let mut fresh = Vec::new();
+        if !std::mem::take(&mut self.is_fresh) {
+            return fresh;
+        }
+        for (&number, page) in &mut self.pages {
+            for flush in page.pending.iter_mut().filter(|flush| flush.fresh != 0) {
+                page_of(number * PAGE_LINES).push_to(&mut fresh);
+                let of = std::mem::take(&mut flush.fresh);
+                if hides {
+                    flush.unloaded |= of;
+                    flush.aged &= !of;
+                }
+            }
+        }
+        fresh
+    }
+
+    /// Takes note that loads of lines are not seen.
+    pub(super) fn show(&mut self, lines: LineRange) {
+        self.each(lines, |flush| flush.aged |= std::mem::take(&mut flush.unloaded));
+    }
+
+    /// Returns whether a flush has another verdict if the program loads an old copy that it has not loaded yet.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.pages.values().flat_map(|page| &page.pending).any(|flush| flush.unloaded != 0)
     }
 
     /// Takes note of a flush of all lines by the kernel, on a set of classes of all of those on which the object exists.
@@ -256,6 +303,9 @@ impl Flushes {
         let page = self.pages.entry(line / PAGE_LINES).or_default();
         page.stored = !0;
         page.open = if opens { page.open.saturating_add(1) } else { page.open.saturating_sub(1) };
+        if opens {
+            self.show(page_of(line));
+        }
     }
 
     /// Returns the lines of a range that may have been stored to unseen.
@@ -289,6 +339,12 @@ impl Flushes {
             });
         }
     }
+}
+
+/// Returns the lines of the page of a line.
+pub(super) fn page_of(line: u64) -> LineRange {
+    let first = line / PAGE_LINES * PAGE_LINES;
+    LineRange::new(first, first + PAGE_LINES)
 }
 
 /// Returns a bit for each line of a page that is in a range.

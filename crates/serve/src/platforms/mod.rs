@@ -18,7 +18,7 @@ mod pending_calls;
 mod reach;
 mod screen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gem_coherency::platform::{Call, Caps, Machine, Platform};
 use gem_coherency::policy::kernel::{Event, KernelRules};
@@ -65,6 +65,8 @@ pub(crate) struct Judge {
     /// The flushes of each place of objects that are not traced: userptr and imported ones, and those that are gone.
     unjudged: BTreeMap<u64, u64>,
     open_calls: OpenCalls,
+    /// The objects that the last part of the trace wrote to.
+    written: BTreeSet<u64>,
     // What became known since it was taken.
     verdicts: Vec<Verdict>,
     domain_changes: Vec<DomainChange>,
@@ -94,6 +96,7 @@ impl Judge {
             possibly_lost: 0,
             unjudged: BTreeMap::new(),
             open_calls: OpenCalls::default(),
+            written: BTreeSet::new(),
             verdicts: Vec::new(),
             domain_changes: Vec::new(),
             made_stale: Vec::new(),
@@ -104,6 +107,8 @@ impl Judge {
     /// Applies a part of the trace.
     pub(crate) fn hear(&mut self, (facts, dropped): (Vec<Fact>, u64)) {
         self.dropped += dropped;
+        // What was not taken of the part before: the program has gone on.
+        drop(self.take_fresh(false));
         let mut accesses = Vec::new();
         let mut surfaces = Vec::new();
         let mut submissions = Vec::new();
@@ -139,6 +144,7 @@ impl Judge {
                     object.maintain(classes, ledger, (upkeep, site), line, stale);
                 }
                 Deed::Opened { line } => object.open(line, true),
+                Deed::Shown { line } => object.flushes.show(flushes::page_of(line)),
                 Deed::Closed { line } => object.open(line, false),
                 Deed::Exported => object.export(true),
                 Deed::Unexported => object.export(false),
@@ -147,6 +153,7 @@ impl Judge {
                 Deed::Foreign { access, lines } => object.foreign(classes, ledger, access, lines),
                 Deed::Accessed { route, access, lines, handle } => {
                     if access == Access::Write {
+                        self.written.insert(number);
                         self.possibly_lost += object.possibly_lost(classes, route, lines);
                     }
                     let found = object.access(classes, ledger, route, access, lines);
@@ -241,6 +248,26 @@ impl Judge {
         let mut ledger = self.ledger.clone();
         self.objects.values().for_each(|object| object.end(&self.classes, &mut ledger));
         Flushed { judge: self, ledger }
+    }
+
+    /// Returns the lines of objects to which the last part of the trace wrote, and of which a program has yet to load the old copies that flushes
+    /// dropped. With `hides` they are hidden before the program goes on, unless [`Self::show`] follows.
+    pub(crate) fn take_fresh(&mut self, hides: bool) -> Vec<(u64, Vec<LineRange>)> {
+        let written = std::mem::take(&mut self.written);
+        let fresh = |number: u64| Some((number, self.objects.get_mut(&number)?.flushes.take_fresh(hides)));
+        written.into_iter().filter_map(fresh).filter(|(_, lines)| !lines.is_empty()).collect()
+    }
+
+    /// Takes note that these lines of an object are not hidden.
+    pub(crate) fn show(&mut self, object: u64, lines: &[LineRange]) {
+        if let Some(object) = self.objects.get_mut(&object) {
+            lines.iter().for_each(|lines| object.flushes.show(*lines));
+        }
+    }
+
+    /// Returns whether lines of an object are hidden from programs, so that a new mapping is to be, too.
+    pub(crate) fn is_hidden(&self, object: u64) -> bool {
+        self.objects.get(&object).is_some_and(|object| object.flushes.is_hidden())
     }
 
     /// Returns the number of lines that the GPU wrote on the first platform without looking into the cache, where the program may have stored the

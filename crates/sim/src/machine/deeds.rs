@@ -49,13 +49,18 @@ pub enum Deed {
         /// The line was clean, and memory had newer bytes.
         stale: bool,
     },
-    /// From now on stores to the page of this line are not seen, other than by their bytes.
+    /// From now on loads of the page of this line are not seen, nor are stores to it other than by their bytes.
     Opened {
         /// The page's first line.
         line: u64,
     },
     /// From now on a store to the page of this line is seen.
     Closed {
+        /// The page's first line.
+        line: u64,
+    },
+    /// From now on loads of the page of this line are not seen.
+    Shown {
         /// The page's first line.
         line: u64,
     },

@@ -88,7 +88,10 @@ impl Memory {
     /// ENOMEM.
     pub(crate) fn map(&mut self, mut window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
         let chosen = match &self.program {
-            Some(program) => program.map(window.show().map_err(|error| error.errno())?, len, pages, None)?,
+            Some(program) => {
+                window.be_in(self.id);
+                program.map(window.show().map_err(|error| error.errno())?, len, pages, None)?
+            }
             None => None,
         };
         let address = match chosen {

@@ -2,13 +2,15 @@
 
 use std::fmt::Debug;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use crate::machine::area::Pages;
+use crate::machine::area::{Backing, Pages};
 use crate::machine::memory::Memory;
+use crate::machine::store::Store;
 use crate::machine::views::Views;
+use crate::machine::window::Window;
 
 /// The memory of a program that is not simulated but makes requests to a software device.
 pub trait ProgramMemory: Debug + Send + Sync {
@@ -51,6 +53,48 @@ pub enum Shown {
     Nothing(u64),
 }
 
+/// A program's mapping of an object, which all its parts share.
+#[derive(Debug)]
+pub(super) struct Presence {
+    store: Arc<Mutex<Store>>,
+    space: u64,
+}
+
+impl Presence {
+    /// Notes a mapping of an object's bytes in an address space.
+    fn new(store: &Arc<Mutex<Store>>, space: u64) -> Arc<Self> {
+        lock(store).mapped_in.push(space);
+        Arc::new(Self { store: Arc::clone(store), space })
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let mapped_in = &mut lock(&self.store).mapped_in;
+        if let Some(at) = mapped_in.iter().position(|space| *space == self.space) {
+            mapped_in.swap_remove(at);
+        }
+    }
+}
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Window {
+    /// Notes that it is a program's mapping in an address space.
+    pub(super) fn be_in(&mut self, space: u64) {
+        self.presence = Some(Presence::new(self.shared_store(), space));
+    }
+}
+
+impl Store {
+    /// Returns whether programs in other address spaces than `space` have mappings.
+    pub(crate) fn is_mapped_by_others(&self, space: u64) -> bool {
+        self.mapped_in.iter().any(|other| *other != space)
+    }
+}
+
 impl Memory {
     /// Creates the address space of a child process: the same mappings of objects, and its memory `program`.
     ///
@@ -59,7 +103,11 @@ impl Memory {
     pub(crate) fn fork(&self, program: Arc<dyn ProgramMemory>) -> Result<Self, Errno> {
         let mut child = Self::of_program(program);
         for (&start, area) in &self.areas {
-            child.insert(start, area.len, area.pages, area.backing.part(0)?);
+            let mut backing = area.backing.part(0)?;
+            if let Backing::Window(window) = &mut backing {
+                window.be_in(child.id());
+            }
+            child.insert(start, area.len, area.pages, backing);
         }
         Ok(child)
     }

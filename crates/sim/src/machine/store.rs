@@ -105,6 +105,8 @@ pub(crate) struct Store {
     pub(super) shared: Option<Shared>,
     /// The bytes that were last seen, if the device is traced and the bytes change undetected.
     pub(super) seen: Option<SharedBytes>,
+    /// The address spaces of programs that map it, one for each mapping.
+    pub(super) mapped_in: Vec<u64>,
     pub(super) combining: VecDeque<Combining>,
     pub(super) detiled: detiled::Views,
     adversary: Option<Adversary>,
@@ -123,6 +125,7 @@ impl Store {
             lines: zeroing.lines(size / PAGE_BYTES),
             shared: None,
             seen: None,
+            mapped_in: Vec::new(),
             combining: VecDeque::new(),
             detiled: detiled::Views::default(),
             adversary,

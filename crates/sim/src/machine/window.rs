@@ -13,6 +13,7 @@ use gem_coherency::Errno;
 
 use super::incoherent::About;
 use super::object::{Object, State};
+use super::program::Presence;
 use super::refuse::refuse;
 use super::sight::Sight;
 use super::store::{Store, Terms};
@@ -40,6 +41,8 @@ pub(crate) struct Window {
     touched: AtomicBool,
     /// What a program's mapping shows.
     pub(super) sight: Sight,
+    /// Is there for a program's mapping.
+    pub(super) presence: Option<Arc<Presence>>,
 }
 
 /// The mapped memory.
@@ -70,7 +73,7 @@ impl Window {
     }
 
     fn new(memory: Memory, mode: MmapMode, first: u64) -> Self {
-        Self { memory, mode, first, touched: AtomicBool::new(false), sight: Sight::Bytes }
+        Self { memory, mode, first, touched: AtomicBool::new(false), sight: Sight::Bytes, presence: None }
     }
 
     /// Maps the same bytes again, from `offset` on.
@@ -81,7 +84,16 @@ impl Window {
         };
         // Relaxed: under the object's lock, as in `fault`.
         let touched = AtomicBool::new(self.touched.load(Ordering::Relaxed));
-        Self { memory, mode: self.mode, first: self.first + offset, touched, sight: self.sight.clone() }
+        let (sight, presence) = (self.sight.clone(), self.presence.clone());
+        Self { memory, mode: self.mode, first: self.first + offset, touched, sight, presence }
+    }
+
+    /// The store of the mapped bytes.
+    pub(super) fn shared_store(&self) -> &Arc<Mutex<Store>> {
+        match &self.memory {
+            Memory::Object(object) => object.shared_store(),
+            Memory::File(store, _) => store,
+        }
     }
 
     /// Returns whether the pages have struct pages, so that the GPU can use them (no `VM_PFNMAP`).

@@ -50,22 +50,26 @@ fn record(address: usize, at: Registers, program: Registers) -> bool {
         if state == READ_ONLY {
             return None;
         }
-        record.hidden.store(0, SeqCst);
+        let was_hidden = record.hidden.swap(0, SeqCst) != 0;
         // Of several threads, one tells.
         Some(match state {
             UNUSED if record.state.compare_exchange(UNUSED, BEING_WRITTEN, SeqCst, SeqCst).is_ok() => {
                 Opens::First
             }
             state if state & CLOSED != 0 => Opens::Again,
+            _ if was_hidden => Opens::Shows,
             _ => Opens::No,
         })
     });
     let Some(opens) = begun.flatten() else { return false };
     // Not while the record is used: the function may wait for a thread that forgets it.
     let mut frames = [0; MOST_CALLERS];
-    let depth = if opens == Opens::No { 0 } else { callers::walk(program, &mut frames) };
-    if opens != Opens::No {
+    let is_told = matches!(opens, Opens::First | Opens::Again);
+    let depth = if is_told { callers::walk(program, &mut frames) } else { 0 };
+    if is_told {
         stores::tell(address, at, frames.get(..depth).unwrap_or_default());
+    } else if opens == Opens::Shows {
+        stores::opened(address, false);
     }
     let done = pages::with(address, |record| {
         if opens == Opens::First {
@@ -78,7 +82,7 @@ fn record(address: usize, at: Registers, program: Registers) -> bool {
             release_one(record);
         }
         let is_open = open(address & !(PAGE_BYTES - 1), record).is_ok();
-        if opens != Opens::No && is_open && at.frame() == program.frame() {
+        if is_told && is_open && at.frame() == program.frame() {
             stores::step(address, record, at);
         }
         is_open
@@ -92,6 +96,8 @@ fn record(address: usize, at: Registers, program: Registers) -> bool {
 enum Opens {
     /// Another thread has.
     No,
+    /// It was open before it was hidden.
+    Shows,
     /// For the first time since it was protected.
     First,
     /// After it was closed.

@@ -17,9 +17,11 @@ use super::{loads, stack};
 pub struct Store<'a> {
     /// Address of the first byte in the page.
     pub address: usize,
-    /// Number of bytes, up to the end of the page: those of repeated string instructions at once. 0 if the page is made
-    /// writable without a store, because the process has too many areas.
+    /// Number of bytes, up to the end of the page: those of repeated string instructions at once. 0 if the function is called
+    /// without a store, because the process has too many areas.
     pub length: usize,
+    /// The page is made writable. Otherwise it was or stays as it is, and was hidden.
+    pub opens: bool,
     callers: &'a [usize],
     _frame: PhantomData<(*mut (), &'a ())>,
 }
@@ -33,7 +35,7 @@ impl Store<'_> {
     }
 }
 
-/// Function that is called before a watched page is made writable, in the handler of SIGSEGV, on a stack of 64 KiB, with signals
+/// Function that is called before a watched page is made writable, or before a store shows a hidden one, in the handler of SIGSEGV, on a stack of 64 KiB, with signals
 /// blocked, or by a function that changes the watch. It must be async-signal-safe, and must not panic or fault. It may take locks that are
 /// never held during a store to such a page. errno is restored after it.
 pub type StoreHandler = fn(&Store<'_>);
@@ -50,8 +52,8 @@ static STEP_HANDLER: AtomicUsize = AtomicUsize::new(0);
 /// Stores to a page that are executed alone at most, since it was protected.
 const MOST_STEPS: usize = 4;
 
-/// Sets the functions that are called before a watched page is made writable, other than by [`release`](super::watch::release), and
-/// behind the store.
+/// Sets the functions that are called before a watched page is made writable, or a hidden one shown, other than by
+/// [`release`](super::watch::release) and [`reveal`](super::watch::reveal), and behind the store.
 pub fn on_store(handler: StoreHandler, behind: StepHandler) {
     loads::make_tables();
     STEP_HANDLER.store(behind as usize, SeqCst);
@@ -89,16 +91,16 @@ pub(super) fn tell(address: usize, at: Registers, callers: &[usize]) {
     }
     let told = stack::on_own_stack(|| {
         let (length, _) = loads::extent(address, at);
-        call(&Store { address, length, callers, _frame: PhantomData });
+        call(&Store { address, length, opens: true, callers, _frame: PhantomData });
     });
     if !told {
-        opened(address);
+        opened(address, true);
     }
 }
 
-/// Calls the function for a page that is made writable without a store.
-pub(super) fn opened(address: usize) {
-    call(&Store { address, length: 0, callers: &[], _frame: PhantomData });
+/// Calls the function for a page that is made writable without a store, or with `opens` false, that is not hidden any more.
+pub(super) fn opened(address: usize, opens: bool) {
+    call(&Store { address, length: 0, opens, callers: &[], _frame: PhantomData });
 }
 
 fn call(store: &Store<'_>) {

@@ -169,13 +169,14 @@ pub fn release(start: usize, length: usize) -> Result<(), Error> {
 pub fn reveal(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let _lock = hold();
-    let mut done = Ok(());
+    let (mut writable, mut readable) =
+        (Runs::new(libc::PROT_READ | libc::PROT_WRITE), Runs::new(libc::PROT_READ));
     pages::each(start, end, |page, record| {
         if record.hidden.swap(0, SeqCst) != 0 {
-            done = done.and(open(page, record));
+            if rights_shown(record) & libc::PROT_WRITE != 0 { writable.add(page) } else { readable.add(page) }
         }
     });
-    done
+    writable.end().and(readable.end())
 }
 
 /// Stops watching pages, and forgets their records. The protection of the pages stays: for pages that are unmapped or
@@ -313,10 +314,13 @@ fn open_around(page: usize, record: &Record) -> Result<(), Error> {
         pages::with(page, |record| {
             let is_same = is_read_only(record) == of_kind;
             if is_same {
-                record.hidden.store(0, SeqCst);
-                if rights_shown(record) & libc::PROT_WRITE == 0 && !of_kind {
+                let was_hidden = record.hidden.swap(0, SeqCst) != 0;
+                let opens = rights_shown(record) & libc::PROT_WRITE == 0 && !of_kind;
+                if opens {
                     release_one(record);
-                    stores::opened(page);
+                }
+                if opens || was_hidden {
+                    stores::opened(page, opens);
                 }
             }
             is_same

@@ -67,6 +67,37 @@ fn a_flush_of_a_clean_line_is_useless_where_no_old_copy_can_be_loaded() {
 }
 
 #[test]
+fn no_old_copy_is_loaded_from_a_page_that_is_hidden() {
+    let page = LineRange::new(0, 64);
+    let verdict = |hides: &[bool], deeds: &[Deed]| {
+        let (mut judge, _) = heard([flush(3), write(PLAIN, 3)], 1);
+        for hides in hides {
+            assert_eq!(judge.take_fresh(*hides), [(1, vec![page])]);
+            assert_eq!(judge.is_hidden(1), *hides);
+            assert_eq!(judge.take_fresh(true), [], "taken");
+        }
+        judge.hear((deeds.iter().map(|&deed| Fact { object: 1, deed }).collect(), 0));
+        let flushed = judge.flushed();
+        [Need::Needed, Need::Precautionary, Need::Useless]
+            .into_iter()
+            .find(|&least| flushed.on(HERE, least).iter().any(|platform| platform.name == "glk"))
+    };
+    let shown = |line| Deed::Shown { line };
+    let copy = read(Route::CpuCached, 3, 4);
+    assert_eq!(verdict(&[true], &[flushed(3)]), Some(U));
+    assert_eq!(verdict(&[true], &[]), Some(U));
+    assert_eq!(verdict(&[true], &[copy]), Some(N), "by the kernel");
+    for shows in [shown(0), Deed::Opened { line: 0 }] {
+        assert_eq!(verdict(&[true], &[shows, flushed(3)]), Some(P));
+        assert_eq!(verdict(&[true], &[flushed(3), shows]), Some(U), "too late");
+    }
+    assert_eq!(verdict(&[true], &[shown(64), flushed(3)]), Some(U), "another page");
+    assert_eq!(verdict(&[false], &[flushed(3)]), Some(P), "not hidden");
+    assert_eq!(verdict(&[], &[flushed(3)]), Some(P), "the program has gone on");
+    assert_eq!(verdict(&[true], &[stored(3, 4)]), Some(P), "a part is newer");
+}
+
+#[test]
 fn of_two_flushes_of_a_line_the_second_is_useless() {
     let twice = [stored(3, 4), flushed(3), flush(3), read(PLAIN, 3, 4)];
     are(&twice, [U, U, U]);

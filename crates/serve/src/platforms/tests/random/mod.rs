@@ -29,6 +29,7 @@ enum Root {
     Import,
     EqualBytes,
     NotSimulated,
+    Loads,
 }
 
 impl Root {
@@ -42,6 +43,7 @@ impl Root {
             Self::Import => !matches!(deed, Deed::Foreign { .. } | Deed::Exported | Deed::Attached),
             Self::EqualBytes => !matches!(deed, Deed::Opened { .. } | Deed::Closed { .. }),
             Self::NotSimulated => !matches!(deed, Deed::Bound { .. } | Deed::Unfollowed { .. }),
+            Self::Loads => !matches!(deed, Deed::Shown { .. }),
         }
     }
 }
@@ -59,11 +61,16 @@ fn run(platform: &str, program: &[Step], without: Option<usize>, seed: Option<u6
 fn useless(platform: &str, program: &[Step], root: Option<Root>) -> Vec<usize> {
     let run = run(platform, program, None, None);
     let mut judge = Judge::own(run.device.machine(), run.device.rules());
+    let mut facts = Vec::new();
     for &told in &run.facts {
         match told {
-            Told::Fact(fact) if root.is_none_or(|root| root.tells(&fact.deed)) => judge.hear((vec![fact], 0)),
+            Told::Fact(fact) if root.is_none_or(|root| root.tells(&fact.deed)) => facts.push(fact),
             Told::Fact(_) => {}
             Told::UserFlush(step) => judge.user_flush(step),
+            Told::EndOfStep { hides } => {
+                judge.hear((std::mem::take(&mut facts), 0));
+                drop(judge.take_fresh(hides));
+            }
         }
     }
     let flushed = judge.flushed();
@@ -115,7 +122,7 @@ fn a_flush_that_is_called_useless_can_be_left_out() {
 
 #[test]
 fn each_cause_of_wrong_verdicts_is_found_again_if_it_is_put_back() {
-    for root in [Root::Display, Root::Import, Root::EqualBytes, Root::NotSimulated] {
+    for root in [Root::Display, Root::Import, Root::EqualBytes, Root::NotSimulated, Root::Loads] {
         let found = search(PROGRAMS, Some(root));
         println!("{root:?}: {}", found.as_ref().err().map_or("nothing", String::as_str));
         assert!(found.is_err(), "{root:?}");

@@ -64,9 +64,11 @@ impl Numbers {
         (mixed ^ mixed >> 31) % end
     }
 
-    /// Returns a program: of the commonest steps on two lines, or with as many of one group, or of all groups on all lines.
+    /// Returns a program: of the commonest steps on two lines, or with as many of one group, or of all groups on all lines; in one process
+    /// or in two.
     pub(super) fn program(&mut self) -> Vec<Step> {
         let steps = 6 + self.below(20);
+        let two = self.below(2) == 0;
         let (lines, first, kinds) = match self.below(2 + GROUPS) {
             0 => (2, COMMON, 0),
             1 => (LINES.len() as u64, COMMON, 4 * GROUPS),
@@ -75,21 +77,41 @@ impl Numbers {
         let mut step = || {
             let is_common = kinds == 0 || self.below(2) == 0;
             let kind = if is_common { self.below(COMMON) } else { first + self.below(kinds) };
-            self.step(lines, kind)
+            self.step(lines, kind, two)
         };
-        (0..steps).map(|_| step()).collect()
+        let mut program: Vec<_> = (0..steps).map(|_| step()).collect();
+        let (line, at) = (LINES[self.below(2) as usize], self.below(steps) as usize);
+        // Which no other step has.
+        let byte = 3;
+        let access = first + self.below(kinds.max(1));
+        let access = self.step_on(line, access, two);
+        // What each verdict depends on: a line that the program reads back, flushed at the wrong side of the GPU's write, and one that
+        // an agent of the group accesses.
+        let often = match self.below(6) {
+            0 | 1 => &[Load(line, false), Flush(line), GpuWrite(line, byte), Load(line, false)][..],
+            2 => &[Store(line, byte, false), Flush(line), access],
+            3 => &[Load(line, false), access, Flush(line), Load(line, false)],
+            _ => &[],
+        };
+        program.splice(at..at, often.iter().copied());
+        program
     }
 
-    fn step(&mut self, lines: u64, kind: u64) -> Step {
+    fn step(&mut self, lines: u64, kind: u64, two: bool) -> Step {
         let line = LINES[self.below(lines) as usize];
+        self.step_on(line, kind, two)
+    }
+
+    fn step_on(&mut self, line: u64, kind: u64, two: bool) -> Step {
         let byte = self.below(3) as u8;
         let flag = self.below(4) == 0;
+        let second = two && flag;
         match kind {
-            0..4 => Store(line, byte, flag),
+            0..4 => Store(line, byte, second),
             4..8 => StoreEqual(line),
             8..15 => Flush(line),
             15 => WriteBack(line),
-            16..18 => Load(line, flag),
+            16..18 => Load(line, second),
             18..20 => GpuRead(line, if flag { MocsClass::BypassLlc } else { MocsClass::PageTable }),
             20..22 => GpuWrite(line, byte),
             22 => Pread(line),
@@ -108,7 +130,7 @@ impl Numbers {
             39 | 43 => UnfollowedWrite(line, byte),
             40 => SkippedRead(line),
             41 => UnfollowedRead(line),
-            44 | 45 => Load(line, flag),
+            44 | 45 => Load(line, second),
             46 | 47 => OtherRead(line),
             48 | 49 => OtherWrite(line, byte),
             50 => UserStore(line, byte),

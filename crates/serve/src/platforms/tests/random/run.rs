@@ -45,6 +45,10 @@ pub(super) struct Run {
     gtt: Option<Mapping>,
     /// The pages that are open in each mapping.
     open: [[bool; 2]; 2],
+    /// The program has one mapping of the cached bytes, so that pages are hidden from it.
+    hides: bool,
+    /// The pages that may be hidden.
+    hidden: [bool; 2],
     /// The bytes that agents got.
     pub(super) seen: Vec<u8>,
     /// What the judge is told. The library does not see every load of an old copy, so that it is told of none.
@@ -57,6 +61,10 @@ pub(super) enum Told {
     Fact(Fact),
     /// The step with a number flushed the program's own memory.
     UserFlush(u64),
+    /// All that a step did is told. With `hides`, the pages that agents wrote to are hidden from the program.
+    EndOfStep {
+        hides: bool,
+    },
 }
 
 impl Run {
@@ -89,6 +97,8 @@ impl Run {
             wc,
             gtt,
             open: Default::default(),
+            hides: !uses(|step| matches!(step, Store(.., true) | Load(_, true))),
+            hidden: Default::default(),
             seen: Vec::new(),
             facts: Vec::new(),
         };
@@ -220,6 +230,7 @@ impl Run {
             StoreWc(line, byte) => drop(self.wc.as_ref().map(|map| map.copy_in(at(line), &[byte]))),
             StoreGtt(line, byte) => drop(self.gtt.as_ref().map(|map| map.copy_in(at(line), &[byte]))),
             Load(line, second) => {
+                self.show(line);
                 self.maps[usize::from(second)].copy_out(at(line), &mut byte).unwrap();
                 self.hear(|deed| !is_load(deed));
                 self.seen.extend(byte);
@@ -296,6 +307,20 @@ impl Run {
             }
         }
         self.hear(|_| true);
+        self.facts.push(Told::EndOfStep { hides: self.hides });
+        self.hidden = [self.hides; 2];
+        // A page to which the program can store is not hidden.
+        for page in (0..2).filter(|page| self.open[0][*page]).collect::<Vec<_>>() {
+            self.show(page as u64 * 64);
+        }
+    }
+
+    /// Shows the page of a line to the program, whose first load is seen.
+    fn show(&mut self, line: u64) {
+        let page = line / 64;
+        if std::mem::take(&mut self.hidden[page as usize]) {
+            self.tell(Deed::Shown { line: page * 64 });
+        }
     }
 }
 
