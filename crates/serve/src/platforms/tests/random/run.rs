@@ -118,10 +118,7 @@ impl Run {
     fn hear(&mut self, is_told: impl Fn(&Deed) -> bool) {
         let (facts, dropped) = self.device.take_trace();
         assert_eq!(dropped, 0);
-        // What programs do through mappings past the cache is not seen.
-        let past =
-            |deed: &Deed| matches!(deed, Deed::Accessed { route: Route::CpuUncached | Route::Aperture, .. });
-        let facts = facts.into_iter().filter(|fact| is_told(&fact.deed) && !past(&fact.deed));
+        let facts = facts.into_iter().filter(|fact| is_told(&fact.deed));
         self.facts.extend(facts.map(Told::Fact));
     }
 
@@ -227,8 +224,15 @@ impl Run {
                 self.hear(|deed| !is_load(deed));
                 self.store(line, byte[0], false);
             }
-            StoreWc(line, byte) => drop(self.wc.as_ref().map(|map| map.copy_in(at(line), &[byte]))),
-            StoreGtt(line, byte) => drop(self.gtt.as_ref().map(|map| map.copy_in(at(line), &[byte]))),
+            // What programs do through mappings past the cache is not seen.
+            StoreWc(line, byte) => {
+                drop(self.wc.as_ref().map(|map| map.copy_in(at(line), &[byte])));
+                self.hear(|deed| !is_past(deed));
+            }
+            StoreGtt(line, byte) => {
+                drop(self.gtt.as_ref().map(|map| map.copy_in(at(line), &[byte])));
+                self.hear(|deed| !is_past(deed));
+            }
             Load(line, second) => {
                 self.show(line);
                 self.maps[usize::from(second)].copy_out(at(line), &mut byte).unwrap();
@@ -238,6 +242,7 @@ impl Run {
             LoadWc(line) => {
                 if let Some(wc) = &self.wc {
                     wc.copy_out(at(line), &mut byte).unwrap();
+                    self.hear(|deed| !is_past(deed));
                 }
                 self.seen.extend(byte);
             }
@@ -322,6 +327,11 @@ impl Run {
             self.tell(Deed::Shown { line: page * 64 });
         }
     }
+}
+
+/// Returns whether a fact is of an access past the cache.
+fn is_past(deed: &Deed) -> bool {
+    matches!(deed, Deed::Accessed { route: Route::CpuUncached | Route::Aperture, .. })
 }
 
 /// Returns whether a fact is of a load or a store through a write-back mapping, which a program's are not.
