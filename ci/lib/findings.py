@@ -108,7 +108,7 @@ DECIDES = {"measure": ["mtl", "dg2"], "surface_bypass": ["mtl", "dg2"],
 UNTRACED = ("async_map",)
 
 # Programs that continue without a request that a platform refuses.
-CONTINUES = ("measure", "surface_bypass", "useless")
+CONTINUES = ("exported", "measure", "surface_bypass", "useless")
 
 
 def judged_problems(run, program, mode, report):

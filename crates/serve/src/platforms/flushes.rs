@@ -67,6 +67,8 @@ struct Pending {
     unloaded: Mask,
     /// An access that was not simulated may have missed the line.
     doubted: Mask,
+    /// Agents of other devices could reach the object.
+    foreign: bool,
 }
 
 /// The flushes of a page's lines, and what is not known of the lines, a bit each.
@@ -87,6 +89,8 @@ pub(super) struct Flushes {
     pages: BTreeMap<u64, Page>,
     /// A flush is [`Pending::fresh`].
     is_fresh: bool,
+    /// Agents of other devices can reach the object.
+    foreign: bool,
 }
 
 /// The state in which a flush found a line.
@@ -131,6 +135,7 @@ impl Pending {
     /// Decides on a set of classes, where the line is from now on as it would be without the flush, and nothing was seen to miss it:
     /// `reach` are those on which an agent that can reach the object may miss a dirty line. The program may have loaded an old copy.
     fn settle(&mut self, ledger: &mut Ledger, on: Mask, reach: Mask) {
+        let reach = if self.foreign { !0 } else { reach };
         let doubted = self.doubted | reach & (self.dirty | self.possible) | self.aged;
         self.decide(ledger, Need::Precautionary, on & doubted);
         self.decide(ledger, Need::Useless, on & !doubted);
@@ -191,7 +196,8 @@ impl Flushes {
             before.open() != 0
         });
         if dirty | possible | clean != 0 {
-            page.pending.push(Pending { line, site, dirty, possible, clean, ..Pending::default() });
+            let foreign = self.foreign;
+            page.pending.push(Pending { line, site, dirty, possible, clean, foreign, ..Pending::default() });
         }
         page.stored &= !bit;
         if !keep {
@@ -235,6 +241,14 @@ impl Flushes {
             let wrong = flush.old();
             flush.decide(ledger, Need::Needed, wrong);
         });
+    }
+
+    /// Takes note whether agents of other devices can reach the object from now on.
+    pub(super) fn reach(&mut self, foreign: bool) {
+        self.foreign = foreign;
+        if foreign {
+            self.pages.values_mut().flat_map(|page| &mut page.pending).for_each(|flush| flush.foreign = true);
+        }
     }
 
     /// Returns the pages of the fresh flushes, which from now on are hidden with `hides`.

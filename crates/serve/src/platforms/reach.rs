@@ -35,15 +35,14 @@ impl Reach {
 
 impl Object {
     /// Returns the classes on which an agent that can reach the object may miss a dirty line: the GPU, the display if the object was
-    /// in a framebuffer, any agent of another device if one can have its dma-buf, and the CPU if a mapping goes past its caches, whose accesses are not
-    /// seen.
+    /// in a framebuffer, and the CPU if a mapping goes past its caches, whose accesses are not seen. Other devices are
+    /// [`super::flushes::Flushes::reach`]'s.
     pub(super) fn reach(&self, classes: &Classes) -> Mask {
         let levels = self.levels();
         let read = |route| Effects::new(classes, &levels, route, Access::Read).miss_dirty();
         let bypass = classes.set(|class| class.machine.caps.contains(Caps::LLC_BYPASS_MOCS));
         let display = if self.reached.framed { read(Route::Display) } else { 0 };
-        let foreign = if self.reached.exported > 0 || self.reached.attached > 0 { !0 } else { 0 };
-        read(Route::Gpu(MocsClass::PageTable)) | bypass | display | foreign | self.past_cache(classes).0
+        read(Route::Gpu(MocsClass::PageTable)) | bypass | display | self.past_cache(classes).0
     }
 
     /// Returns the classes on which an access through a mapping past the cache misses a dirty line, and those on which a store leaves an
@@ -60,12 +59,18 @@ impl Object {
     /// Takes note that the object's dma-buf is opened, or, with `false`, closed.
     pub(super) fn export(&mut self, opens: bool) {
         count(&mut self.reached.exported, opens);
+        self.reach_others();
     }
 
     /// Takes note that another device attaches the object's dma-buf, or, with `false`, detaches it.
     pub(super) fn attach(&mut self, attaches: bool) {
         count(&mut self.reached.attached, attaches);
         self.reached.was_attached = true;
+        self.reach_others();
+    }
+
+    fn reach_others(&mut self) {
+        self.flushes.reach(self.reached.exported > 0 || self.reached.attached > 0);
     }
 
     /// Takes note that stores to a page are not seen, or, with `false`, that they are seen again.

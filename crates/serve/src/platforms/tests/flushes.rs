@@ -116,11 +116,12 @@ fn the_display_and_other_devices_miss_what_the_gpu_sees() {
     are(&[stored(3, 4), flush(3), Deed::Attached, foreign(Some(Access::Read))], [N, N, N]);
     are(&[stored(3, 4), flush(3), Deed::Attached, foreign(None)], [P, P, P]);
     are(&[Deed::Exported, stored(3, 4), flush(3)], [P, P, P]);
+    are(&[stored(3, 4), flush(3), Deed::Exported, Deed::Unexported], [P, P, P]);
     // As soon as its dma-buf is closed, only the GPU can reach the object.
-    are(&[Deed::Exported, stored(3, 4), flush(3), Deed::Unexported], [P, U, P]);
-    are(&[Deed::Exported, Deed::Exported, stored(3, 4), flush(3), Deed::Unexported], [P, P, P]);
-    are(&[Deed::Attached, stored(3, 4), flush(3), Deed::Detached], [P, U, P]);
-    are(&[Deed::Attached, Deed::Attached, stored(3, 4), flush(3), Deed::Detached], [P, P, P]);
+    are(&[Deed::Exported, Deed::Unexported, stored(3, 4), flush(3)], [P, U, P]);
+    are(&[Deed::Exported, Deed::Exported, Deed::Unexported, stored(3, 4), flush(3)], [P, P, P]);
+    are(&[Deed::Attached, Deed::Detached, stored(3, 4), flush(3)], [P, U, P]);
+    are(&[Deed::Attached, Deed::Attached, Deed::Detached, stored(3, 4), flush(3)], [P, P, P]);
     are(&[Deed::Exported, flush(3)], [U, U, U]);
     are(&[Deed::Attached, flush(3)], [P, P, P]);
 }
