@@ -155,13 +155,13 @@ impl Across {
         self.judges.iter().zip(devices).flat_map(of_device).collect()
     }
 
-    /// Judges the dirty lines of a device's screens, as a program ends.
-    pub(crate) fn on_screen(&self, number: usize, device: &Soft) -> Vec<Verdict> {
+    /// Judges the dirty lines of a device's screens, and the flushes of lines that they show, as a program ends.
+    pub(crate) fn part(&self, number: usize, device: &Soft) -> Vec<Verdict> {
         let Some(judge) = self.judges.get(number) else { return Vec::new() };
         let mut judge = lock(judge);
         drop(device.look_at_screens());
         judge.hear(device.take_trace());
-        judge.on_screen()
+        judge.part()
     }
 
     /// Returns the flushes of all places, as if the run ended now.

@@ -39,12 +39,13 @@ pub(crate) fn part(shared: &Shared, client: &Client, connection: &Arc<OwnedFd>, 
     };
     let mut found = Vec::new();
     for (number, device) in shared.devices.iter().enumerate() {
-        let dirty = match shared.across.as_ref().filter(|across| across.by_many) {
-            None => {
-                let dirty = device.dirty_on_screen().into_iter();
-                dirty.map(|access| judge::of_access(device, access)).collect()
-            }
-            Some(across) => judge::findings_of(device, across.on_screen(number, device)),
+        let across = shared.across.as_ref();
+        let verdicts = across.map(|across| across.part(number, device)).unwrap_or_default();
+        let dirty = if across.is_some_and(|across| across.by_many) {
+            judge::findings_of(device, verdicts)
+        } else {
+            let dirty = device.dirty_on_screen().into_iter();
+            dirty.map(|access| judge::of_access(device, access)).collect()
         };
         let stack = stack(!dirty.is_empty());
         found.extend(judge::placed(findings, device, dirty, &stack));

@@ -69,6 +69,8 @@ struct Pending {
     doubted: Mask,
     /// Agents of other devices could reach the object.
     foreign: bool,
+    /// Vertical blanks since, at which a plane showed the line.
+    blanks: u32,
 }
 
 /// The flushes of a page's lines, and what is not known of the lines, a bit each.
@@ -222,6 +224,25 @@ impl Flushes {
             is_fresh |= ages != 0;
         });
         self.is_fresh |= is_fresh;
+    }
+
+    /// Takes note that planes showed lines at a number of vertical blanks: with `most` since a flush, the display engine has read the line, and would
+    /// have missed it on `missed` if it was dirty.
+    pub(super) fn blanks_passed(
+        &mut self,
+        ledger: &mut Ledger,
+        lines: LineRange,
+        (count, most): (u32, u32),
+        missed: Mask,
+    ) {
+        self.each(lines, |flush| {
+            flush.blanks = flush.blanks.saturating_add(count);
+            if flush.blanks >= most {
+                let (dirty, possible) = (flush.dirty & missed, flush.possible & missed);
+                flush.decide(ledger, Need::Needed, dirty);
+                flush.decide(ledger, Need::Precautionary, possible);
+            }
+        });
     }
 
     /// Takes note of a store that was seen; on the classes `around` it writes the line back and leaves the cache.

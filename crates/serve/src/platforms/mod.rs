@@ -180,12 +180,12 @@ impl Judge {
                 }
                 Deed::OnScreen { lines, handle } => object.on_screen(classes, lines, handle),
                 Deed::BlanksPassed { lines, count, handle } => {
-                    let found = object.blanks_passed(lines, count);
+                    let found = object.blanks_passed(classes, ledger, lines, count);
                     let about = (number, handle, Some(Route::Display));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
                 Deed::LeftScreen { lines, handle } => {
-                    let found = object.left_screen(lines);
+                    let found = object.left_screen(classes, ledger, lines);
                     let about = (number, handle, Some(Route::Display));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
@@ -221,7 +221,10 @@ impl Judge {
     }
 
     /// Returns the mistakes of a program that ends now, as far as they are dirty lines of screens.
-    pub(crate) fn on_screen(&self) -> Vec<Verdict> {
+    pub(crate) fn part(&mut self) -> Vec<Verdict> {
+        for object in self.objects.values_mut() {
+            object.part(&self.classes, &mut self.ledger);
+        }
         let of = |(&number, object): (&u64, &Object)| {
             let about = (number, object.screen.handle, Some(Route::Display));
             let found = object.dirty_on_screen().into_iter();

@@ -1,4 +1,7 @@
-//! The dirty lines of a framebuffer that planes show, on every class.
+//! The dirty lines of a framebuffer that planes show, on every class, and the flushes of shown lines.
+//!
+//! The display engine reads memory all the time. A flush of a line that was dirty is needed at the moments at which a line that is dirty is a
+//! mistake.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +12,7 @@ use gem_coherency_hierarchy::Route;
 use gem_coherency_sim::MadeCall;
 
 use super::classes::{Classes, Mask};
+use super::flushes::Ledger;
 use super::line::Effects;
 use super::object::{Mistake, Object, add};
 use crate::findings::FindingKind;
@@ -27,6 +31,8 @@ pub(super) struct Screen {
     /// Of these, the ones that were shown and dirty when the trace had the screens last: the classes, and the vertical
     /// blanks since then.
     dirty: BTreeMap<u64, (Mask, u32)>,
+    /// The lines that planes showed when the trace had the screens last.
+    shown: Vec<LineRange>,
 }
 
 impl Screen {
@@ -82,7 +88,9 @@ impl Object {
     /// Takes note that planes show lines.
     pub(super) fn on_screen(&mut self, classes: &Classes, lines: LineRange, handle: Option<Handle>) {
         self.screen.handle = handle;
-        let missed = Effects::new(classes, &self.levels(), Route::Display, Access::Read).miss_dirty();
+        self.screen.shown.push(lines);
+        LineRange::unite(&mut self.screen.shown);
+        let missed = self.display_misses(classes);
         let untold: Vec<_> = self.screen.untold.range(lines.first()..lines.end()).copied().collect();
         for line in untold {
             let on = self.line(line).dirty & missed;
@@ -96,18 +104,50 @@ impl Object {
     }
 
     /// Returns the shown lines that are still dirty after a number of vertical blanks more.
-    pub(super) fn blanks_passed(&mut self, lines: LineRange, count: u32) -> Vec<Mistake> {
+    pub(super) fn blanks_passed(
+        &mut self,
+        classes: &Classes,
+        ledger: &mut Ledger,
+        lines: LineRange,
+        count: u32,
+    ) -> Vec<Mistake> {
+        let missed = self.display_misses(classes);
+        self.flushes.blanks_passed(ledger, lines, (count, MOST_BLANKS), missed);
         let late = self.screen.count(lines, count);
         let late: Vec<_> = late.into_iter().map(|(line, on)| (line, on & self.line(line).dirty)).collect();
         mistakes(&late)
     }
 
     /// Returns the lines that were dirty when planes showed them last.
-    pub(super) fn left_screen(&mut self, lines: LineRange) -> Vec<Mistake> {
+    pub(super) fn left_screen(
+        &mut self,
+        classes: &Classes,
+        ledger: &mut Ledger,
+        lines: LineRange,
+    ) -> Vec<Mistake> {
+        self.displayed(classes, ledger, lines);
+        self.screen.shown.retain(|shown| shown.end() <= lines.first() || lines.end() <= shown.first());
         let dirty = self.screen.dirty.range(lines.first()..lines.end());
         let gone: Vec<_> = dirty.map(|(&line, &(on, _))| (line, on)).collect();
         self.screen.forget(&gone);
         mistakes(&gone)
+    }
+
+    /// Takes note that the display engine has read what it shows.
+    pub(super) fn part(&mut self, classes: &Classes, ledger: &mut Ledger) {
+        for lines in self.screen.shown.clone() {
+            self.displayed(classes, ledger, lines);
+        }
+    }
+
+    fn displayed(&mut self, classes: &Classes, ledger: &mut Ledger, lines: LineRange) {
+        let missed = self.display_misses(classes);
+        self.flushes.blanks_passed(ledger, lines, (MOST_BLANKS, MOST_BLANKS), missed);
+    }
+
+    /// Returns the classes on which the display engine misses a dirty line.
+    fn display_misses(&self, classes: &Classes) -> Mask {
+        Effects::new(classes, &self.levels(), Route::Display, Access::Read).miss_dirty()
     }
 
     /// Returns the shown lines that were dirty when the trace had the screens last.

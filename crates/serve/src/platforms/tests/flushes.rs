@@ -127,6 +127,30 @@ fn the_display_and_other_devices_miss_what_the_gpu_sees() {
 }
 
 #[test]
+fn the_display_reads_what_it_shows_without_a_request() {
+    let lines = LineRange::new(0, 8);
+    let shown = Deed::OnScreen { lines, handle: None };
+    let passed = |count| Deed::BlanksPassed { lines, count, handle: None };
+    let left = Deed::LeftScreen { lines, handle: None };
+    let of = |deeds: &[Deed], wanted| {
+        let begin = [Deed::Event(Event::AddFramebuffer), shown, stored(3, 4), flush(3)];
+        are(&[&begin, deeds].concat(), wanted);
+    };
+    of(&[], [P, P, P]);
+    of(&[passed(1)], [P, P, P]);
+    of(&[passed(1), passed(1)], [N, N, N]);
+    of(&[left], [N, N, N]);
+    of(&[Deed::LeftScreen { lines: LineRange::new(4, 8), handle: None }], [P, P, P]);
+    let ends = |deeds: &[Deed]| {
+        let begin = [Deed::Event(Event::AddFramebuffer), stored(3, 4), flush(3)];
+        let mut judge = heard([&begin, deeds].concat(), 1).0;
+        assert_eq!(judge.part().len(), 0);
+        judge.flushed().on(HERE, Need::Needed).len()
+    };
+    assert_eq!([ends(&[shown]), ends(&[]), ends(&[shown, left])], [ALL.len(), 0, ALL.len()]);
+}
+
+#[test]
 fn a_line_of_an_open_page_may_be_dirty() {
     let open = Deed::Opened { line: 0 };
     let closed = Deed::Closed { line: 0 };

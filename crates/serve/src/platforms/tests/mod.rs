@@ -200,7 +200,7 @@ fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
     assert_eq!(of(&[stored, shown(0), called(7, false), shown(0), passed(2)]), [], "the kernel was told");
     let told = of(&[stored, shown(0), read, shown(0), passed(2), left]);
     assert_eq!(told, [(FindingKind::StaleRead, vec![both], ALL.to_vec())]);
-    let judge = heard([Deed::Event(Event::AddFramebuffer), stored, shown(0)], 1).0;
-    let verdicts: Vec<_> = judge.on_screen().into_iter().map(|verdict| verdict.lines).collect();
+    let mut judge = heard([Deed::Event(Event::AddFramebuffer), stored, shown(0)], 1).0;
+    let verdicts: Vec<_> = judge.part().into_iter().map(|verdict| verdict.lines).collect();
     assert_eq!(verdicts, [vec![both]], "at the end");
 }
