@@ -131,6 +131,15 @@ fn see(load: &Load<'_>) -> Seen {
 
 /// Looks at a system call that loads `len` bytes, and shows it their pages, which are not hidden again until it ends.
 pub(crate) fn by_kernel(transfer: &mut Transfer, start: usize, len: usize) {
+    show(transfer, start, len, true);
+}
+
+/// Shows pages to a system call that loads nothing from them.
+pub(crate) fn show_to_kernel(transfer: &mut Transfer, start: usize, len: usize) {
+    show(transfer, start, len, false);
+}
+
+fn show(transfer: &mut Transfer, start: usize, len: usize, loads: bool) {
     if !sites::is_collecting() {
         return;
     }
@@ -147,7 +156,7 @@ pub(crate) fn by_kernel(transfer: &mut Transfer, start: usize, len: usize) {
             let (from, to) = (start.max(page), end.min(page + PAGE_BYTES));
             (place(mapping, page), missed(mapping, page, from, to - from))
         });
-        if let Some((place, missed @ 1..)) = found {
+        if let Some((place, missed @ 1..)) = found.filter(|_| loads) {
             report(place, missed, &sites::stack());
         }
         // A page that cannot be shown is EFAULT.

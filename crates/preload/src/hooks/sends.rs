@@ -2,13 +2,13 @@
 //!
 //! What they load of stale lines is reported, as a load of the program is.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 use super::replace;
-use super::transfers::{MOST_BUFFERS, transfers};
+use super::transfers::{each, transfers};
+use crate::loads;
 use crate::real::real;
-use crate::sites::{self, Transfer};
-use crate::{loads, sys};
+use crate::sites::Transfer;
 
 /// Begins a transfer from one buffer.
 pub(super) fn from_one(start: usize, len: usize) -> Transfer {
@@ -17,26 +17,39 @@ pub(super) fn from_one(start: usize, len: usize) -> Transfer {
     transfer
 }
 
-/// Begins a transfer from the buffers of a vector; those of one that cannot be read are left, for the kernel to refuse.
+/// Begins a transfer that brings pages in, and loads nothing from them.
+pub(super) fn of_pages(start: usize, len: usize) -> Transfer {
+    let mut transfer = Transfer::default();
+    loads::show_to_kernel(&mut transfer, start, len);
+    transfer
+}
+
+/// Adds the buffers of a vector to a transfer from them.
+fn add_all(transfer: &mut Transfer, buffers: *const libc::iovec, count: usize) {
+    each(buffers, count, |buffer| loads::by_kernel(transfer, buffer.iov_base.addr(), buffer.iov_len));
+}
+
+/// Begins a transfer from the buffers of a vector.
 pub(super) fn from_all(buffers: *const libc::iovec, count: usize) -> Transfer {
     let mut transfer = Transfer::default();
-    if sites::is_collecting() {
-        for n in 0..count.min(MOST_BUFFERS) {
-            // SAFETY: a buffer is a pointer and a length.
-            let Some(buffer) = (unsafe { sys::read_own(buffers.wrapping_add(n)) }) else { break };
-            loads::by_kernel(&mut transfer, buffer.iov_base.addr(), buffer.iov_len);
-        }
-    }
+    add_all(&mut transfer, buffers, count);
+    transfer
+}
+
+/// Begins a transfer from the buffers of messages.
+pub(super) fn from_messages(messages: *const libc::mmsghdr, count: usize) -> Transfer {
+    let mut transfer = Transfer::default();
+    each(messages, count, |message| {
+        add_all(&mut transfer, message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen);
+    });
     transfer
 }
 
 /// Begins a transfer from the buffers of a message.
 pub(super) fn from_message(message: *const libc::msghdr) -> Transfer {
-    // SAFETY: a header is made of pointers and numbers.
-    match sites::is_collecting().then(|| unsafe { sys::read_own(message) }).flatten() {
-        Some(message) => from_all(message.msg_iov, message.msg_iovlen),
-        None => Transfer::default(),
-    }
+    let mut transfer = Transfer::default();
+    each(message, 1, |message| add_all(&mut transfer, message.msg_iov, message.msg_iovlen));
+    transfer
 }
 
 transfers! {
@@ -86,6 +99,26 @@ transfers! {
     /// Sends a message.
     fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> libc::ssize_t {
         from_message(message)
+    }
+
+    /// Sends messages.
+    fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int {
+        from_messages(messages, count as usize)
+    }
+
+    /// Gives the pages of buffers to a pipe.
+    fn vmsplice(fd: c_int, buffers: *const libc::iovec, count: libc::size_t, flags: c_uint) -> libc::ssize_t {
+        from_all(buffers, count)
+    }
+
+    /// Locks pages in memory.
+    fn mlock(start: *const c_void, len: libc::size_t) -> c_int {
+        of_pages(start.addr(), len)
+    }
+
+    /// Locks pages in memory, with flags.
+    fn mlock2(start: *const c_void, len: libc::size_t, flags: c_uint) -> c_int {
+        of_pages(start.addr(), len)
     }
 
     /// Writes to a stream.

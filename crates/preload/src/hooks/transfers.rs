@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::replace;
+use super::{replace, sends};
 use crate::real::real;
 use crate::sites::{self, Transfer};
 use crate::sys;
@@ -12,25 +12,72 @@ use crate::sys;
 /// Most buffers of a vector (`UIO_MAXIOV`); the kernel refuses more.
 pub(super) const MOST_BUFFERS: usize = 1024;
 
-/// Begins a transfer to the buffers of a vector; those of one that cannot be read are left, for the kernel to refuse.
-pub(super) fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
-    let mut transfer = Transfer::default();
+/// Calls `see` with each element of an array; those that cannot be read are left, for the kernel to refuse.
+pub(super) fn each<T: Copy>(array: *const T, count: usize, mut see: impl FnMut(&T)) {
     if sites::is_collecting() {
         for n in 0..count.min(MOST_BUFFERS) {
-            // SAFETY: a buffer is a pointer and a length.
-            let Some(buffer) = (unsafe { sys::read_own(buffers.wrapping_add(n)) }) else { break };
-            transfer.add(buffer.iov_base.addr(), buffer.iov_len);
+            // SAFETY: the arrays of system calls are made of pointers and numbers.
+            let Some(element) = (unsafe { sys::read_own(array.wrapping_add(n)) }) else { break };
+            see(&element);
         }
     }
+}
+
+/// Adds the buffers of a vector to a transfer to them.
+pub(super) fn add_all(transfer: &mut Transfer, buffers: *const libc::iovec, count: usize) {
+    each(buffers, count, |buffer| transfer.add(buffer.iov_base.addr(), buffer.iov_len));
+}
+
+/// Begins a transfer to the buffers of a vector.
+pub(super) fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
+    let mut transfer = Transfer::default();
+    add_all(&mut transfer, buffers, count);
+    transfer
+}
+
+/// Begins a transfer to the buffers of messages.
+pub(super) fn to_messages(messages: *const libc::mmsghdr, count: usize) -> Transfer {
+    let mut transfer = Transfer::default();
+    each(messages, count, |message| {
+        add_all(&mut transfer, message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen);
+    });
     transfer
 }
 
 /// Begins a transfer to the buffers of a message.
 pub(super) fn to_message(message: *const libc::msghdr) -> Transfer {
-    // SAFETY: a header is made of pointers and numbers.
-    match sites::is_collecting().then(|| unsafe { sys::read_own(message) }).flatten() {
-        Some(message) => to_all(message.msg_iov, message.msg_iovlen),
-        None => Transfer::default(),
+    let mut transfer = Transfer::default();
+    each(message, 1, |message| add_all(&mut transfer, message.msg_iov, message.msg_iovlen));
+    transfer
+}
+
+/// Buffers of two processes: of this one, and of one that may be this one.
+pub(super) struct Across {
+    pub(super) own: (*const libc::iovec, usize),
+    pub(super) process: libc::pid_t,
+    pub(super) others: (*const libc::iovec, usize),
+}
+
+impl Across {
+    /// Returns the other process's buffers if it is this one; otherwise none.
+    fn others(&self) -> (*const libc::iovec, usize) {
+        if self.process == sys::getpid() { self.others } else { (std::ptr::null(), 0) }
+    }
+
+    /// Begins a transfer from the other process.
+    pub(super) fn read(&self) -> Transfer {
+        let (others, count) = self.others();
+        let mut transfer = sends::from_all(others, count);
+        add_all(&mut transfer, self.own.0, self.own.1);
+        transfer
+    }
+
+    /// Begins a transfer to the other process.
+    pub(super) fn write(&self) -> Transfer {
+        let (others, count) = self.others();
+        let mut transfer = sends::from_all(self.own.0, self.own.1);
+        add_all(&mut transfer, others, count);
+        transfer
     }
 }
 
@@ -121,6 +168,29 @@ transfers! {
     /// Receives a message.
     fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> libc::ssize_t {
         to_message(message)
+    }
+
+    /// Receives messages.
+    fn recvmmsg(
+        fd: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int, timeout: *mut libc::timespec
+    ) -> c_int {
+        to_messages(messages, count as usize)
+    }
+
+    /// Copies from a process's memory.
+    fn process_vm_readv(
+        process: libc::pid_t, own: *const libc::iovec, own_count: libc::c_ulong, others: *const libc::iovec,
+        others_count: libc::c_ulong, flags: libc::c_ulong
+    ) -> libc::ssize_t {
+        Across { own: (own, own_count as usize), process, others: (others, others_count as usize) }.read()
+    }
+
+    /// Copies to a process's memory.
+    fn process_vm_writev(
+        process: libc::pid_t, own: *const libc::iovec, own_count: libc::c_ulong, others: *const libc::iovec,
+        others_count: libc::c_ulong, flags: libc::c_ulong
+    ) -> libc::ssize_t {
+        Across { own: (own, own_count as usize), process, others: (others, others_count as usize) }.write()
     }
 
     /// Reads random bytes.

@@ -1,5 +1,5 @@
-// The program reads lines that the GPU then writes, and flushes them on both sides of that. The first flush does nothing, unless the program loads from
-// their page between the write and the second flush.
+// The program reads lines that the GPU then writes, and flushes them on both sides of that. The first flush does nothing, unless the program may have loaded
+// from their page between the write and the second flush.
 #include "common.h"
 
 static long sum;
@@ -25,10 +25,12 @@ int main(int count, char **words) {
     flush_lines(copy.source, SIZE);
     if (wrong) {
         for (int line = 0; line < 64; line++) _mm_clflush(seen + line * LINE); /* useless */
+        for (int line = 128; line < 192; line++) _mm_clflush(seen + line * LINE); /* precautionary: the kernel gets the page, which the tool no longer sees */
         for (int line = 192; line < 255; line++) _mm_clflush(seen + line * LINE); /* precautionary: another line of the page is loaded */
     }
     copy_run(&copy);
     load_lines(seen + 255 * LINE, 1);
+    if (mlock(seen + 128 * LINE, 4096)) perror("mlock");
     flush_lines(seen, SIZE);
     return count_old(seen, SIZE / LINE - 1, 0x08080808);
 }

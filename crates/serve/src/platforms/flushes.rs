@@ -134,6 +134,14 @@ impl Pending {
         }
     }
 
+    /// Takes note of a flush by the kernel, which would have flushed the line without the program's flush, too, unless that made the request
+    /// useless for which it flushes.
+    fn kernel_flush(&mut self, ledger: &mut Ledger, on: Mask) {
+        let newer = on & (self.dirty | self.possible);
+        self.decide(ledger, Need::Precautionary, newer);
+        self.settle(ledger, on, 0);
+    }
+
     /// Decides on a set of classes, where the line is from now on as it would be without the flush, and nothing was seen to miss it:
     /// `reach` are those on which an agent that can reach the object may miss a dirty line. The program may have loaded an old copy.
     fn settle(&mut self, ledger: &mut Ledger, on: Mask, reach: Mask) {
@@ -305,16 +313,19 @@ impl Flushes {
     pub(super) fn kernel_flush(&mut self, ledger: &mut Ledger, on: Mask, all: Mask) {
         for page in self.pages.values_mut() {
             page.pending.retain_mut(|flush| {
-                // The kernel would have flushed the line without the program's flush, unless that made the request useless for which it
-                // flushes.
-                let newer = on & (flush.dirty | flush.possible);
-                flush.decide(ledger, Need::Precautionary, newer);
-                flush.settle(ledger, on, 0);
+                flush.kernel_flush(ledger, on);
                 flush.open() != 0
             });
             if on & all == all {
                 (page.stored, page.written) = (0, 0);
             }
+        }
+    }
+
+    /// Takes note of a flush of lines by the kernel, for a copy of its own.
+    pub(super) fn kernel_flush_lines(&mut self, ledger: &mut Ledger, lines: LineRange, on: Mask) {
+        if on != 0 {
+            self.each(lines, |flush| flush.kernel_flush(ledger, on));
         }
     }
 

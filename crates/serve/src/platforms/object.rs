@@ -204,10 +204,12 @@ impl Object {
         self.screen.access(route, access, lines);
         let effects = Effects::new(classes, &self.levels(), route, access);
         let reach = self.reach(classes);
-        self.flushes.access(ledger, lines, effects.touch(), reach);
         let (mapped, copied) = (self.mapped(classes), route == Route::CpuCached);
         let before = if copied { self.before_copy } else { 0 };
         let after = if copied { self.after_copy } else { 0 };
+        self.flushes.kernel_flush_lines(ledger, lines, before);
+        self.flushes.access(ledger, lines, effects.touch(), reach);
+        self.flushes.kernel_flush_lines(ledger, lines, after);
         let mut found = Vec::new();
         self.lines(lines, |number, line| {
             if before != 0 {

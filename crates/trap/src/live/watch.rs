@@ -98,7 +98,7 @@ pub unsafe fn add_read_only(start: usize, length: usize) -> Result<(), Error> {
 
 /// Makes watched pages unreadable; other pages are left alone. Loads of them call the function of [`on_load`].
 ///
-/// Errors: [`Error::Range`], [`Error::Protect`].
+/// Errors: [`Error::Range`]; [`Error::Protect`], with which none of the pages is hidden.
 pub fn hide(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let _lock = hold();
@@ -107,7 +107,13 @@ pub fn hide(start: usize, length: usize) -> Result<(), Error> {
         loads::hide(record);
         runs.add(page);
     });
-    runs.end()
+    runs.end().inspect_err(|_| {
+        pages::each(start, end, |page, record| {
+            record.hidden.store(0, SeqCst);
+            // A page that stays unreadable is opened by its first fault.
+            let _ = open(page, record);
+        });
+    })
 }
 
 /// Write-protects a watched page again that was made writable, and keeps the record of its first store. The next store to it is not
