@@ -106,11 +106,6 @@ transfers! {
         from_messages(messages, count as usize)
     }
 
-    /// Gives the pages of buffers to a pipe.
-    fn vmsplice(fd: c_int, buffers: *const libc::iovec, count: libc::size_t, flags: c_uint) -> libc::ssize_t {
-        from_all(buffers, count)
-    }
-
     /// Locks pages in memory.
     fn mlock(start: *const c_void, len: libc::size_t) -> c_int {
         of_pages(start.addr(), len)

@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{replace, sends};
+use super::replace;
 use crate::real::real;
 use crate::sites::{self, Transfer};
 use crate::sys;
@@ -49,36 +49,6 @@ pub(super) fn to_message(message: *const libc::msghdr) -> Transfer {
     let mut transfer = Transfer::default();
     each(message, 1, |message| add_all(&mut transfer, message.msg_iov, message.msg_iovlen));
     transfer
-}
-
-/// Buffers of two processes: of this one, and of one that may be this one.
-pub(super) struct Across {
-    pub(super) own: (*const libc::iovec, usize),
-    pub(super) process: libc::pid_t,
-    pub(super) others: (*const libc::iovec, usize),
-}
-
-impl Across {
-    /// Returns the other process's buffers if it is this one; otherwise none.
-    fn others(&self) -> (*const libc::iovec, usize) {
-        if self.process == sys::getpid() { self.others } else { (std::ptr::null(), 0) }
-    }
-
-    /// Begins a transfer from the other process.
-    pub(super) fn read(&self) -> Transfer {
-        let (others, count) = self.others();
-        let mut transfer = sends::from_all(others, count);
-        add_all(&mut transfer, self.own.0, self.own.1);
-        transfer
-    }
-
-    /// Begins a transfer to the other process.
-    pub(super) fn write(&self) -> Transfer {
-        let (others, count) = self.others();
-        let mut transfer = sends::from_all(self.own.0, self.own.1);
-        add_all(&mut transfer, others, count);
-        transfer
-    }
 }
 
 /// Replaces functions that let the kernel access memory. The block of each begins the transfer; a call of libc's function of
@@ -175,22 +145,6 @@ transfers! {
         fd: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int, timeout: *mut libc::timespec
     ) -> c_int {
         to_messages(messages, count as usize)
-    }
-
-    /// Copies from a process's memory.
-    fn process_vm_readv(
-        process: libc::pid_t, own: *const libc::iovec, own_count: libc::c_ulong, others: *const libc::iovec,
-        others_count: libc::c_ulong, flags: libc::c_ulong
-    ) -> libc::ssize_t {
-        Across { own: (own, own_count as usize), process, others: (others, others_count as usize) }.read()
-    }
-
-    /// Copies to a process's memory.
-    fn process_vm_writev(
-        process: libc::pid_t, own: *const libc::iovec, own_count: libc::c_ulong, others: *const libc::iovec,
-        others_count: libc::c_ulong, flags: libc::c_ulong
-    ) -> libc::ssize_t {
-        Across { own: (own, own_count as usize), process, others: (others, others_count as usize) }.write()
     }
 
     /// Reads random bytes.

@@ -8,8 +8,7 @@ use std::ffi::c_long;
 use gem_coherency_wire::call;
 
 use super::Call;
-use crate::hooks::sends;
-use crate::hooks::transfers::{self, Across};
+use crate::hooks::{sends, transfers};
 use crate::sites::{self, Transfer};
 
 /// Returns the function that begins the transfer of a call with this number; `None` for calls that do not access memory.
@@ -24,8 +23,6 @@ fn begin(number: c_long) -> Option<fn(&Call<'_>) -> Transfer> {
         }
         libc::SYS_recvmsg => |call| transfers::to_message(call.address(1)),
         libc::SYS_recvmmsg => |call| transfers::to_messages(call.address(1), call.word(2)),
-        libc::SYS_process_vm_readv => |call| across(call).read(),
-        libc::SYS_process_vm_writev => |call| across(call).write(),
         libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => {
             |call| sends::from_one(call.word(1), call.word(2))
         }
@@ -34,19 +31,9 @@ fn begin(number: c_long) -> Option<fn(&Call<'_>) -> Transfer> {
         }
         libc::SYS_sendmsg => |call| sends::from_message(call.address(1)),
         libc::SYS_sendmmsg => |call| sends::from_messages(call.address(1), call.word(2)),
-        libc::SYS_vmsplice => |call| sends::from_all(call.address(1), call.word(2)),
         libc::SYS_mlock | libc::SYS_mlock2 => |call| sends::of_pages(call.word(0), call.word(1)),
         _ => return None,
     })
-}
-
-/// Returns the buffers of process_vm_readv(2) and process_vm_writev(2).
-fn across(call: &Call<'_>) -> Across {
-    Across {
-        process: call.number(0),
-        own: (call.address(1), call.word(2)),
-        others: (call.address(3), call.word(4)),
-    }
 }
 
 /// Returns whether a call with this number accesses memory.
