@@ -118,6 +118,16 @@ pub(crate) fn is_stale(mapping: &Mapping, address: usize) -> bool {
     cached == filled && filled != memory
 }
 
+/// Lets a load of `len` bytes of a page, at `address`, get memory's bytes, as one that drops clean lines first.
+pub(crate) fn evict(mapping: &Mapping, address: usize, len: usize) {
+    let first = address & !(LINE_BYTES - 1);
+    for line in (first..address + len).step_by(LINE_BYTES).filter_map(|at| Line::at(mapping, at)) {
+        if load(line.cached) == load(line.filled) {
+            line.flush(false);
+        }
+    }
+}
+
 /// Returns whether a load of `len` bytes of one line, at `address`, gets bytes of a stale line that memory has others of.
 pub(crate) fn misses(mapping: &Mapping, address: usize, len: usize) -> bool {
     let Some(line) = Line::at(mapping, address) else { return false };

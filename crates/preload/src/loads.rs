@@ -98,6 +98,10 @@ fn stale(mapping: &Mapping, page: usize) -> Set {
 /// Returns the lines of `len` bytes in a page, whose bytes a load of them misses.
 fn missed(mapping: &Mapping, page: usize, start: usize, len: usize) -> Set {
     let each = EACH.load(Ordering::Relaxed);
+    if mapping.evicts {
+        let (first, end) = (start.max(page), (start + len).min(page + PAGE_BYTES));
+        line::evict(mapping, first, end.saturating_sub(first));
+    }
     set(page, start, len, |line| {
         let (from, to) = (line.max(start), (line + LINE_BYTES).min(start + len));
         each || line::misses(mapping, from, to - from)

@@ -88,6 +88,8 @@ pub(crate) struct Mapping {
     pub(crate) offset: u64,
     /// The program sees the cached bytes, not memory's.
     pub(crate) shows_cache: bool,
+    /// A load drops a clean line first.
+    pub(crate) evicts: bool,
 }
 
 impl Mapping {

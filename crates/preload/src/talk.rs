@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
 use gem_coherency_wire::{
-    Call, Descriptors, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, cookie,
-    receive, send,
+    Call, Descriptors, EVICTS, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING,
+    cookie, receive, send,
 };
 
 use crate::mappings::{self, Mapping, Views};
@@ -191,7 +191,8 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
         _ => return Err(libc::EMFILE),
     };
     let shows_cache = shows & (SHOWS_MEMORY | SHOWS_NOTHING | SHOWS_LINEAR) == 0;
-    let mapping = |start| Mapping { start, len, views, object, offset, shows_cache };
+    let evicts = shows & EVICTS != 0;
+    let mapping = |start| Mapping { start, len, views, object, offset, shows_cache, evicts };
     let mmap = |address, flags| {
         // SAFETY: with MAP_FIXED, the program gives up what it had there, or it is the mapping that is replaced.
         let map = || unsafe {

@@ -10,7 +10,7 @@ use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Place;
 use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
 use gem_coherency_wire::{
-    Call, Frame, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, frames,
+    Call, EVICTS, Frame, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, frames,
 };
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
@@ -188,8 +188,10 @@ impl ProgramMemory for Remote {
             Shown::Bytes(views) => {
                 let is_hidden = || self.shared.across.as_ref().is_some_and(|it| it.is_hidden(views.object));
                 let shows = match views.shows {
-                    Place::Cache if is_hidden() => SEE_LOADS,
-                    Place::Cache => 0,
+                    Place::Cache => [(is_hidden(), SEE_LOADS), (views.evicts, EVICTS)]
+                        .into_iter()
+                        .filter_map(|(holds, flag)| holds.then_some(flag))
+                        .sum(),
                     Place::Memory => SHOWS_MEMORY,
                 };
                 let message = Call::Map.with([len, protection, views.offset, shows, views.object, at]);

@@ -27,8 +27,8 @@ pub use flushes::{
     entry_at,
 };
 pub use message::{
-    Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING,
-    WANTS_FINDINGS, WANTS_LOADS,
+    Call, EVICTS, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY,
+    SHOWS_NOTHING, WANTS_FINDINGS, WANTS_LOADS,
 };
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};

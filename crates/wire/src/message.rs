@@ -92,6 +92,8 @@ pub const SHOWS_NOTHING: u64 = 2;
 pub const SHOWS_LINEAR: u64 = 4;
 /// The first load of each page of a mapping is to be seen: a flag of [`Call::Map`] beside those of what it shows.
 pub const SEE_LOADS: u64 = 8;
+/// A load through a mapping of the cached bytes drops a clean line first: a flag of [`Call::Map`] beside that one.
+pub const EVICTS: u64 = 16;
 
 /// The server collects findings: a flag of the reply to [`Request::Hello`].
 pub const WANTS_FINDINGS: u64 = 1;
@@ -154,8 +156,8 @@ numbered! {
         Install = 102,
         /// Maps pages of three files, the cached bytes, memory's, and those that the lines were filled with: length,
         /// protection (1 loads, 2 stores), offset in the files, what the mapping shows (0: the cached bytes;
-        /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SHOWS_LINEAR`]; with [`SEE_LOADS`]), number of the object, and the address of
-        /// the object's mapping that this one replaces, or 0. The answer has the address.
+        /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SHOWS_LINEAR`]; with [`SEE_LOADS`], [`EVICTS`]), number of the object, and the
+        /// address of the object's mapping that this one replaces, or 0. The answer has the address.
         Map = 103,
         /// Asks for the call stack of the request. The answer's payload has it, as [`Frame`](crate::Frame)s; none if that is not
         /// known.

@@ -55,11 +55,28 @@ static inline long by_instruction(long number, long a, const void *b, long c, lo
     return done;
 }
 
+#ifdef PAT
+// Those of newer headers.
+enum { CREATE_EXT_SET_PAT = 2 };
+struct create_ext_set_pat {
+    struct i915_user_extension base;
+    uint32_t index, rsvd;
+};
+
+// Creates an object with this PAT index, which Meteor Lake takes.
+static inline uint32_t create(uint64_t size) {
+    struct create_ext_set_pat pat = {.base.name = CREATE_EXT_SET_PAT, .index = PAT};
+    struct drm_i915_gem_create_ext args = {.size = size, .extensions = (uintptr_t)&pat};
+    request("GEM_CREATE_EXT", DRM_IOCTL_I915_GEM_CREATE_EXT, &args);
+    return args.handle;
+}
+#else
 static inline uint32_t create(uint64_t size) {
     struct drm_i915_gem_create args = {.size = size};
     request("GEM_CREATE", DRM_IOCTL_I915_GEM_CREATE, &args);
     return args.handle;
 }
+#endif
 
 // Creates an object for map_shared(). With ALWAYS_WC in the environment it is in local memory where the platform has that, because a discrete
 // platform maps no other object WC.

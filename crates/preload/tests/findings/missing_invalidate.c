@@ -1,6 +1,15 @@
 // The GPU writes an object under lines that the CPU's cache has, and the CPU reads some of them without an invalidate.
 #include "common.h"
 
+// With -DSEEN=I915_MMAP_OFFSET_WC another mapping shows the lines; with -DLOADED=copy.destination the program loads through the first mapping, and
+// has the other one beside it.
+#ifndef SEEN
+#define SEEN I915_MMAP_OFFSET_WB
+#endif
+#ifndef LOADED
+#define LOADED other
+#endif
+
 static long sum;
 
 // Loads from lines, by a function of its own.
@@ -11,7 +20,8 @@ __attribute__((noinline)) static void load_lines(const char *lines, size_t bytes
 int main(int count, char **words) {
     start(count, words);
     struct copy copy = copy_create(I915_MMAP_OFFSET_WB);
-    char *seen = map(copy.handles[1], SIZE, I915_MMAP_OFFSET_WB);
+    char *other = map(copy.handles[1], SIZE, SEEN), *seen = LOADED;
+    (void)other;
     memset(copy.source, 9, SIZE);
     flush_lines(copy.source, SIZE);
     copy_run(&copy);

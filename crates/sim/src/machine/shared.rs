@@ -14,8 +14,8 @@
 //!
 //! Two things cannot be seen. A store of the bytes that the line already has (a silent store) leaves it clean; a
 //! later fill may then replace them. And where mappings of both kinds show the same bytes (WB, and WC where such a store
-//! evicts the line), a WC store cannot be told from a WB store: the line counts as dirty. Without a WB mapping, it counts as a WC
-//! store.
+//! evicts the line), a WC store cannot be told from a WB store, nor a WC load from a WB load: the line counts as dirty, or stays stale.
+//! Without a WB mapping, they count as WC stores and WC loads.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub(super) write_back: bool,
     /// A mapping shows the cached bytes.
     pub(super) shows_cache: bool,
+    /// A mapping shows the cached bytes whose loads drop a clean line, and get memory's.
+    evicts: bool,
     /// A mapping shows the bytes in memory.
     pub(super) shows_memory: bool,
     /// The mappings that show the bytes in memory, beside a WB mapping.
@@ -55,6 +57,8 @@ impl Shared {
         match line {
             // No mapping shows the cached bytes, so only the device's own accesses fill lines.
             Line::Absent if !self.shows_cache => Line::Absent,
+            // All loads drop the line, so what an agent writes to memory is filled at once.
+            Line::Absent | Line::Clean | Line::Dirty if self.evicts && !self.write_back => Line::Absent,
             Line::Absent | Line::Clean | Line::Dirty => Line::Clean,
         }
     }
@@ -128,6 +132,7 @@ impl Store {
         if let Some(shared) = &mut self.shared {
             shared.write_back |= write_back;
             shared.shows_cache |= shows_cache;
+            shared.evicts |= evicts && !write_back;
             shared.shows_memory |= !shows_cache;
             shared.aliases.add(terms.route(route), shows_cache);
         }
@@ -170,6 +175,7 @@ impl Store {
             filled,
             write_back,
             shows_cache: write_back,
+            evicts: false,
             shows_memory: false,
             aliases: Aliases::default(),
         });

@@ -53,7 +53,7 @@ pub struct Views {
     pub shows: Place,
     /// The object's number on the device, which is never reused; above `1 << 63` for memory of no device.
     pub object: u64,
-    /// The GPU reads dirty lines of the CPU's cache: always with an LLC, and otherwise at the object's present level,
-    /// which mappings by GEM_MMAP and of a dma-buf do not know.
-    pub coherent: bool,
+    /// The mapping shows the cached bytes, and a load through it drops a clean line first: it gets memory's bytes, as a WC load that
+    /// snoops. Where a WB mapping shows the object, too, the client does that at the load.
+    pub evicts: bool,
 }

@@ -28,7 +28,7 @@ use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_hierarchy::{Place, Route};
 
 /// A mapping.
 #[derive(Debug)]
@@ -146,8 +146,8 @@ impl Window {
         self.note_aliases(store);
         let object = self.number(store);
         let offset = self.first + offset;
-        let (size, coherent) = (store.size(), terms.gpu_reads_cache());
-        Ok(Views { cached, memory, filled, offset, size, shows, object, coherent })
+        let evicts = shows == Place::Cache && terms.route(route) != Route::CpuCached;
+        Ok(Views { cached, memory, filled, offset, size: store.size(), shows, object, evicts })
     }
 
     /// Returns the order in which the mapping shows the object's bytes; `None` if it shows them as they are.
