@@ -25,6 +25,7 @@ use render::{Form, Page, explain, visible};
 
 fn main() -> ExitCode {
     gem_coherency_sim::link();
+    gem_coherency_sim::report_kernels(render::kernel::progress);
     let args = Args::try_parse();
     if let Err(usage) = &args
         && usage.use_stderr()

@@ -72,6 +72,11 @@ impl Client {
         self.remote.set_pid(pid);
     }
 
+    /// Returns the process id.
+    pub(crate) fn pid(&self) -> Pid {
+        self.remote.pid()
+    }
+
     /// Returns the program's memory.
     pub(crate) fn memory(&self) -> &dyn ProgramMemory {
         self.remote.as_ref()

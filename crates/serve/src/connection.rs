@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
-use gem_coherency_sim::{Attempt, FileKind, MadeStale, OpenFile, Pages, Soft};
+use gem_coherency_sim::{Attempt, FileKind, MadeStale, OpenFile, Pages, Soft, end_kernels_when};
 use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, WANTS_FINDINGS, WANTS_LOADS, frames};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
@@ -15,6 +15,7 @@ use crate::client::Client;
 use crate::connections::Live;
 use crate::files::pair;
 use crate::findings::Findings;
+use crate::interrupts::is_interrupted;
 use crate::mirror::{Forwarded, Mirror};
 use crate::node::Node;
 use crate::shared::Shared;
@@ -258,7 +259,8 @@ impl Connection {
 
     /// Makes a request; other threads of the program make theirs while it waits.
     fn ioctl(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
-        let since = Instant::now();
+        let (since, socket, pid) = (Instant::now(), Arc::clone(&self.socket), client.pid());
+        end_kernels_when(move || is_closed(&socket) || is_interrupted(pid));
         loop {
             let attempt =
                 client.with(&self.socket, |process| process.attempt_on(file, code, argument, since));
@@ -266,8 +268,8 @@ impl Connection {
                 Attempt::Done(result) => return Ok(result),
                 Attempt::Waits(waits) => waits.sleep(LOOK),
             }
-            // The program may have ended meanwhile.
-            if is_closed(&self.socket) {
+            // The program may have ended meanwhile, or a signal is to end it.
+            if is_closed(&self.socket) || is_interrupted(pid) {
                 return Err(Errno::EINTR);
             }
         }

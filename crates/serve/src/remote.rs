@@ -68,7 +68,7 @@ impl Remote {
         std::mem::take(&mut *self.stale.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         // Relaxed: see `set_pid`.
         Pid::from_raw(self.pid.load(Ordering::Relaxed))
     }

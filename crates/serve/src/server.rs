@@ -192,6 +192,11 @@ impl Server {
         self.shared.findings.as_ref()?.history(finding)
     }
 
+    /// Ends the GPU kernels that run, and those that are started from now on, because no program waits for them.
+    pub fn stop_kernels(&self) {
+        self.shared.devices.iter().for_each(Soft::stop_kernels);
+    }
+
     /// Returns the number of programs that are connected.
     pub fn programs(&self) -> usize {
         self.shared.clients_count()
@@ -208,6 +213,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         // Ends accept(2); the connections end with their programs.
         let _ = shutdown(self.listener.as_raw_fd(), Shutdown::Both);
+        self.stop_kernels();
         self.shared.clock.stop();
         for thread in self.threads.drain(..) {
             let _ = thread.join();

@@ -9,7 +9,7 @@ use gem_coherency::Errno;
 
 use super::Soft;
 use crate::machine::faults::{Fault, Needs};
-use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
+use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes, KernelClock};
 use crate::machine::history::{LineStates, Recorded};
 use crate::machine::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 use crate::machine::log::KernelFlush;
@@ -212,9 +212,19 @@ impl Soft {
         self.system.gpu.stall(stalled, &self.system);
     }
 
-    /// Sets the times after which the kernel ends batches that poll memory (`gpu=timed`).
+    /// Sets the times after which batches are ended.
     pub fn set_gpu_times(&self, times: GpuTimes) {
         self.system.gpu.set_times(times);
+    }
+
+    /// Ends the GPU kernels that run on the device, and those that are started from now on, because nobody waits for them.
+    pub fn stop_kernels(&self) {
+        self.system.gpu.stop_kernels();
+    }
+
+    /// Starts the clock of a kernel of so many threads, which the caller executes.
+    pub fn kernel_clock(&self, threads: u64) -> KernelClock {
+        self.system.gpu.kernel_clock(threads)
     }
 
     /// Returns the batches' accesses to unbound addresses, oldest first; at most the last 65,536.

@@ -62,7 +62,10 @@ pub use machine::domain_calls::MadeCall;
 pub use machine::eventfd::{EventFile, deliver_events};
 pub use machine::faults::Fault;
 pub use machine::files::{FileKind, OpenFile, ProgramFiles};
-pub use machine::gpu::{GpuFault, GpuHang, GpuTimes, HangCause, Remedy};
+pub use machine::gpu::{
+    GpuFault, GpuHang, GpuTimes, HangCause, KernelClock, KernelProgress, Overtime, Remedy, end_kernels_when,
+    report_kernels,
+};
 pub use machine::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
 pub use machine::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
 pub use machine::log::KernelFlush;

@@ -35,7 +35,7 @@ impl Kernel {
         // The flags that fulfil the predicate, whatever its pattern.
         let flag = located.instruction.predicate.is_none_or(|predicate| !predicate.inverse);
         let (masks, registers) = (Masks::new(dispatched), Registers::filled(BYTE, flag));
-        match (Thread { kernel: self, dispatched, masks, registers }).step(located, &mut Zeroes) {
+        match (Thread { kernel: self, dispatched, masks, registers, at: 0 }).step(located, &mut Zeroes) {
             // Registers and the surface tell the block.
             Err(Why::Media { .. }) => Ok(Flow::To(located.next)),
             flow => flow,

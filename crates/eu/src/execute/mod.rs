@@ -83,6 +83,8 @@ pub struct Thread<'a> {
     dispatched: u32,
     masks: Masks,
     registers: Registers,
+    /// The next instruction: its first byte.
+    at: u32,
 }
 
 impl<'a> Thread<'a> {
@@ -90,7 +92,7 @@ impl<'a> Thread<'a> {
     #[must_use]
     pub fn new(kernel: &'a Kernel, dispatched: u32, payload: &[[u8; REGISTER_BYTES]]) -> Self {
         let (masks, registers) = (Masks::new(dispatched), Registers::new(payload));
-        Self { kernel, dispatched, masks, registers }
+        Self { kernel, dispatched, masks, registers, at: 0 }
     }
 
     /// Makes bytes of a general register undefined.
@@ -98,24 +100,23 @@ impl<'a> Thread<'a> {
         self.registers.undefine(register, bytes);
     }
 
-    /// Runs the kernel from its first instruction to the end of the thread, for at most so many steps, of an instruction each; returns their
-    /// number.
+    /// Runs the kernel to the end of the thread, for at most so many steps, of an instruction each; returns their number. After
+    /// [`Why::Endless`] another call goes on.
     ///
     /// # Errors
     /// The instruction that is not known here, or whose effect is undefined; [`Why::Endless`]. Accesses before it have been made.
     pub fn run(&mut self, steps: u64, bus: &mut dyn Bus) -> Result<u64, Stop> {
         let kernel = self.kernel;
-        let mut at = 0;
-        self.masks = Masks::new(self.dispatched);
         for step in 1..=steps {
+            let at = self.at;
             let stop = |why| Stop { at, why };
             let located = kernel.fetch(at).map_err(stop)?;
             match self.step(located, bus).map_err(stop)? {
-                Flow::To(next) => at = next,
+                Flow::To(next) => self.at = next,
                 Flow::Ended => return Ok(step),
             }
         }
-        Err(Stop { at, why: Why::Endless { steps } })
+        Err(Stop { at: self.at, why: Why::Endless { steps } })
     }
 
     fn step(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {

@@ -1,6 +1,6 @@
 //! Branches: loops and conditions that are compared with the same ones in Rust.
 
-use intel_eu::execute::{Stop, Why};
+use intel_eu::execute::{Kernel, Stop, Thread, Why};
 use intel_eu::{Opcode, Platform};
 
 use super::surfaces::{assemble, check, run, stored, storing, surfaces};
@@ -178,6 +178,11 @@ fn an_endless_kernel_is_stopped() {
     let steps = |steps| run(Platform::Skl, 0xffff, &[[0; 32]], &kernel, steps, &mut surfaces(64));
     assert_eq!(steps(99), Err(Stop { at: 48, why: Why::Endless { steps: 99 } }));
     assert_eq!(steps(0), Err(Stop { at: 0, why: Why::Endless { steps: 0 } }));
+    // A thread goes on where it was stopped.
+    let loops = Kernel::new(Platform::Skl, &kernel);
+    let mut thread = Thread::new(&loops, 0xffff, &[[0; 32]]);
+    let mut places = (0..3).map(|_| thread.run(1, &mut surfaces(64)).unwrap_err().at);
+    assert_eq!([places.next(), places.next(), places.next()], [Some(16), Some(32), Some(48)]);
     let straight = storing(Platform::Skl, "nop");
     let steps = |steps| run(Platform::Skl, 0xffff, &[[0; 32]], &straight, steps, &mut surfaces(64));
     assert_eq!((steps(6), steps(5).unwrap_err().why), (Ok(6), Why::Endless { steps: 5 }));

@@ -16,5 +16,5 @@ pub use extent::{Extent, Groups, NoExtent, extent, specialization};
 pub use hand_over::{access, note_writes, prepare};
 pub use mocs::{NoEntry, entry_of_kernels};
 pub use module::{Choices, Compiled, Refusal, Size, compile, read};
-pub use threads::{CHANNELS, Halt, STEPS, Threads, platform};
+pub use threads::{CHANNELS, Halt, Threads, platform};
 pub use watched::{Surface, Touched, Watched};

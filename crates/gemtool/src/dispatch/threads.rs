@@ -5,13 +5,14 @@ use std::fmt;
 use gem_coherency::device::Device;
 use gem_coherency::platform::Machine;
 use gem_coherency_exercise::commands;
+use gem_coherency_sim::Overtime;
 use intel_eu::Platform;
-use intel_eu::execute::{Kernel, Stop, Thread};
+use intel_eu::execute::{Kernel, Stop, Thread, Why};
 
 use super::Watched;
 
-/// Largest number of instructions that a thread executes.
-pub const STEPS: u64 = 1 << 20;
+/// Number of instructions of a thread between two looks at the time.
+const SLICE: u64 = 1 << 12;
 /// Channels of a shader's thread.
 pub const CHANNELS: u32 = 16;
 /// Bytes of a register.
@@ -50,6 +51,15 @@ pub struct Threads<'a> {
 pub enum Halt {
     /// An instruction whose effect is not known, or undefined.
     Stopped(Stop),
+    /// The kernel was ended for this reason.
+    Ended {
+        /// The first byte of the thread's next instruction.
+        at: u32,
+        /// The reason.
+        why: Overtime,
+        /// The number of the thread that ran.
+        thread: u32,
+    },
     /// An access to a surface that is not given.
     NoSurface {
         /// The instruction's first byte.
@@ -72,6 +82,14 @@ impl fmt::Display for Halt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped(stop) => stop.fmt(f),
+            Self::Ended { at, why: Overtime::Endless, thread } => write!(
+                f,
+                "instruction at {at:#x}: thread {thread} does not end, and hangs the GPU; if it only takes long, give it more time \
+                 (--device sim:PLATFORM,hang=TIME)"
+            ),
+            Self::Ended { at, why: Overtime::Unwanted, thread } => {
+                write!(f, "instruction at {at:#x}: the kernel was ended while thread {thread} ran")
+            }
             Self::NoSurface { at, surface, count } => {
                 write!(
                     f,
@@ -95,10 +113,23 @@ impl Threads<'_> {
         let kernel = Kernel::new(self.platform, self.code);
         kernel.check(enabled).map_err(Halt::Stopped)?;
         let mut executed = 0;
+        let mut clock = watched.clock(self.count);
         for number in 0..self.count {
+            let ended = |at, why| Halt::Ended { at, why, thread: number };
             let mut thread = Thread::new(&kernel, enabled, &self.payload(number));
-            executed += thread.run(STEPS, watched).map_err(Halt::Stopped)?;
+            executed += loop {
+                match thread.run(SLICE, watched) {
+                    Ok(steps) => break steps,
+                    Err(Stop { at, why: Why::Endless { steps } }) => {
+                        executed += steps;
+                        watched.check()?;
+                        clock.tick(|| false).map_err(|why| ended(at, why))?;
+                    }
+                    Err(stop) => return Err(Halt::Stopped(stop)),
+                }
+            };
             watched.check()?;
+            clock.end_thread(|| false).map_err(|why| ended(0, why))?;
         }
         Ok(executed)
     }

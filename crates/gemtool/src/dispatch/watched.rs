@@ -6,7 +6,7 @@ use gem_coherency::bo::Bo;
 use gem_coherency::error::Result as Done;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::{KernelClock, Soft};
 use intel_eu::execute::{self, Bus};
 
 use super::Halt;
@@ -62,6 +62,11 @@ impl<'a> Watched<'a> {
         // Accesses before the threads are not theirs.
         drop(soft.incoherent());
         Self { soft, surfaces, touched: BTreeMap::new(), failed: None }
+    }
+
+    /// Starts the clock of a kernel of so many threads.
+    pub(super) fn clock(&self, threads: u32) -> KernelClock {
+        self.soft.kernel_clock(threads.into())
     }
 
     /// Returns the first access that could not be made as an error.

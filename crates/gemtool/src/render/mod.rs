@@ -12,6 +12,7 @@ pub mod explain;
 mod frames;
 pub mod history;
 mod info;
+pub mod kernel;
 mod lines;
 mod manual;
 pub mod platforms;

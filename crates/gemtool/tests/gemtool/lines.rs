@@ -193,9 +193,12 @@ fn what_cannot_run_is_exit_status_2_and_named() {
     for (kernel, error) in [
         (&b"send (16|M0) r3:uw r2 0x2 0x2480400"[..], "instruction at 0x0: the message 0x2480400"),
         (b"mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud", "instruction at 0x10: the kernel ends"),
-        (b"again: (W) jmpi again\n send (16|M0) null:uw r112 0x27 0x02000010 {EOT}", "has not ended"),
+        (
+            b"again: (W) jmpi again\n send (16|M0) null:uw r112 0x27 0x02000010 {EOT}",
+            "instruction at 0x0: thread 0 does not end",
+        ),
         (b"// nothing", "it has no instruction"),
     ] {
-        with_input("lines - --device sim:jsl", kernel).refused(&["-: ", error]);
+        with_input("lines - --device sim:jsl,hang=20ms", kernel).refused(&["-: ", error]);
     }
 }

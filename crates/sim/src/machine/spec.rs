@@ -1,6 +1,9 @@
 //! Parses the names of software devices, such as `sim:jsl,kernel=6.1,seed=7`.
 
+use std::time::Duration;
+
 use super::faults::Fault;
+use super::gpu::GpuTimes;
 use gem_coherency::platform::{self, Caps, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
@@ -13,7 +16,7 @@ pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,gpu=instant|timed][,selfsnoop=on|off][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
+                       [,memory=cached|coherent][,gpu=instant|timed][,hang=TIME][,selfsnoop=on|off][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request; TIME is a number and ms, s or m, or never";
 
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -29,6 +32,8 @@ pub(crate) struct Spec {
     pub(crate) coherent: bool,
     /// Batches take time, and engines run beside each other.
     pub(crate) timed: bool,
+    /// The time after which a thread of a kernel counts as endless; zero for never.
+    pub(crate) hang: Duration,
     /// The CPU looks its own caches up at accesses of programs through WC mappings.
     pub(crate) self_snoops: bool,
     /// The device has a display.
@@ -50,6 +55,7 @@ struct Settings {
     adversary: Option<bool>,
     coherent: Option<bool>,
     timed: Option<bool>,
+    hang: Option<Duration>,
     self_snoops: Option<bool>,
     display: Option<bool>,
     without: Option<Rule>,
@@ -103,6 +109,7 @@ impl Settings {
             "adversary" => once(key, &mut self.adversary, switch(key, value, ["off", "on"])?),
             "memory" => once(key, &mut self.coherent, switch(key, value, ["cached", "coherent"])?),
             "gpu" => once(key, &mut self.timed, switch(key, value, ["instant", "timed"])?),
+            "hang" => once(key, &mut self.hang, time(value)?),
             "selfsnoop" => once(key, &mut self.self_snoops, switch(key, value, ["off", "on"])?),
             "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
             "without" => {
@@ -144,6 +151,7 @@ impl Settings {
             dropped: self.dropped,
             coherent: self.coherent.unwrap_or(false),
             timed: self.timed.unwrap_or(false),
+            hang: self.hang.unwrap_or(GpuTimes::default().thread),
             self_snoops: self.self_snoops.unwrap_or_else(|| cpu_self_snoops(platform)),
             // Off where a fuse can disable it; requests that need a display are refused in either case.
             display: self.display.unwrap_or(!platform.has_display_fuse()),
@@ -184,6 +192,24 @@ fn switch(key: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
     }
 }
 
+/// Parses a time: a whole number and ms, s or m; `never` is zero.
+fn time(value: &str) -> Result<Duration, String> {
+    if value == "never" {
+        return Ok(Duration::ZERO);
+    }
+    let end = value.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(value.len());
+    let (digits, unit) = value.split_at(end);
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        _ => 0,
+    };
+    let time = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(millis));
+    let time = time.filter(|&millis| millis > 0).map(Duration::from_millis);
+    time.ok_or_else(|| format!("hang '{value}' is no time (100ms, 10s, 2m, never)"))
+}
+
 /// Parses an assumption, by its ID or its name.
 fn assumption(value: &str) -> Result<Assumption, String> {
     let found = Assumption::ALL
@@ -216,6 +242,15 @@ mod tests {
         assert_eq!((spec.seed, spec.adversary), (7, true));
         assert!(!spec.coherent && !spec.timed && spec.rules.without.is_none());
         assert!(Spec::parse("sim:jsl,gpu=timed").unwrap().timed);
+        for (text, millis) in [
+            ("", 10_000),
+            (",hang=100ms", 100),
+            (",hang=3s", 3000),
+            (",hang=2m", 120_000),
+            (",hang=never", 0),
+        ] {
+            assert_eq!(Spec::parse(&format!("sim:jsl{text}")).unwrap().hang.as_millis(), millis, "{text}");
+        }
         assert_eq!(spec.faults, [(Fault::NoMemory, 2), (Fault::Wedged, 0)]);
     }
 
@@ -281,6 +316,9 @@ mod tests {
         bad("sim:jsl,without=luck", "luck");
         bad("sim:jsl,id=9a49", "9a49");
         bad("sim:jsl,id=zz", "zz");
+        for time in ["", "10", "s", "0s", "-1s", "1h", "18446744073709551615m", "1 s"] {
+            bad(&format!("sim:jsl,hang={time}"), &format!("hang '{time}'"));
+        }
         bad("sim:jsl,fault=eagain", "eagain");
         bad("sim:jsl,fault=eio@0", "from 1");
         bad("sim:jsl,fault=eio@x", "'x'");

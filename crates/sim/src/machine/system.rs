@@ -11,7 +11,7 @@ use super::coverage::Counts;
 use super::crtcs::Crtcs;
 use super::faults::{Entry, Faults, Needs};
 use super::framebuffers::Framebuffers;
-use super::gpu::{Gpu, Pace};
+use super::gpu::{Gpu, GpuTimes, Pace};
 use super::incoherent::IncoherentLog;
 use super::limits::{self, SYSTEM_BYTES};
 use super::log::{KernelFlush, Log};
@@ -117,7 +117,10 @@ impl System {
             machine: spec.machine,
             rules: spec.rules,
             faults,
-            gpu: Gpu::new(if spec.timed { Pace::Timed } else { Pace::Instant }),
+            gpu: Gpu::new(
+                if spec.timed { Pace::Timed } else { Pace::Instant },
+                GpuTimes { thread: spec.hang, ..GpuTimes::default() },
+            ),
             log: Log::default(),
             incoherent: IncoherentLog::default(),
             trace: Trace::default(),

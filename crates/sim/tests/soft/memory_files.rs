@@ -91,8 +91,8 @@ fn a_file_cannot_be_shortened_and_others_have_none() {
 
 #[test]
 fn every_mapping_of_an_object_has_the_same_files_and_shows_one_of_them() {
-    for ((platform, around, coherent), mode) in
-        [("glk", Place::Memory, false), ("tgl", Place::Cache, true)].into_iter().flat_map(|platform| {
+    for ((platform, around), mode) in
+        [("glk", Place::Memory), ("tgl", Place::Cache)].into_iter().flat_map(|platform| {
             [I915_MMAP_OFFSET_WC, I915_MMAP_OFFSET_UC, I915_MMAP_OFFSET_GTT].map(|mode| (platform, mode))
         })
     {
@@ -103,7 +103,11 @@ fn every_mapping_of_an_object_has_the_same_files_and_shows_one_of_them() {
         let (first, second) = (views(mapped.address), views(wc + 4096));
         assert_eq!((first.shows, second.shows), (Place::Cache, around), "{platform}");
         assert_eq!((first.offset, second.offset), (0, 4096));
-        assert_eq!((first.size, first.coherent), (8192, coherent), "{platform}");
+        assert_eq!(
+            (first.size, first.evicts, second.evicts),
+            (8192, false, around == Place::Cache),
+            "{platform}"
+        );
         assert_eq!(first.object, second.object);
         assert_eq!(first.object, mapped.soft().kernel_flushes().first().map_or(1, |flush| flush.object));
         assert_eq!(Client::inodes(first), Client::inodes(second), "{platform}");
@@ -123,7 +127,7 @@ fn memory_of_no_device_has_views_and_a_number_of_its_own() {
     };
     let (one, other) = (views(), views());
     assert!(one.object >= 1 << 63 && one.object != other.object);
-    assert_eq!((one.shows, one.coherent), (Place::Memory, false));
+    assert_eq!((one.shows, one.evicts), (Place::Memory, false));
 }
 
 #[test]
@@ -131,7 +135,7 @@ fn a_coherent_machine_shows_the_cache_through_every_mapping() {
     let mut mapped = Mapped::flushed("glk,memory=coherent", I915_MMAP_OFFSET_WB);
     let wc = mapped.map(I915_MMAP_OFFSET_WC);
     let views = mapped.caller.process.views(wc).unwrap();
-    assert_eq!((views.shows, views.coherent), (Place::Cache, true));
+    assert_eq!((views.shows, views.evicts), (Place::Cache, false));
 }
 
 #[test]

@@ -51,7 +51,8 @@ fn dwords(bytes: &[u8]) -> Vec<u32> {
 }
 
 fn machine(gpu: &Gpu) -> Machine {
-    by_name(gpu.device.name().trim_start_matches("sim:")).unwrap().machine(KernelVersion::new(6, 12), false)
+    let name = gpu.device.name().trim_start_matches("sim:");
+    by_name(name.split(',').next().unwrap()).unwrap().machine(KernelVersion::new(6, 12), false)
 }
 
 /// Returns the batch of a kernel that reads the source by a MOCS entry and writes the target.
@@ -167,6 +168,50 @@ fn a_kernel_that_breaks_a_rule_hangs_the_gpu() {
     assert_eq!(hangs.len(), 1);
     assert_eq!((hangs[0].cause, hangs[0].rule), (HangCause::InvalidKernel, Some("DestinationStride")));
     assert_eq!(hangs[0].command, 0x7105_000d);
+}
+
+/// A loop without an end, before a kernel's instructions.
+const ENDLESS: &str = "again: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x1:ud\nwhile (16|M0) again";
+
+#[test]
+fn a_kernel_runs_whatever_its_size() {
+    let gpu = Gpu::new("skl");
+    let kernel = assemble(Platform::Skl, STORE_CONSTANTS);
+    // More than 2^20 instructions; all groups but the first ones store behind the surface.
+    run(&gpu, &words(&gpu, &kernel, None, &[5], 180_000));
+    assert_eq!([0, 32, SIZE - 32].map(|offset| gpu.target.word(offset)), [5; 3]);
+    let coverage = gpu.device.coverage();
+    assert_eq!((coverage.dispatches.followed, coverage.dispatches.all_skipped()), (1, 0));
+}
+
+#[test]
+fn a_thread_that_does_not_end_hangs_the_gpu() {
+    let gpu = Gpu::new("skl,hang=20ms");
+    let endless = assemble(Platform::Skl, &format!("{ENDLESS}{STORE_CONSTANTS}"));
+    gpu.run_on(Render, &words(&gpu, &endless, None, &[5], 2)).unwrap();
+    let hangs = gpu.device.take_gpu_hangs();
+    assert_eq!((hangs.len(), hangs[0].cause, hangs[0].rule), (1, HangCause::Endless, None));
+    assert_eq!(gpu.target.word(0), 0);
+    // The next batch runs.
+    let kernel = assemble(Platform::Skl, STORE_CONSTANTS);
+    run(&gpu, &words(&gpu, &kernel, None, &[5], 2));
+    assert_eq!(gpu.target.word(32), 5);
+}
+
+#[test]
+fn a_kernel_ends_when_nobody_waits_for_it() {
+    let gpu = Gpu::new("skl,hang=never");
+    let endless = assemble(Platform::Skl, &format!("{ENDLESS}{STORE_CONSTANTS}"));
+    let batch = words(&gpu, &endless, None, &[5], 1);
+    gpu.device.stop_kernels();
+    // Nothing hangs: the batch is cancelled.
+    run(&gpu, &batch);
+    let coverage = gpu.device.coverage();
+    assert_eq!(
+        coverage.dispatches.skipped.into_iter().collect::<Vec<_>>(),
+        [("the program ended first".to_owned(), 1)]
+    );
+    assert_eq!(coverage.unfinished.into_iter().collect::<Vec<_>>(), [("they were cancelled".to_owned(), 1)]);
 }
 
 #[test]

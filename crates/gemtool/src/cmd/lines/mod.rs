@@ -61,7 +61,7 @@ pub fn run(args: &args::Lines) -> Result<Ran, Failure> {
 fn stopped(args: &args::Lines, halt: &Halt) -> Failure {
     let hint = match halt {
         Halt::NoSurface { .. } => " by --surface",
-        Halt::Stopped(_) | Halt::Access { .. } => "",
+        Halt::Stopped(_) | Halt::Ended { .. } | Halt::Access { .. } => "",
     };
     failure(&args.kernel, format_args!("{halt}{hint}"))
 }

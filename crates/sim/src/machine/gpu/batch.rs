@@ -121,6 +121,7 @@ impl Batch {
                 Outcome::Over(None)
             }
             Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
+            Ok(End::Cancelled) => self.never_runs(system, RESET),
             Err(stuck) => self.hang(system, stuck, remedy(system, stuck)),
         }
     }
@@ -174,6 +175,7 @@ impl Batch {
                 tracing::debug!("the simulated GPU waits for memory, and stops here");
                 Some("the simulated GPU waits for memory".to_owned())
             }
+            Ok(End::Cancelled) => Some("they were cancelled".to_owned()),
             Err(stuck) => {
                 tracing::debug!(?stuck, "the simulated GPU stops here");
                 Some(hung(stuck.cause))
@@ -200,7 +202,7 @@ impl Batch {
 
     /// Ends a batch that does not start, or does not go on.
     pub(super) fn never_runs(&self, system: &System, errno: Errno) -> Outcome {
-        // It accesses nothing, of which nothing is judged.
+        // Nothing is judged of what it does not access.
         self.bindings.tally.miss();
         system.coverage.ended(&self.bindings.tally, Some("they were cancelled"));
         Outcome::Over(Some(errno))

@@ -97,6 +97,8 @@ pub(super) enum End {
     Ended(Pipeline),
     /// It waits for memory.
     Waits(Position),
+    /// It was ended, because nobody waits for it.
+    Cancelled,
 }
 
 impl<'a> Run<'a> {
@@ -141,6 +143,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(Step::On) => {}
                 Ok(Step::Ended) => return Ok(End::Ended(self.pipeline)),
+                Ok(Step::Cancelled) => return Ok(End::Cancelled),
                 Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
                 Err(cause) => return Err(self.stuck(cause, at, first)),
             }
@@ -156,7 +159,7 @@ impl<'a> Run<'a> {
     fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
         let rule = match self.refusal {
             Some(Refusal::Rule(rule)) => Some(rule.name()),
-            Some(Refusal::Endless) | None => None,
+            Some(Refusal::Endless | Refusal::Unwanted) | None => None,
         };
         Stuck { cause, at, command, arbitration: self.arbitration, rule }
     }
@@ -190,10 +193,11 @@ impl<'a> Run<'a> {
         let command = self.streamer.decode(&words)?;
         if let Err(refusal) = self.pipeline.follow(&self.view, &words) {
             self.refusal = Some(refusal);
-            return Err(match refusal {
-                Refusal::Rule(_) => HangCause::InvalidKernel,
-                Refusal::Endless => HangCause::Endless,
-            });
+            return match refusal {
+                Refusal::Rule(_) => Err(HangCause::InvalidKernel),
+                Refusal::Endless => Err(HangCause::Endless),
+                Refusal::Unwanted => Ok(Step::Cancelled),
+            };
         }
         if command.has_effect() {
             self.idle_loop = None;
@@ -385,6 +389,7 @@ impl<'a> Run<'a> {
 enum Step {
     On,
     Ended,
+    Cancelled,
     Waits,
 }
 

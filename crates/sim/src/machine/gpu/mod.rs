@@ -11,7 +11,7 @@
 //! time; the objects of a submission are kept alive at their addresses until it is done ([`memory`]). A batch that does
 //! not complete is reset or cancelled as in the kernel ([`fault_log`], [`bans`]); it never blocks the process. A batch
 //! that stops at a command that it may not use, or that costs too much at once, does not have to wait for the kernel's
-//! watch over time.
+//! watch over time. Kernels take as long as they need ([`kernel_clock`]).
 //!
 //! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
 //! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW; on copy engines, before graphics 6 on the render engine, the
@@ -27,6 +27,7 @@ mod commands;
 mod encoding;
 mod execution;
 mod fault_log;
+mod kernel_clock;
 mod lengths;
 mod memory;
 mod memory_commands;
@@ -38,6 +39,7 @@ mod request;
 mod times;
 mod work;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,6 +56,7 @@ use fault_log::FaultLog;
 pub use fault_log::{GpuFault, GpuHang, HangCause, Remedy};
 use gem_coherency::platform::{Engine, Machine};
 use gem_coherency::vocabulary::Access;
+pub use kernel_clock::{KernelClock, KernelProgress, Overtime, end_kernels_when, report_kernels};
 pub(crate) use memory::Bindings;
 pub(crate) use queue::Pace;
 use queue::{After, Job, Queue};
@@ -79,6 +82,8 @@ pub(crate) struct Gpu {
     submitting: Mutex<()>,
     /// Serializes the execution of the queue; objects are locked under it.
     running: Mutex<()>,
+    /// Nobody waits for kernels any more.
+    stopped: AtomicBool,
     /// The log of errors.
     pub(crate) fault_log: FaultLog,
 }
@@ -149,8 +154,27 @@ impl Turn<'_> {
 
 impl Gpu {
     /// Creates a GPU.
-    pub(crate) fn new(pace: Pace) -> Self {
-        Self { pace, ..Self::default() }
+    pub(crate) fn new(pace: Pace, times: GpuTimes) -> Self {
+        let state = Mutex::new(State { times, ..State::default() });
+        Self { pace, state, ..Self::default() }
+    }
+
+    /// Ends the kernels that run, and those that are started.
+    pub(crate) fn stop_kernels(&self) {
+        // Relaxed: a kernel looks again.
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether kernels are to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        // Relaxed: see `stop_kernels`.
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Starts the clock of a kernel of so many threads.
+    pub(crate) fn kernel_clock(&self, threads: u64) -> KernelClock {
+        // With other paces, any thread may run the kernel.
+        KernelClock::start(threads, self.state().times.thread, self.pace == Pace::Instant)
     }
 
     /// Stalls the GPU, or lets it finish its queue.

@@ -16,6 +16,9 @@ pub struct GpuTimes {
     /// The time that a batch may take on an engine that can be preempted, its time in the queue behind other batches
     /// included (`i915.request_timeout_ms`); 20 s by default.
     pub request: Duration,
+    /// The time that a thread of a GPU kernel may take in the simulation, which is slower than the hardware: a thread that takes longer does not
+    /// end. 10 s by default; the name of a device sets it (`hang=10s`). It holds for every GPU, also without `gpu=timed`.
+    pub thread: Duration,
 }
 
 impl Default for GpuTimes {
@@ -24,6 +27,7 @@ impl Default for GpuTimes {
             heartbeat: Duration::from_millis(2500),
             preempt: Duration::from_millis(640),
             request: Duration::from_secs(20),
+            thread: Duration::from_secs(10),
         }
     }
 }

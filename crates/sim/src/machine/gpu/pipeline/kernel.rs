@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use intel_eu::execute::{Access, Bus, Kernel, Rows, Stop, Why};
 use intel_eu::{Encoding as Bits, Platform, Rule, validate};
 
+use super::super::kernel_clock::Overtime;
 use super::super::memory::View;
 use super::compute::Dispatch;
 use super::encoding::Encoding;
@@ -15,8 +16,8 @@ use super::reader::Reader;
 use super::surface::{Naming, Surface};
 use super::tables::{Base, Tables};
 
-/// Largest number of instructions that a batch's kernels execute.
-const MOST: u64 = 1 << 20;
+/// Number of instructions of a thread between two looks at the time.
+const SLICE: u64 = 1 << 12;
 /// Largest size of a kernel in bytes.
 const MOST_BYTES: usize = 64 << 10;
 /// Bytes of instructions that are read at a time.
@@ -29,6 +30,17 @@ pub(in crate::machine::gpu) enum Refusal {
     Rule(Rule),
     /// It does not end.
     Endless,
+    /// It was ended, because nobody waits for it.
+    Unwanted,
+}
+
+impl From<Overtime> for Refusal {
+    fn from(overtime: Overtime) -> Self {
+        match overtime {
+            Overtime::Endless => Self::Endless,
+            Overtime::Unwanted => Self::Unwanted,
+        }
+    }
 }
 
 /// The result of a dispatch.
@@ -40,27 +52,23 @@ pub(super) enum Outcome {
     Skipped(String),
 }
 
-/// Runs the kernel of a dispatch. `spent` is the number of instructions that the batch's kernels have executed.
+/// Runs the kernel of a dispatch.
 ///
 /// # Errors
-/// The reason of a hang.
+/// The reason of a hang, or of an early end.
 pub(super) fn run(
     encoding: Encoding,
     dispatch: &Dispatch,
     tables: &Tables,
     view: &View<'_>,
     reader: &mut Reader<'_>,
-    spent: &mut u64,
 ) -> Result<Outcome, Refusal> {
-    let (kernel, instructions) = match load(encoding, dispatch, reader)? {
-        Ok(loaded) => loaded,
+    let kernel = match load(encoding, dispatch, reader)? {
+        Ok(kernel) => kernel,
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
-    let cost = dispatch.all_threads().saturating_mul(instructions);
-    if spent.saturating_add(cost) > MOST {
-        tracing::debug!(cost, spent, "too many instructions");
-        return Ok(Outcome::Skipped("the batch's kernels have too many instructions".to_owned()));
-    }
+    let gpu = &view.system.gpu;
+    let mut clock = gpu.kernel_clock(dispatch.all_threads());
     let pointer = dispatch.table.0;
     let mut surfaces =
         Surfaces { encoding, tables, view, reader, pointer, known: BTreeMap::new(), missed: false };
@@ -69,15 +77,15 @@ pub(super) fn run(
         for y in y.clone() {
             for x in x.clone() {
                 for number in 0..dispatch.threads {
-                    match dispatch
-                        .thread(&kernel, [x, y, z], number)
-                        .run(MOST.saturating_sub(*spent), &mut surfaces)
-                    {
-                        Ok(steps) => *spent += steps,
-                        Err(Stop { why: Why::Endless { .. }, .. }) => return Err(Refusal::Endless),
-                        Err(stop) => {
-                            tracing::warn!(%stop, group = ?[x, y, z], "a kernel stops");
-                            return Ok(Outcome::Skipped(stop.to_string()));
+                    let mut thread = dispatch.thread(&kernel, [x, y, z], number);
+                    loop {
+                        match thread.run(SLICE, &mut surfaces) {
+                            Ok(_) => break clock.end_thread(|| gpu.is_stopped())?,
+                            Err(Stop { why: Why::Endless { .. }, .. }) => clock.tick(|| gpu.is_stopped())?,
+                            Err(stop) => {
+                                tracing::warn!(%stop, group = ?[x, y, z], "a kernel stops");
+                                return Ok(Outcome::Skipped(stop.to_string()));
+                            }
                         }
                     }
                 }
@@ -90,7 +98,7 @@ pub(super) fn run(
     })
 }
 
-/// Reads a kernel up to the end of its thread, and counts its instructions; says why it cannot be executed.
+/// Reads a kernel up to the end of its thread; says why it cannot be executed.
 ///
 /// # Errors
 /// The rule that one of its instructions breaks.
@@ -98,7 +106,7 @@ fn load(
     encoding: Encoding,
     dispatch: &Dispatch,
     reader: &mut Reader<'_>,
-) -> Result<Result<(Kernel, u64), String>, Refusal> {
+) -> Result<Result<Kernel, String>, Refusal> {
     let skipped = |why: &str| Ok(Err(why.to_owned()));
     let Some(platform) = Platform::from_name(encoding.platform()) else {
         return skipped("the platform's instructions are not known");
@@ -107,7 +115,7 @@ fn load(
         return Ok(Err(format!("the threads get {unknown}")));
     }
     let Some(start) = dispatch.kernel else { return skipped("the kernel has no address") };
-    let (mut code, mut at, mut instructions) = (Vec::new(), 0, 0);
+    let (mut code, mut at) = (Vec::new(), 0);
     while code.len() < MOST_BYTES {
         let Some(line) = reader.fetch(start.behind(code.len() as u64), FETCH_BYTES) else {
             return skipped("the kernel leaves the bound memory, or the batch has read too much");
@@ -124,13 +132,12 @@ fn load(
                 return Err(Refusal::Rule(violation.rule));
             }
             at += encoded.to_bytes().len();
-            instructions += 1;
             if !instruction.message.is_some_and(|message| message.end_of_thread) {
                 continue;
             }
             let kernel = Kernel::new(platform, code.get(..at).unwrap_or_default());
             match kernel.check(dispatch.enabled(0)) {
-                Ok(_) => return Ok(Ok((kernel, instructions))),
+                Ok(_) => return Ok(Ok(kernel)),
                 // A branch leads behind this end.
                 Err(Stop { why: Why::End | Why::Target { .. }, .. }) => {}
                 Err(stop) => return Ok(Err(stop.to_string())),

@@ -92,8 +92,6 @@ struct Followed {
     judged: Judged,
     /// What draws read is read: the device is watched or traced.
     judges: bool,
-    /// The number of instructions that kernels executed.
-    executed: u64,
     /// Whether the next commands are executed depends on a predicate, which is not simulated.
     predicated: bool,
     /// The batch jumped by a predicate: the hardware may be elsewhere.
@@ -119,7 +117,6 @@ impl Pipeline {
             state,
             judged: Judged::default(),
             judges: watched || traced,
-            executed: 0,
             predicated: false,
             astray: false,
         };
@@ -136,7 +133,7 @@ impl Pipeline {
     /// Follows a command, of which `words` are all dwords, and executes the kernels that it starts.
     ///
     /// # Errors
-    /// The reason why a kernel hangs the GPU.
+    /// The reason why a kernel hangs the GPU, or ends early.
     pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) -> Result<(), Refusal> {
         let Some(&first) = words.first() else { return Ok(()) };
         let starts = if self.on.renders() { work::started(&self.on, first) } else { None };
@@ -261,7 +258,7 @@ impl Followed {
                 return Ok(());
             }
         };
-        match kernel::run(encoding, &dispatch, tables, view, &mut reader, &mut self.executed) {
+        match kernel::run(encoding, &dispatch, tables, view, &mut reader) {
             Ok(Outcome::Done) => view.follow(kind),
             Ok(Outcome::Skipped(why)) => {
                 view.skip(kind, &why);
@@ -270,7 +267,13 @@ impl Followed {
                 }
             }
             Err(refusal) => {
-                view.skip(kind, "the kernel hangs the GPU");
+                view.skip(
+                    kind,
+                    match refusal {
+                        Refusal::Rule(_) | Refusal::Endless => "the kernel hangs the GPU",
+                        Refusal::Unwanted => "the program ended first",
+                    },
+                );
                 return Err(refusal);
             }
         }
