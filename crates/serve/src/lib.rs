@@ -20,7 +20,7 @@
 //! L3  coverage -> server: starts and stops; what the devices simulated
 //! L2  connection -> screens -> judge   connection -> loads: a program's requests, what they and its screens did wrong, what its loads did
 //! L1  client -> remote -> shared -> across   shared -> client   shared -> folder -> tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls -> need   platforms -> domain_calls   platforms -> need   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   interrupts   debug_files -> node   debug_files -> error   clock   write_only:
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls -> need   platforms -> domain_calls   platforms -> need   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   interrupts   debug_files -> node   debug_files -> error   clock   maps:
 //!     what is open and found, real devices, names, events
 //! ```
 
@@ -44,6 +44,7 @@ mod history;
 mod interrupts;
 mod judge;
 mod loads;
+mod maps;
 mod mirror;
 mod need;
 mod node;
@@ -56,7 +57,6 @@ mod shared;
 mod stale;
 mod stores;
 mod tree;
-mod write_only;
 
 pub use across::FlushSite;
 pub use coverage::DeviceCoverage;

@@ -1,12 +1,14 @@
 //! The memory and the descriptors of a program.
 
 use std::io::{IoSlice, IoSliceMut};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
 use gem_coherency::units::{LineRange, PAGE_BYTES};
+use gem_coherency::vocabulary::Access;
 use gem_coherency_hierarchy::Place;
 use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
 use gem_coherency_wire::{
@@ -16,9 +18,9 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
 use crate::eventfd::Eventfd;
+use crate::maps;
 use crate::shared::Shared;
 use crate::stale::StaleLines;
-use crate::write_only;
 
 /// Number of pages that are looked at by one system call (`UIO_MAXIOV`).
 const PAGES_AT_ONCE: usize = 1024;
@@ -106,10 +108,30 @@ impl Remote {
         let copy = sent.into_first();
         if answer.errno == 0 { Ok((answer, len, copy)) } else { Err(Errno::new(answer.errno)) }
     }
+
+    /// Returns whether the program can load from each page of a range.
+    fn can_load(&self, Range { start, end }: Range<u64>) -> bool {
+        let mut bytes = [0; PAGES_AT_ONCE];
+        let mut at = start;
+        while at < end {
+            let pages = (at..end).step_by(PAGE_BYTES as usize).take(PAGES_AT_ONCE);
+            let remote: Option<Vec<_>> = pages
+                .map(|page| usize::try_from(page).ok().map(|base| RemoteIoVec { base, len: 1 }))
+                .collect();
+            let Some(remote) = remote else { return false };
+            let Some(into) = bytes.get_mut(..remote.len()) else { return false };
+            let count = into.len();
+            if process_vm_readv(self.pid(), &mut [IoSliceMut::new(into)], &remote) != Ok(count) {
+                return false;
+            }
+            at = at.saturating_add(PAGES_AT_ONCE as u64 * PAGE_BYTES);
+        }
+        true
+    }
 }
 
 /// Splits the bytes at `address` into pieces that are in one page each: the kernel copies such a piece whole or not.
-fn pieces(address: u64, len: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+fn pieces(address: u64, len: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         let at = usize::try_from(address.checked_add(done as u64)?).ok()?;
@@ -132,7 +154,7 @@ impl ProgramMemory for Remote {
             let Some(part) = data.get_mut(piece) else { return at };
             let remote = [RemoteIoVec { base, len }];
             if process_vm_readv(self.pid(), &mut [IoSliceMut::new(part)], &remote) != Ok(len)
-                && !write_only::read(self.pid(), base, part)
+                && !maps::read_write_only(self.pid(), base as u64, part)
             {
                 return at;
             }
@@ -152,24 +174,22 @@ impl ProgramMemory for Remote {
         data.len()
     }
 
-    fn holds(&self, address: u64, len: u64) -> bool {
-        let mut bytes = [0; PAGES_AT_ONCE];
-        let mut at = address;
-        let end = address.saturating_add(len);
-        while at < end {
-            let pages = (at..end).step_by(PAGE_BYTES as usize).take(PAGES_AT_ONCE);
-            let remote: Option<Vec<_>> = pages
-                .map(|page| usize::try_from(page).ok().map(|base| RemoteIoVec { base, len: 1 }))
-                .collect();
-            let Some(remote) = remote else { return false };
-            let Some(into) = bytes.get_mut(..remote.len()) else { return false };
-            let count = into.len();
-            if process_vm_readv(self.pid(), &mut [IoSliceMut::new(into)], &remote) != Ok(count) {
-                return false;
-            }
-            at = at.saturating_add(PAGES_AT_ONCE as u64 * PAGE_BYTES);
-        }
-        true
+    fn holds(&self, address: u64, len: u64, allows: Option<Access>) -> bool {
+        let range = address..address.saturating_add(len);
+        let Some(areas) = maps::areas_of(self.pid(), &range) else { return false };
+        areas.iter().all(|area| {
+            let does_allow = match allows {
+                None => true,
+                Some(Access::Read) => area.loads,
+                Some(Access::Write) => area.stores,
+            };
+            let part = range.start.max(area.range.start)..range.end.min(area.range.end);
+            does_allow
+                && match area.loads {
+                    true => self.can_load(part),
+                    false => !area.stores || maps::has_pages(self.pid(), part),
+                }
+        })
     }
 
     fn map(&self, shown: Shown, len: u64, pages: Pages, at: Option<u64>) -> Result<Option<u64>, Errno> {

@@ -64,7 +64,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server of the devices `specs`, each as [`Soft::open`] takes it, or the path of a real one, which runs the
+    /// Starts a server of the devices `specs`, each as [`Soft::open_for_programs`] takes it, or the path of a real one, which runs the
     /// batches then and answers beside a software device of the same platform.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Server {
         for (number, spec) in specs.iter().map(AsRef::as_ref).enumerate() {
             if spec.starts_with(PREFIX) {
                 let failed = |error| ServeError::Device { spec: spec.to_owned(), error };
-                devices.push(Soft::open(spec).map_err(failed)?);
+                devices.push(Soft::open_for_programs(spec).map_err(failed)?);
             } else {
                 let (device, mirror) = Mirror::open(spec)?;
                 devices.push(device);

@@ -177,9 +177,21 @@ impl Soft {
     /// # Errors
     /// [`gem_coherency::OpenError::BadDeviceSpec`], with the reason and the allowed values.
     pub fn open(name: &str) -> Result<Self> {
-        let spec = Spec::parse(name)?;
+        Self::of_spec(name, &Spec::parse(name)?)
+    }
+
+    /// Opens a device for programs: as [`Self::open`], with a display unless the name says `display=off`, and with hardware that holds every
+    /// assumption of the kernel.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_for_programs(name: &str) -> Result<Self> {
+        Self::of_spec(name, &Spec::parse_for_programs(name)?)
+    }
+
+    fn of_spec(name: &str, spec: &Spec) -> Result<Self> {
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
-        let system = Arc::new(System::new(&spec));
+        let system = Arc::new(System::new(spec));
         machine::progress::register(&system);
         Ok(Self::on(system, name, Minor::Primary, Client::default()))
     }

@@ -13,7 +13,8 @@ changes. Its children see them, too. A program that is linked statically, or has
 (set-user-id), cannot be run.
 
 DEVICES is a list of platforms, each with settings if need be: jsl | jsl,kernel=6.1 | jsl,tgl,kernel=6.1 \
-(the setting is the second one's). `gemtool --help` lists the settings.
+(the setting is the second one's). `gemtool --help` lists the settings. The devices have displays, unless \
+their settings say display=off.
 
 Exit status: the program's; 128 and the signal's number if a signal ended it; 2 if it cannot be run.
 

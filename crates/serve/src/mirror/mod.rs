@@ -71,8 +71,11 @@ impl Mirror {
         let id = device.drm().param(Param::ChipsetId).map_err(failed)?;
         let edram =
             if machine.platform.edram_probed && machine.caps.contains(Caps::WT) { ",edram=1" } else { "" };
-        let spec = format!("sim:{},kernel={},id={id:04x}{edram}", machine.platform.name, machine.kernel);
-        let soft = Soft::open(&spec).map_err(failed)?;
+        // The software device shows nothing.
+        let display = if machine.platform.has_display_fuse() { ",display=off" } else { "" };
+        let spec =
+            format!("sim:{},kernel={},id={id:04x}{edram}{display}", machine.platform.name, machine.kernel);
+        let soft = Soft::open_for_programs(&spec).map_err(failed)?;
         let mirror = Arc::new(Self { device, disagreements: Disagreements::default() });
         soft.set_real_gpu(Arc::<Self>::clone(&mirror));
         Ok((soft, mirror))

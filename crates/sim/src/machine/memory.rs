@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use gem_coherency::Errno;
+use gem_coherency::vocabulary::Access;
 
 use crate::machine::adversary::Adversary;
 use crate::machine::area::{Area, Backing, Pages};
@@ -143,7 +144,7 @@ impl Memory {
     /// Returns whether the range is memory without holes, whatever its protection, and contains no device
     /// memory (`probe_range`).
     pub(crate) fn is_memory(&self, address: u64, len: u64) -> bool {
-        if self.program_holds(address, len) {
+        if self.program_holds(address, len, None) {
             return true;
         }
         self.areas_of(address, len).is_some_and(|areas| areas.iter().all(|area| area.has_struct_pages()))
@@ -152,7 +153,7 @@ impl Memory {
     /// Returns the serial numbers, which are never reused, of the areas that a range consists of; `None` if
     /// the GPU cannot load from part of it, or store to it if `stores` is set (`pin_user_pages_fast`).
     pub(crate) fn pin(&self, address: u64, len: u64, stores: bool) -> Option<Vec<u64>> {
-        if self.program_holds(address, len) {
+        if self.program_holds(address, len, Some(if stores { Access::Write } else { Access::Read })) {
             return Some(Vec::new());
         }
         let areas = self.areas_of(address, len)?;
@@ -175,7 +176,7 @@ impl Memory {
     ) -> Result<Vec<Part>, Errno> {
         let end = address.checked_add(len).ok_or(Errno::EFAULT)?;
         let mut parts = Vec::new();
-        if self.program_holds(address, len) {
+        if self.program_holds(address, len, None) {
             return Ok(parts);
         }
         let mut at = address;

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
+use gem_coherency::vocabulary::Access;
 
 use crate::machine::area::{Backing, Pages};
 use crate::machine::memory::Memory;
@@ -20,8 +21,9 @@ pub trait ProgramMemory: Debug + Send + Sync {
     /// Copies to memory; returns the number of bytes before the first unwritable one.
     fn write(&self, address: u64, data: &[u8]) -> usize;
 
-    /// Returns whether the range is memory without holes, which the GPU may then load from and store to.
-    fn holds(&self, _address: u64, _len: u64) -> bool {
+    /// Returns whether the range is memory without holes that allows an access by the program (`FOLL_WRITE` for stores): the GPU may then
+    /// access it so, too. `None` is for memory whatever it allows.
+    fn holds(&self, _address: u64, _len: u64, _allows: Option<Access>) -> bool {
         false
     }
 
@@ -112,12 +114,12 @@ impl Memory {
         Ok(child)
     }
 
-    /// Returns whether the range is a program's own memory.
-    pub(super) fn program_holds(&self, address: u64, len: u64) -> bool {
+    /// Returns whether the range is a program's own memory that allows an access; `None` is for whatever it allows.
+    pub(super) fn program_holds(&self, address: u64, len: u64, allows: Option<Access>) -> bool {
         let end = address.saturating_add(len);
         self.program
             .as_ref()
-            .is_some_and(|program| !self.overlaps(address, end) && program.holds(address, len))
+            .is_some_and(|program| !self.overlaps(address, end) && program.holds(address, len, allows))
     }
 
     /// Returns the memory of a program that is not simulated.

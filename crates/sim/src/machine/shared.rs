@@ -28,7 +28,7 @@ use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_hierarchy::{Assumptions, Hardware, Line, Place, Route, Transfer, effect};
+use gem_coherency_hierarchy::{Line, Place, Route, Transfer, effect};
 use nix::unistd::{Whence, lseek64};
 
 /// A page of zeroes.
@@ -79,9 +79,7 @@ impl Store {
     /// # Errors
     /// EBUSY if a raw pointer of this process refers to bytes that are in no file; those of creating the files.
     pub(crate) fn views(&mut self, terms: Terms<'_>, route: Route) -> Result<([OwnedFd; 3], Place)> {
-        // Programs may rely on what the kernel assumes.
-        let hardware = Hardware { held: Assumptions::ALL, ..terms.hardware };
-        let shows = self.share(Terms { hardware, ..terms }, route, SharedBytes::in_file)?;
+        let shows = self.share(terms, route, SharedBytes::in_file)?;
         let file = |bytes: Option<&SharedBytes>| match bytes.and_then(SharedBytes::file) {
             None => refuse("views", Errno::EBUSY),
             Some(file) => file.try_clone_to_owned().map_err(|error| Error::Ioctl {

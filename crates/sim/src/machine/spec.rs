@@ -38,6 +38,8 @@ pub(crate) struct Spec {
     pub(crate) self_snoops: bool,
     /// The device has a display.
     pub(crate) display: bool,
+    /// Its hardware is as the kernel assumes; otherwise as the library does.
+    pub(crate) is_as_assumed: bool,
     /// The assumption about hardware that does not hold.
     pub(crate) dropped: Option<Assumption>,
     /// The PCI id.
@@ -70,15 +72,34 @@ impl Spec {
     /// # Errors
     /// [`OpenError::BadDeviceSpec`], with the reason and the allowed syntax.
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        read(text).map_err(|why| {
+        Self::parse_for(Users::Library, text)
+    }
+
+    /// Parses the name of a device for programs, which may rely on what the kernel assumes, and of which a machine has a display.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub(crate) fn parse_for_programs(text: &str) -> Result<Self> {
+        Self::parse_for(Users::Programs, text)
+    }
+
+    fn parse_for(users: Users, text: &str) -> Result<Self> {
+        read(users, text).map_err(|why| {
             let why = format!("{why} (allowed: {ALLOWED})");
             OpenError::BadDeviceSpec { spec: text.to_owned(), why }.into()
         })
     }
 }
 
+/// The users of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Users {
+    Library,
+    Programs,
+}
+
 /// Parses a name, or returns the reason why it is invalid.
-fn read(text: &str) -> Result<Spec, String> {
+fn read(users: Users, text: &str) -> Result<Spec, String> {
     let body = text.strip_prefix(PREFIX).ok_or_else(|| format!("it does not begin with '{PREFIX}'"))?;
     let mut parts = body.split(',');
     let name = parts.next().unwrap_or_default();
@@ -91,7 +112,7 @@ fn read(text: &str) -> Result<Spec, String> {
         let (key, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE"))?;
         settings.read(key, value)?;
     }
-    settings.into_spec(platform)
+    settings.into_spec(users, platform)
 }
 
 impl Settings {
@@ -129,7 +150,7 @@ impl Settings {
         }
     }
 
-    fn into_spec(self, platform: &'static Platform) -> Result<Spec, String> {
+    fn into_spec(self, users: Users, platform: &'static Platform) -> Result<Spec, String> {
         let kernel = self.kernel.unwrap_or(DEFAULT_KERNEL);
         let rules = KernelRules::of(kernel).map_err(|error| error.to_string())?;
         let id = self.id.unwrap_or(platform.example_id);
@@ -153,8 +174,9 @@ impl Settings {
             timed: self.timed.unwrap_or(false),
             hang: self.hang.unwrap_or(GpuTimes::default().thread),
             self_snoops: self.self_snoops.unwrap_or_else(|| cpu_self_snoops(platform)),
-            // Off where a fuse can disable it; requests that need a display are refused in either case.
-            display: self.display.unwrap_or(!platform.has_display_fuse()),
+            // For the library off where a fuse can disable it; requests that need a display are refused in either case.
+            display: self.display.unwrap_or(users == Users::Programs || !platform.has_display_fuse()),
+            is_as_assumed: users == Users::Programs,
             seed: self.seed.unwrap_or(0),
             adversary: self.adversary.unwrap_or(false),
             faults: self.faults,
@@ -274,6 +296,18 @@ mod tests {
             assert!(!has(&format!("sim:{name}")), "{name}");
         }
         assert!(!has("sim:glk,selfsnoop=off") && has("sim:ilk,selfsnoop=on"));
+    }
+
+    #[test]
+    fn a_device_of_programs_has_a_display_unless_the_name_says_so() {
+        let has = |name: &str| {
+            let text = format!("sim:{name}");
+            [Spec::parse(&text), Spec::parse_for_programs(&text)].map(|spec| spec.unwrap().display)
+        };
+        assert_eq!(has("tgl"), [false, true]);
+        assert_eq!(has("chv"), [true, true]);
+        assert_eq!(has("tgl,display=on"), [true, true]);
+        assert_eq!(has("chv,display=off"), [false, false]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Action, Backing, KernelRules};
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
-use gem_coherency_hierarchy::Hardware;
+use gem_coherency_hierarchy::{Assumptions, Hardware};
 
 /// Ticks between two reads of the GPU's timestamp.
 const TICKS: u64 = 1000;
@@ -108,7 +108,9 @@ struct Objects {
 
 impl System {
     pub(crate) fn new(spec: &Spec) -> Self {
-        let hardware = Hardware::new(spec.machine.caps);
+        let library = Hardware::new(spec.machine.caps);
+        let hardware =
+            if spec.is_as_assumed { Hardware { held: Assumptions::ALL, ..library } } else { library };
         let faults = Faults::default();
         for &(fault, after) in &spec.faults {
             faults.inject(fault, after);

@@ -159,7 +159,8 @@ pub(crate) fn pwrite<S: Source>(
     object.system().coverage.transferred();
     // Relaxed: a setting; it publishes no other data.
     let awake = object.system().awake.load(Ordering::Relaxed);
-    let partial = pieces(range, PAGE_BYTES).any(is_partial);
+    // Pages in between are whole.
+    let partial = !(range.offset() | range.end()).is_multiple_of(LINE_BYTES);
     let page_cache = {
         let mut state = object.state();
         let page_cache = state.snapshot.backing == Backing::Shmem && !state.snapshot.pages;

@@ -25,9 +25,12 @@ pub struct Caller {
 impl Caller {
     #[track_caller]
     pub fn new(name: &str) -> Self {
-        let device = Soft::open(&format!("sim:{name}")).unwrap();
+        Self::on_device(&Soft::open(&format!("sim:{name}")).unwrap())
+    }
+
+    pub fn on_device(device: &Soft) -> Self {
         let mut process = Process::default();
-        let fds = [Minor::Primary, Minor::Primary, Minor::Render].map(|minor| process.open(&device, minor));
+        let fds = [Minor::Primary, Minor::Primary, Minor::Render].map(|minor| process.open(device, minor));
         process.allocate(ARGS, 0x2000, Pages::ReadWrite).unwrap();
         process.allocate(READ_ONLY, 0x1000, Pages::ReadOnly).unwrap();
         Self { process, fds }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use gem_coherency::cacheops::LineOp;
+use gem_coherency::drm::Drm as _;
 use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_sim::{Pages, Place, Soft, Views};
@@ -36,6 +37,17 @@ impl Mapped {
     pub fn flushed(platform: &str, mode: u64) -> Self {
         let mapped = Self::new(platform, mode, 8192);
         mapped.maintain(LineOp::Flush);
+        mapped
+    }
+
+    /// An object of a page with a PAT index, on a device for programs.
+    #[track_caller]
+    pub fn with_pat(name: &str, pat: u32, mode: u64) -> Self {
+        let caller = Caller::on_device(&Soft::open_for_programs(&format!("sim:{name}")).unwrap());
+        let device = caller.process.device(caller.fds[0]).unwrap();
+        let handle = device.create_with_pat(4096, pat).unwrap().handle;
+        let mut mapped = Self { caller, handle, address: 0, size: 4096 };
+        mapped.address = mapped.map(mode);
         mapped
     }
 

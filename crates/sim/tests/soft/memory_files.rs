@@ -51,6 +51,31 @@ fn a_load_by_another_process_is_old_until_the_line_is_invalidated() {
 }
 
 #[test]
+fn loads_that_drop_clean_lines_get_what_a_gpu_wrote_that_does_not_snoop() {
+    // On mtl with the assumption that WC and UC accesses snoop, and without it, where mappings show memory; and through the cache.
+    for (name, mode, load_gets, gpu_gets) in [
+        ("mtl", I915_MMAP_OFFSET_WC, *b"gpu!", *b"new!"),
+        ("mtl", I915_MMAP_OFFSET_UC, *b"gpu!", *b"new!"),
+        ("mtl,drop=A11", I915_MMAP_OFFSET_WC, *b"gpu!", *b"new!"),
+        ("mtl", I915_MMAP_OFFSET_WB, [0; 4], *b"gpu!"),
+    ] {
+        for pat in 0..3 {
+            let mapped = Mapped::with_pat(name, pat, mode);
+            let (file, offset) = mapped.shown(mapped.address);
+            mapped.maintain(LineOp::Flush);
+            assert_eq!(load(&file, offset), [0; 4]);
+            mapped.gpu_writes(0, b"gpu!");
+            assert_eq!(load(&file, offset), load_gets, "{name}, PAT {pat}, {mode}");
+            file.write_all_at(b"new!", offset).unwrap();
+            let mut by_request = [0; 4];
+            mapped.caller.process.load(mapped.address, &mut by_request).unwrap();
+            assert_eq!(by_request, *b"new!", "{name}, PAT {pat}, {mode}");
+            assert_eq!(mapped.gpu_reads(MocsClass::PageTable, 0), gpu_gets, "{name}, PAT {pat}, {mode}");
+        }
+    }
+}
+
+#[test]
 fn write_back_and_write_combining_mappings_are_two_views_without_an_llc_and_one_with_it() {
     for (platform, shared) in [("glk", false), ("tgl", true)] {
         let mut mapped = Mapped::flushed(platform, I915_MMAP_OFFSET_WB);
