@@ -1,4 +1,5 @@
-//! Batches that never end: the kernel's reaction, and the same reaction of the software i915.
+//! Batches that never end, and commands that an engine does not have: the kernel's reaction, and the same reaction of
+//! the software i915.
 //!
 //! The tests first shorten the kernel's timeouts: the engines' heartbeats, which detect hangs, and the time
 //! limit of a batch.
@@ -8,16 +9,19 @@ use std::path::{Path, PathBuf};
 
 use gem_coherency::Errno;
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::{Addresses, Drm, Run};
-use gem_coherency::platform::{EngineClass, by_id};
+use gem_coherency::drm::{Addresses, Drm, ExecObject, Mapping, Run};
+use gem_coherency::platform::{EngineClass, GraphicsVersion, by_id};
 use gem_coherency::units::LineRange;
-use gem_coherency::vocabulary::{Handle, MmapMode};
+use gem_coherency::vocabulary::{Access, Handle, MmapMode};
 use gem_coherency_sim::Soft;
 
 use super::{Bench, Skip, Test, test};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[test!(a_loop_hangs_or_is_cancelled_as_in_the_software_i915, harms)];
+pub const TESTS: &[Test] = &[
+    test!(a_loop_hangs_or_is_cancelled_as_in_the_software_i915, harms),
+    test!(a_blit_is_done_or_hangs_as_in_the_software_i915, harms),
+];
 
 /// The heartbeat interval, and the timeout for preempting a batch for a heartbeat, in milliseconds.
 const BEAT: &str = "200";
@@ -25,6 +29,11 @@ const BEAT: &str = "200";
 const TIMEOUT: &str = "1500";
 /// The batch's address.
 const PLACE: u64 = 0x20_0000;
+/// The addresses of what a blit writes and reads.
+const TARGET: u64 = 0x40_0000;
+const SOURCE: u64 = 0x60_0000;
+/// MI_BATCH_BUFFER_END, and MI_NOOP.
+const END: [u32; 2] = [0x0500_0000, 0];
 /// The longest wait, in nanoseconds.
 const LONG: i64 = 10_000_000_000;
 
@@ -79,12 +88,30 @@ fn batch(drm: &dyn Drm, words: &[u32]) -> Handle {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let page = drm.create(4096).unwrap();
     if drm.pwrite(page.handle, 0, &bytes).is_err() {
-        let modes = [MmapMode::Wb, MmapMode::Fixed];
-        let map = modes.iter().find_map(|&mode| drm.map(page.handle, mode, page.size_bytes).ok()).unwrap();
+        let map = map(drm, page.handle);
         map.copy_in(0, &bytes).unwrap();
         map.perform(LineOp::Flush, LineRange::new(0, 64)).unwrap();
     }
     page.handle
+}
+
+/// Maps the page of an object.
+fn map(drm: &dyn Drm, page: Handle) -> Mapping {
+    [MmapMode::Wb, MmapMode::Fixed].iter().find_map(|&mode| drm.map(page, mode, 4096).ok()).unwrap()
+}
+
+/// Returns the first dwords of an object of a page.
+fn dwords<const COUNT: usize>(drm: &dyn Drm, page: Handle) -> [u32; COUNT] {
+    let mut bytes = vec![0; 4 * COUNT];
+    if drm.pread(page, 0, &mut bytes).is_err() {
+        let map = map(drm, page);
+        map.perform(LineOp::Flush, LineRange::new(0, 64)).unwrap();
+        map.copy_out(0, &mut bytes).unwrap();
+    }
+    std::array::from_fn(|index| {
+        let word = &bytes[4 * index..];
+        u32::from_le_bytes([word[0], word[1], word[2], word[3]])
+    })
 }
 
 /// The result of a batch: of its submission and of the wait for it, and the number of hangs so far.
@@ -146,5 +173,95 @@ fn a_loop_hangs_or_is_cancelled_as_in_the_software_i915(bench: &Bench) -> Skip {
     assert!(real.iter().all(|outcome| outcome.waited.is_none()));
     let banned = real.iter().any(|outcome| outcome.submitted == Some(Errno::EIO));
     assert_eq!(banned, !is_wide, "{real:?}");
+    None
+}
+
+/// A command of the blitter that copies or fills two pixels of 32 bits, in the form of a platform.
+type Blit = (&'static str, Vec<u32>);
+
+/// Returns the commands of the blitter; those that a platform lacks in the form of the platforms that have them.
+fn blits(graphics: GraphicsVersion) -> Vec<Blit> {
+    let (to, from, corner) = (TARGET as u32, SOURCE as u32, 0x1_0002);
+    let (colour, copy) = if graphics.major >= 8 {
+        (
+            vec![0x5430_0005, 0x03f0_0040, 0, corner, to, 0, 7],
+            vec![0x54f0_0008, 0x03cc_0040, 0, corner, to, 0, 0, 0x40, from, 0],
+        )
+    } else {
+        (
+            vec![0x5430_0004, 0x03f0_0040, 0, corner, to, 7],
+            vec![0x54f0_0006, 0x03cc_0040, 0, corner, to, 0, 0x40, from],
+        )
+    };
+    let mut block = vec![0x5050_000a, 0x3f, 0, corner, to, 0, 0, 0, 0x3f, from, 0, 0];
+    if graphics >= GraphicsVersion::new(12, 50) {
+        block[0] = 0x5050_0014;
+        block.resize(22, 0);
+    }
+    let mut fast_colour = vec![0x5110_000e, 0x3f, 0, corner, to, 0, 0, 7];
+    fast_colour.resize(16, 0);
+    vec![
+        ("XY_COLOR_BLT", colour),
+        ("XY_SRC_COPY_BLT", copy),
+        ("XY_FAST_COPY_BLT", vec![0x5080_0008, 0x0300_0040, 0, corner, to, 0, 0, 0x40, from, 0]),
+        ("XY_BLOCK_COPY_BLT", block),
+        ("XY_FAST_COLOR_BLT", fast_colour),
+    ]
+}
+
+/// Runs a blit from an object that holds 7 and 7; returns what it wrote, and the number of hangs.
+fn blit(drm: &dyn Drm, engine: EngineClass, words: &[u32]) -> ([u32; 3], u32) {
+    let (target, source) = (batch(drm, &[0, 0]), batch(drm, &[7, 7]));
+    let batch = batch(drm, &[words, &END].concat());
+    let run = Run {
+        objects: &[
+            ExecObject { handle: target, access: Access::Write },
+            ExecObject { handle: source, access: Access::Read },
+        ],
+        batch,
+        len_bytes: 0,
+        engine,
+        addresses: Addresses::Pinned(&[TARGET, SOURCE, PLACE]),
+    };
+    drm.run(&run).unwrap();
+    drm.wait(batch, LONG).unwrap();
+    (dwords(drm, target), drm.hangs().unwrap())
+}
+
+fn a_blit_is_done_or_hangs_as_in_the_software_i915(bench: &Bench) -> Skip {
+    let Some(_settings) = shorten_timeouts() else {
+        return Some("debugfs does not have the kernel's parameters".to_owned());
+    };
+    let id = bench.open().param(gem_coherency::drm::Param::ChipsetId).unwrap();
+    let platform = by_id(u16::try_from(id).unwrap()).unwrap();
+    let graphics = platform.graphics;
+    if graphics.major < 6 {
+        return Some("the render engine executes blits before Sandy Bridge".to_owned());
+    }
+    let mut hanging = Vec::new();
+    for (engine, on) in [(EngineClass::Copy, "copy"), (EngineClass::Render, "render")] {
+        for (name, words) in blits(graphics) {
+            // The hangs of a file and of a context add up.
+            let node = bench.open();
+            let soft = Soft::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
+            let real = blit(&node, engine, &words);
+            assert_eq!(real, blit(&soft, engine, &words), "{name} on the {on} engine");
+            match real {
+                ([7, 7, 0], 0) => {}
+                ([0, 0, 0], 1) if engine == EngineClass::Copy => hanging.push(name),
+                ([0, 0, 0], 1) => {}
+                _ => panic!("{name} on the {on} engine: {real:?}"),
+            }
+        }
+    }
+    // `intel_cmds_info.c` of IGT, and `emit_clear` of the driver's intel_migrate.c for XY_FAST_COLOR_BLT.
+    let expected: &[&str] = match (graphics.major, graphics.minor) {
+        (6..=8, _) => &["XY_FAST_COPY_BLT", "XY_BLOCK_COPY_BLT", "XY_FAST_COLOR_BLT"],
+        (9..=11, _) => &["XY_BLOCK_COPY_BLT", "XY_FAST_COLOR_BLT"],
+        (12, ..50) => &["XY_FAST_COLOR_BLT"],
+        (12, ..70) => &[],
+        _ => &["XY_COLOR_BLT", "XY_SRC_COPY_BLT"],
+    };
+    assert_eq!(hanging, expected);
     None
 }

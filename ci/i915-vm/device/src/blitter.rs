@@ -1,16 +1,47 @@
 //! Copies and fills of the blitter, on linear surfaces and in the per-process space (before gen6 in
 //! the global one). Tiling and compression are ignored.
+//!
+//! An engine hangs at one of these commands that its platform does not have, and, from gen6 on, at every command of
+//! the blitter if it is not the copy engine. Other commands of the blitter are skipped.
 
+use crate::commands::FETCH;
 use crate::gpu::Gpu;
 use crate::memory::Address;
 use crate::page_tables::{Context, Space};
+use Blit::{BlockCopy, Color, FastColor, FastCopy, SourceCopy};
+use std::ops::ControlFlow::{self, Break, Continue};
 
-/// The first dword's bits 31..22: client 2 and the opcode.
-const XY_BLOCK_COPY: u32 = 0x141;
-const XY_FAST_COPY: u32 = 0x142;
-const XY_FAST_COLOR: u32 = 0x144;
-const XY_COLOR: u32 = 0x150;
-const XY_SRC_COPY: u32 = 0x153;
+/// Bits 31..29 of the first dword: the blitter's commands.
+pub const CLIENT: u32 = 2;
+
+/// A command that is executed here; its number is bits 31..22 of the first dword: the client and the opcode.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Blit {
+    /// XY_BLOCK_COPY_BLT.
+    BlockCopy = 0x141,
+    /// XY_FAST_COPY_BLT.
+    FastCopy = 0x142,
+    /// XY_FAST_COLOR_BLT.
+    FastColor = 0x144,
+    /// XY_COLOR_BLT.
+    Color = 0x150,
+    /// XY_SRC_COPY_BLT.
+    SourceCopy = 0x153,
+}
+
+/// Which of them there are: IGT's `intel_cmds_info.c` has copies and XY_COLOR_BLT, `emit_clear` of the driver's
+/// intel_migrate.c XY_FAST_COLOR_BLT. Gen9 has those of gen11, and Meteor Lake no longer the two oldest ones.
+pub const BLITS_GEN3: &[Blit] = &[Color, SourceCopy];
+pub const BLITS_GEN9: &[Blit] = &[Color, SourceCopy, FastCopy];
+pub const BLITS_GEN12: &[Blit] = &[Color, SourceCopy, FastCopy, BlockCopy];
+pub const BLITS_DG2: &[Blit] = &[Color, SourceCopy, FastCopy, BlockCopy, FastColor];
+pub const BLITS_METEOR_LAKE: &[Blit] = &[FastCopy, BlockCopy, FastColor];
+
+impl Blit {
+    fn of(first: u32) -> Option<Self> {
+        BLITS_DG2.iter().copied().find(|blit| first >> 22 == *blit as u32)
+    }
+}
 
 /// A surface in the address space of the context.
 struct Surface {
@@ -47,41 +78,53 @@ fn wide(low: u32, high: u32) -> u64 {
 }
 
 impl Gpu {
-    /// Executes a command of the blitter; others are ignored.
-    pub fn blit(&self, context: &Context, words: &[u32]) {
-        let &[first, control, from, to, w4, w5, w6, w7, w8, w9, w10, ..] = words else {
-            return;
-        };
+    /// Executes a command of the blitter. `Break`: the engine does not have it, and hangs.
+    pub fn blit(&mut self, context: &Context, words: &[u32; FETCH]) -> ControlFlow<()> {
+        let blit = Blit::of(words[0]);
+        let name = self.engines[context.engine].info.name;
+        let is_blitter = self.platform.version < 6 || name == "bcs0";
+        if !is_blitter || blit.is_some_and(|blit| !self.platform.blits.contains(&blit)) {
+            self.trace(format_args!("{name} does not have {:08x}, and hangs", words[0]));
+            self.engines[context.engine].hangs = true;
+            return Break(());
+        }
+        if let Some(blit) = blit {
+            self.perform(context, blit, words);
+        }
+        Continue(())
+    }
+
+    fn perform(&self, context: &Context, blit: Blit, words: &[u32; FETCH]) {
+        let [first, control, from, to, w4, w5, w6, w7, w8, w9, w10, ..] = *words;
         // 64-bit addresses since gen8: every address has a dword more.
         let is_wide = self.platform.version >= 8;
         let target = if is_wide { wide(w4, w5) } else { w4.into() };
-        match first >> 22 {
-            XY_FAST_COLOR => {
+        match blit {
+            FastColor => {
                 let surface = Surface { base: wide(w4, w5), pitch: block_pitch(control), bytes_per_pixel: 4 };
                 self.fill(context, &surface, from, to, w7);
             }
-            XY_COLOR => {
+            Color => {
                 let surface =
                     Surface { base: target, pitch: pitch(control), bytes_per_pixel: blit_depth(control) };
                 let color = if is_wide { w6 } else { w5 };
                 self.fill(context, &surface, from, to, color);
             }
-            operation @ (XY_SRC_COPY | XY_FAST_COPY) => {
+            SourceCopy | FastCopy => {
                 let bytes_per_pixel =
-                    if operation == XY_FAST_COPY { fast_copy_depth(control) } else { blit_depth(control) };
+                    if blit == FastCopy { fast_copy_depth(control) } else { blit_depth(control) };
                 let (source_at, source_pitch, source) =
                     if is_wide { (w6, w7, wide(w8, w9)) } else { (w5, w6, w7.into()) };
                 let target = Surface { base: target, pitch: pitch(control), bytes_per_pixel };
                 let source = Surface { base: source, pitch: pitch(source_pitch), bytes_per_pixel };
                 self.copy(context, (&target, from, to), (&source, source_at));
             }
-            XY_BLOCK_COPY => {
+            BlockCopy => {
                 let bytes_per_pixel = block_copy_depth(first);
                 let target = Surface { base: wide(w4, w5), pitch: block_pitch(control), bytes_per_pixel };
                 let source = Surface { base: wide(w9, w10), pitch: block_pitch(w8), bytes_per_pixel };
                 self.copy(context, (&target, from, to), (&source, w7));
             }
-            _ => {}
         }
     }
 
@@ -133,7 +176,7 @@ impl Gpu {
     }
 }
 
-/// Bytes per pixel in XY_COLOR and XY_SRC_COPY: bits 25..24.
+/// Bytes per pixel in XY_COLOR_BLT and XY_SRC_COPY_BLT: bits 25..24.
 fn blit_depth(control: u32) -> u64 {
     match control >> 24 & 3 {
         0 => 1,
@@ -142,7 +185,7 @@ fn blit_depth(control: u32) -> u64 {
     }
 }
 
-/// Bytes per pixel in XY_FAST_COPY: bits 26..24.
+/// Bytes per pixel in XY_FAST_COPY_BLT: bits 26..24.
 fn fast_copy_depth(control: u32) -> u64 {
     match control >> 24 & 7 {
         0 => 1,
@@ -153,7 +196,7 @@ fn fast_copy_depth(control: u32) -> u64 {
     }
 }
 
-/// Bytes per pixel in XY_BLOCK_COPY: bits 21..19 of the first dword.
+/// Bytes per pixel in XY_BLOCK_COPY_BLT: bits 21..19 of the first dword.
 fn block_copy_depth(first: u32) -> u64 {
     match first >> 19 & 7 {
         0 => 1,

@@ -1,8 +1,9 @@
 //! Execution of command streams: ring buffers and batches. Modelled are the commands that the
 //! driver's own requests consist of and those that simple user batches need: stores, register loads
 //! and stores, flushes with a store, semaphores, jumps, copies and fills (see
-//! [`crate::blitter`]), and kernels (see [`crate::compute`]). All others are skipped.
+//! [`crate::blitter`]), and kernels (see [`crate::compute`]). All others are skipped, but for some of the blitter's.
 
+use crate::blitter;
 use crate::engine::{Spin, offset};
 use crate::gpu::Gpu;
 use crate::memory::Address;
@@ -20,7 +21,7 @@ pub struct Ring {
 }
 
 /// Dwords read at a time; longer commands read the rest of their dwords one by one.
-const FETCH: usize = 32;
+pub const FETCH: usize = 32;
 
 /// A command, with its place in the stream.
 pub struct Command {
@@ -315,10 +316,12 @@ impl Gpu {
             }
             mi::SET_CONTEXT => self.engine_set(context.engine, offset::CONTEXT_ID, second),
             _ if first >> 16 == PIPE_CONTROL => self.pipe_control(context, command),
-            _ => match self.kernel_form(context) {
-                Some(form) => return self.kernel_command(form, context, command),
-                None => self.blit(context, words),
-            },
+            _ if first >> 29 == blitter::CLIENT => return self.blit(context, words),
+            _ => {
+                if let Some(form) = self.kernel_form(context) {
+                    return self.kernel_command(form, context, command);
+                }
+            }
         }
         Continue(())
     }

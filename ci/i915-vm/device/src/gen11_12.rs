@@ -1,6 +1,7 @@
 //! Gen11 and gen12: contexts through the submit queue; interrupts through two banks, in which every
 //! engine has a bit, and an identity register that names engine and events.
 
+use crate::blitter::{BLITS_GEN9, BLITS_GEN12};
 use crate::display::pipes;
 use crate::engine::{EngineInfo, offset};
 use crate::eu::layout::Form;
@@ -91,6 +92,7 @@ pub const GEN11: Platform = Platform {
     per_process: PerProcess::FourLevel,
     snooping: Snooping::Always,
     keeping: KEPT_GEN11,
+    blits: BLITS_GEN9,
     kernels: Some(Form::Gen11),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },
@@ -104,6 +106,7 @@ pub const GEN11: Platform = Platform {
 pub const GEN12: Platform = Platform {
     version: 12,
     keeping: KEPT_GEN12,
+    blits: BLITS_GEN12,
     kernels: Some(Form::Gen12),
     submission: Submission::SubmitQueue(StatusFormat::Gen12),
     power_up: &[ONE_SLICE, SIX_SUBSLICES, FREQUENCIES, GUC],

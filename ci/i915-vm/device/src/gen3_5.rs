@@ -3,6 +3,7 @@
 //!
 //! The host bridge, which the driver asks for the memory layout, is QEMU's.
 
+use crate::blitter::BLITS_GEN3;
 use crate::engine::{EngineInfo, offset};
 use crate::execlists::Submission;
 use crate::gpu::{Generation, Gpu, Source};
@@ -61,6 +62,7 @@ pub const GEN3: Platform = Platform {
     per_process: PerProcess::None,
     snooping: Snooping::ByEntry(SYSTEM_CACHED),
     keeping: Keeping::Nothing,
+    blits: BLITS_GEN3,
     kernels: None,
     physical_status_page: true,
     bars: Bars { registers: 512 << 10, entries: 256 << 10, entries_bar: Some(3), wide: false },

@@ -1,5 +1,6 @@
 //! Gen6 and gen7: rings, two-level per-process page tables, forcewake.
 
+use crate::blitter::BLITS_GEN3;
 use crate::engine::EngineInfo;
 use crate::eu::layout::Form;
 use crate::execlists::Submission;
@@ -63,6 +64,7 @@ pub const GEN6: Platform = Platform {
     per_process: PerProcess::Gen6,
     snooping: Snooping::Always,
     keeping: KEPT_GEN6,
+    blits: BLITS_GEN3,
     kernels: None,
     physical_status_page: false,
     bars: Bars { registers: 2 << 20, entries: 2 << 20, entries_bar: None, wide: true },

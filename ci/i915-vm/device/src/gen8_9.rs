@@ -1,5 +1,6 @@
 //! Gen8 and gen9: contexts through RING_ELSP, four-level page tables.
 
+use crate::blitter::{BLITS_GEN3, BLITS_GEN9};
 use crate::display::pipes;
 use crate::engine::{EngineInfo, offset};
 use crate::eu::layout::Form;
@@ -61,6 +62,7 @@ pub const GEN8: Platform = Platform {
     per_process: PerProcess::FourLevel,
     snooping: Snooping::Always,
     keeping: Keeping::ByPrivatePat,
+    blits: BLITS_GEN3,
     kernels: Some(Form::Gen8),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },
@@ -74,6 +76,7 @@ pub const GEN8: Platform = Platform {
 pub const GEN9: Platform = Platform {
     version: 9,
     generation: &Gen8 { forcewake: &[FORCEWAKE_GT, FORCEWAKE_RENDER, FORCEWAKE_MEDIA] },
+    blits: BLITS_GEN9,
     power_up: &[SLICES, FREQUENCIES, BXT_FREQUENCIES, GUC],
     ..GEN8
 };

@@ -3,6 +3,7 @@
 //! The `run` script reads this file: names with their descriptions, which of them have no display
 //! fuse, and which a model of the display.
 
+use crate::blitter::Blit;
 use crate::display::{Model, models};
 use crate::engine::EngineInfo;
 use crate::eu::layout::Form;
@@ -27,6 +28,8 @@ pub struct Platform {
     pub per_process: PerProcess,
     pub snooping: Snooping,
     pub keeping: Keeping,
+    /// The commands of the blitter.
+    pub blits: &'static [Blit],
     /// The form of kernels, on platforms that run them.
     pub kernels: Option<Form>,
     /// The status page register holds a physical address.
