@@ -6,6 +6,11 @@
  *
  * With `fence`, an SFENCE (wc) or an MFENCE (weak) lies between. Nothing is called between a store and its load: the kernel fences, too.
  * Prints "N of M old".
+ *
+ *   fences DEVICE around [dirty]     stores past the cache to a half of a line, whose other half was written behind the cache before
+ *
+ * Without snooping of the own cache, stores through a write-combining mapping are such writes. Prints in how many lines they are lost: that
+ * must be none, but with `dirty` the line has a dirty byte, and its write-back takes the old half along.
  */
 #include <i915_drm.h>
 #include <errno.h>
@@ -45,16 +50,42 @@ static volatile uint32_t *map(uint32_t handle, uint64_t mode)
 	return memory;
 }
 
+static unsigned stores_around(volatile uint32_t *cached, volatile uint32_t *combined, int dirty)
+{
+	unsigned old = 0;
+
+	for (unsigned at = 0; at < SIZE / 4; at += LINE / 4) {
+		(void)cached[at];
+		for (unsigned word = LINE / 8; word < LINE / 4; word++)
+			combined[at + word] = 7;
+		_mm_sfence();
+		if (dirty)
+			cached[at] = 3;
+		for (unsigned word = 1; word < LINE / 8; word++)
+			_mm_stream_si32((int *)&cached[at + word], 2);
+		_mm_sfence();
+		_mm_clflush((const void *)&cached[at]);
+		_mm_mfence();
+		old += combined[at + LINE / 8] != 7;
+		if (combined[at + 1] != 2 || combined[at + LINE / 8 - 1] != 2) {
+			fprintf(stderr, "fences: a store past the cache is not in memory\n");
+			exit(1);
+		}
+	}
+	return old;
+}
+
 int main(int argc, char **argv)
 {
 	struct drm_i915_gem_create create = { .size = SIZE };
 	const int fence = argc > 3 && !strcmp(argv[3], "fence");
+	const int dirty = argc > 3 && !strcmp(argv[3], "dirty");
 	volatile uint32_t *cached, *combined;
 	unsigned old = 0, lines = 0;
 	int weak;
 
-	if (argc < 3 || (strcmp(argv[2], "wc") && strcmp(argv[2], "weak"))) {
-		fputs("fences DEVICE wc|weak [fence]\n", stderr);
+	if (argc < 3 || (strcmp(argv[2], "wc") && strcmp(argv[2], "weak") && strcmp(argv[2], "around"))) {
+		fputs("fences DEVICE wc|weak [fence]\nfences DEVICE around [dirty]\n", stderr);
 		return 2;
 	}
 	weak = !strcmp(argv[2], "weak");
@@ -73,6 +104,10 @@ int main(int argc, char **argv)
 		(void)combined[at];
 	}
 	_mm_mfence();
+	if (!strcmp(argv[2], "around")) {
+		printf("%u of %u old\n", stores_around(cached, combined, dirty), SIZE / LINE);
+		return 0;
+	}
 	for (unsigned at = 0; at < SIZE / 4; at += LINE / 4, lines++) {
 		if (weak) {
 			cached[at] = 2;

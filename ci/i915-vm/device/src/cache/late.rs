@@ -9,10 +9,9 @@ pub enum Late {
         line: u64,
         drops: bool,
     },
-    /// A non-temporal store, which `ram` has already.
+    /// Non-temporal stores to a line, which wait in its buffer.
     Around {
-        at: u64,
-        length: usize,
+        line: u64,
     },
     /// Stores to write-combining memory.
     Combined {
@@ -26,8 +25,8 @@ pub enum Late {
 impl Late {
     fn line(&self) -> u64 {
         match *self {
-            Self::Flush { line, .. } => line,
-            Self::Around { at, .. } | Self::Combined { at, .. } => at & !(LINE - 1),
+            Self::Flush { line, .. } | Self::Around { line } => line,
+            Self::Combined { at, .. } => at & !(LINE - 1),
         }
     }
 
@@ -40,7 +39,7 @@ impl Late {
         match *self {
             Self::Flush { line, drops: true } => lines.evict(line),
             Self::Flush { line, drops: false } => lines.write_back(line),
-            Self::Around { at, length } => lines.store_around(at, length),
+            Self::Around { line } => lines.complete(line),
             Self::Combined { at, ref bytes, length, write } => lines.write(at, &bytes[..length], write),
         }
     }
@@ -76,9 +75,14 @@ impl Waiting {
         self.drain_those(lines, |late| late.is_store() && late.line() == line);
     }
 
+    /// The line of one of them.
+    pub fn line(&self, index: usize) -> Option<u64> {
+        self.0.get(index).map(Late::line)
+    }
+
     /// All of the line of one of them take effect: those of one line keep their order.
     pub fn drain_one<R: Ram>(&mut self, lines: &mut Lines<R>, index: usize) {
-        if let Some(line) = self.0.get(index).map(Late::line) {
+        if let Some(line) = self.line(index) {
             self.drain_those(lines, |late| late.line() == line);
         }
     }

@@ -9,8 +9,13 @@
 //!
 //! The CPU's accesses to cached pages are not seen, except on *watched* pages: those with an absent or a stale line,
 //! where it matters whether a line was read, and whether one was stored to without a change of its bytes.
+//!
+//! Non-temporal stores that take effect late wait in a *buffer* of their line ([`super::buffers`]). `ram` has their bytes
+//! already, and these make no line dirty.
 
 use super::bits::Bits;
+use super::buffers::{Buffer, Buffers};
+use std::ops::Range;
 
 pub const LINE: u64 = 64;
 pub const PAGE: u64 = 4096;
@@ -59,15 +64,17 @@ pub struct Lines<R> {
     /// absent as a whole.
     accessed: Vec<u32>,
     emptied: u32,
-    /// The line that was stored to last on a watched page, and whether it was dirty before.
-    last_store: Option<(u64, bool)>,
+    /// The lines of the last store on a watched page, and whether they were dirty before. Whether it was a non-temporal one is
+    /// known only after it.
+    last_store: Vec<(u64, bool)>,
+    buffers: Buffers,
     /// A page is watched that was not: what the CPU's TLB has must go.
     pub newly_watched: bool,
     pub counts: Counts,
 }
 
 /// The parts of a range of bytes that do not cross a line.
-fn parts(at: u64, length: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
+fn parts(at: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         let start = done;
@@ -100,7 +107,8 @@ impl<R: Ram> Lines<R> {
             watched: Bits::new(size / PAGE),
             accessed: vec![0; (size / PAGE) as usize],
             emptied: 1,
-            last_store: None,
+            last_store: Vec::new(),
+            buffers: Buffers::default(),
             newly_watched: false,
             counts: Counts::default(),
         }
@@ -115,9 +123,13 @@ impl<R: Ram> Lines<R> {
         self.watched.has(at / PAGE)
     }
 
+    /// What the cache would have of a line if it had it: not what waits in a buffer.
     fn cached(&self, line: u64) -> [u8; LINE as usize] {
         let mut bytes = [0; LINE as usize];
         self.ram.read(line, &mut bytes);
+        for (index, _) in self.buffers.of(line).into_iter().flat_map(Buffer::bytes) {
+            bytes[index] = self.base[line as usize + index];
+        }
         bytes
     }
 
@@ -174,6 +186,9 @@ impl<R: Ram> Lines<R> {
         if !self.is_dirty(line) {
             return;
         }
+        if self.buffers.of(line).is_some() {
+            return self.complete(line);
+        }
         if self.is_stale(line) {
             self.counts.overwritten += 1;
         }
@@ -184,8 +199,11 @@ impl<R: Ram> Lines<R> {
         self.base[line as usize..][..LINE as usize].copy_from_slice(&bytes);
     }
 
-    /// A line leaves the cache: a dirty one is written back, a clean one is dropped.
+    /// A line leaves the cache: a dirty one is written back, a clean one is dropped. What waits in its buffer takes effect.
     pub fn evict(&mut self, line: u64) {
+        if self.buffers.of(line).is_some() {
+            return self.complete(line);
+        }
         if self.is_dirty(line) {
             self.write_back(line);
         } else if self.is_stale(line) {
@@ -271,40 +289,72 @@ impl<R: Ram> Lines<R> {
 
     /// The CPU stores to a watched page.
     pub fn store(&mut self, at: u64, data: &[u8]) {
+        self.last_store.clear();
         for (at, _) in parts(at, data.len()) {
             let line = at & !(LINE - 1);
-            self.last_store = Some((line, self.is_dirty(line)));
+            self.last_store.push((line, self.is_dirty(line)));
             self.fill(line);
             self.stored.insert(line / LINE);
         }
         self.ram.write(at, data);
     }
 
-    /// A non-temporal store of the CPU, which `ram` has already: the line is written back if other bytes of it are
-    /// dirty, and leaves the cache; the stored bytes alone are in memory.
-    pub fn store_around(&mut self, at: u64, length: usize) {
+    /// The CPU does something else than to store: the last store was an ordinary one.
+    pub fn end_store(&mut self) {
+        self.last_store.clear();
+    }
+
+    /// Whether the last store may be a non-temporal one to this line, which takes nothing else of the line along.
+    pub fn may_be_around(&self, line: u64) -> bool {
+        self.last_store.iter().any(|(last, _)| *last == line)
+    }
+
+    /// Whether a line was dirty before the non-temporal store to these bytes of it, which `ram` has already.
+    fn was_dirty(&mut self, line: u64, stored: &Range<usize>) -> bool {
+        let last = self.last_store.iter().position(|(last, _)| *last == line);
+        let seen = last.map_or(self.stored.has(line / LINE), |index| self.last_store.swap_remove(index).1);
+        let (cached, base) = (self.cached(line), &self.base[line as usize..][..LINE as usize]);
+        seen || (0..LINE as usize).any(|index| !stored.contains(&index) && cached[index] != base[index])
+    }
+
+    /// A non-temporal store of the CPU, which `ram` has already. If other bytes of the line are dirty, the line is written
+    /// back, and leaves the cache; else the stored bytes wait until [`Self::complete`]. Returns the lines that have a buffer
+    /// now, and had none.
+    pub fn store_around(&mut self, at: u64, length: usize) -> Vec<u64> {
+        let mut new = Vec::new();
         for (at, part) in parts(at, length) {
             let line = at & !(LINE - 1);
-            let stored = (at - line) as usize..(at - line) as usize + part.len();
-            let cached = self.cached(line);
-            let base = &self.base[line as usize..][..LINE as usize];
-            let seen = match self.last_store {
-                Some((last, dirty)) if last == line => dirty,
-                Some(_) | None => self.stored.has(line / LINE),
-            };
-            let others =
-                (0..LINE as usize).any(|index| !stored.contains(&index) && cached[index] != base[index]);
-            self.last_store = None;
-            if seen || others {
+            let first = (at - line) as usize;
+            if self.was_dirty(line, &(first..first + part.len())) {
                 self.stored.insert(line / LINE);
-            } else {
-                let range = at as usize..at as usize + part.len();
-                self.memory[range.clone()].copy_from_slice(&cached[stored.clone()]);
-                self.base[range].copy_from_slice(&cached[stored]);
-                self.stored.remove(line / LINE);
+                self.evict(line);
+                continue;
             }
-            self.evict(line);
+            self.stored.remove(line / LINE);
+            let mut bytes = vec![0; part.len()];
+            self.ram.read(at, &mut bytes);
+            if self.buffers.add(at, &bytes) {
+                new.push(line);
+            }
         }
+        new
+    }
+
+    /// What waits in the buffer of a line takes effect: its bytes alone are in memory, unless others are dirty by now, and
+    /// the line leaves the cache.
+    pub fn complete(&mut self, line: u64) {
+        let dirty = self.is_dirty(line);
+        let Some(buffer) = self.buffers.take(line) else {
+            return;
+        };
+        if dirty {
+            self.stored.insert(line / LINE);
+        }
+        for (index, byte) in buffer.bytes() {
+            self.memory[line as usize + index] = byte;
+            self.base[line as usize + index] = byte;
+        }
+        self.evict(line);
     }
 
     /// Reads what the CPU or a device sees in memory, without a look at the cache.
@@ -338,7 +388,8 @@ impl<R: Ram> Lines<R> {
         for (at, part) in parts(at, buffer.len()) {
             let line = at & !(LINE - 1);
             if self.is_dirty(line) || shared && self.is_present(line) {
-                self.ram.read(at, &mut buffer[part]);
+                let bytes = &self.cached(line)[(at - line) as usize..][..part.len()];
+                buffer[part].copy_from_slice(bytes);
             } else {
                 self.read_memory(at, &mut buffer[part]);
             }

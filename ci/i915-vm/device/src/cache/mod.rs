@@ -11,6 +11,7 @@
 
 mod adversary;
 mod bits;
+mod buffers;
 mod ignored;
 pub mod instructions;
 mod late;
@@ -86,6 +87,7 @@ impl<R: Ram> Cache<R> {
 
     /// The CPU's cached load from a watched page.
     pub fn load(&mut self, at: u64, buffer: &mut [u8]) {
+        self.lines.end_store();
         self.lines.load(at, buffer);
     }
 
@@ -112,11 +114,14 @@ impl<R: Ram> Cache<R> {
 
     /// The CPU's non-temporal store, which QEMU's RAM has already.
     pub fn store_around(&mut self, at: u64, length: usize) {
-        self.later(Late::Around { at, length });
+        for line in self.lines.store_around(at, length) {
+            self.later(Late::Around { line });
+        }
     }
 
     /// The CPU flushes a line.
     pub fn flush(&mut self, at: u64, flush: &Flush) {
+        self.lines.end_store();
         self.flushes += 1;
         self.notice(at);
         let line = at & !(LINE - 1);
@@ -136,11 +141,13 @@ impl<R: Ram> Cache<R> {
 
     /// The CPU fences.
     pub fn fence(&mut self) {
+        self.lines.end_store();
         self.waiting.drain(&mut self.lines);
     }
 
     /// The CPU accesses something uncached.
     pub fn uncached_access(&mut self) {
+        self.lines.end_store();
         self.waiting.drain_stores(&mut self.lines);
     }
 
