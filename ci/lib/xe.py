@@ -10,11 +10,14 @@ snoop, so that no program has to flush. Columns of the table, with the bytes tha
     GPU writes  the CPU loads what the copy engine has just written over older bytes
     fresh       the copy engine reads a new WC object: zeros are new, the bytes of objects freed before are old
 
-Prints the table and 'N passed, N failed, N skipped'. Exit status 1: a cell is not as expected.
+On DG2 the two registers that tell the size of local memory must agree: later drivers read the second one.
+
+Prints the table and 'N passed, N failed, N skipped'. Exit status 1: a cell or a register is not as expected.
 """
 
 import ctypes
 import errno
+import mmap
 import os
 import sys
 
@@ -33,6 +36,11 @@ PAT = {
     0x56A0: GRAPHICS_12,
     0x7D55: GRAPHICS_12_70,
 }
+
+# DG2's registers with the size of local memory in GiB, from bit 8: XEHP_TILE0_ADDR_RANGE, which the driver of 6.12 reads,
+# and SG_TILE_ADDR_RANGE, which later ones read ("drm/xe: Use SG_TILE_ADDR_RANGE instead of TILE_ADDR_RANGE").
+DG2 = 0x56A0
+TILE_SIZES = (("XEHP_TILE0_ADDR_RANGE", 0x4900, 0x7F), ("SG_TILE_ADDR_RANGE", 0x1083A0, 0x3FF))
 
 
 class Copier:
@@ -137,6 +145,18 @@ def expected(caching, coherent, exists):
 COLUMNS = ["PAT", "memory", "object", "bind", "GPU reads", "GPU writes", "fresh"]
 
 
+def tile_sizes():
+    """Returns the sizes of local memory in GiB that registers tell, by their names."""
+    sizes = {}
+    with open(f"/sys/class/drm/{os.path.basename(NODE)}/device/resource0", "rb") as registers:
+        for name, register, bits in TILE_SIZES:
+            page = register & ~(mmap.PAGESIZE - 1)
+            with mmap.mmap(registers.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ, offset=page) as words:
+                value = int.from_bytes(words[register - page : register - page + 4], "little")
+            sizes[name] = value >> 8 & bits
+    return sizes
+
+
 def line(cells):
     """Prints a line of the table."""
     print("  ".join(f"{cell!s:10}" for cell in cells).rstrip(), flush=True)
@@ -170,6 +190,12 @@ def main():
                     failures.append(f"PAT {pat_index}, {memory}, {CACHING[caching]}: {column}: {cell}, not {want}")
                 elif cell != "-":
                     passed += 1
+    if device.device_id == DG2:
+        sizes = tile_sizes()
+        if min(sizes.values()) > 0 and len(set(sizes.values())) == 1:
+            passed += 1
+        else:
+            failures.append(f"the size of local memory in GiB: {sizes}")
     for failure in failures:
         print(f"failed: {failure}")
     skipped = 0 if device.has_local_memory else count + 1

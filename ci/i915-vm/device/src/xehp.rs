@@ -27,8 +27,10 @@ const TABLE_BASE: u32 = 0x10_8100;
 const STOLEN_BASE: u32 = 0x10_80c0;
 /// GEN6_STOLEN_RESERVED: the top of stolen memory, which the driver leaves alone; bit 0: valid.
 const STOLEN_RESERVED: u32 = 0x10_82c0;
-/// XEHP_TILE0_ADDR_RANGE: bits 14..8 are the size of local memory in GiB.
+/// XEHP_TILE0_ADDR_RANGE and SG_TILE_ADDR_RANGE(0): the size of local memory in GiB, from bit 8. The drivers up to 6.12 read the
+/// first one, xe's later ones the second ("drm/xe: Use SG_TILE_ADDR_RANGE instead of TILE_ADDR_RANGE").
 const TILE_SIZE: u32 = 0x4900;
+const SG_TILE_SIZE: u32 = 0x10_83a0;
 /// XEHP_FLAT_CCS_BASE_ADDR: where compression data start, in 64 KiB from bit 8.
 const COMPRESSION_BASE: u32 = 0x4910;
 
@@ -113,6 +115,7 @@ pub const DG2: Platform = Platform {
         GUC,
         MEMORY_READY,
         (TILE_SIZE, 1 << 8),
+        (SG_TILE_SIZE, 1 << 8),
         (COMPRESSION_BASE, 960 << 4 << 8),
         (STOLEN_BASE, 992 << 20),
         (STOLEN_RESERVED, 1023 << 20 | 1),
