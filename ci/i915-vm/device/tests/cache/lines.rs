@@ -72,6 +72,24 @@ fn a_store_to_a_stale_line_overwrites_the_device_when_it_is_flushed() {
     assert_eq!(machine.device_reads(HERE), 8);
 }
 
+/// README.md states this limit.
+#[test]
+fn a_store_of_the_same_byte_makes_a_line_dirty_while_its_page_is_watched() {
+    for (watched, kept) in [(true, 0), (false, 7)] {
+        let mut machine = plain();
+        machine.load(HERE);
+        machine.flush(HERE + 64);
+        if !watched {
+            machine.load(HERE + 64);
+        }
+        assert_eq!(machine.cache.is_watched(HERE), watched);
+        machine.store(HERE, &[0]);
+        machine.device_writes(HERE, 7);
+        machine.flush(HERE);
+        assert_eq!(machine.device_reads(HERE), kept);
+    }
+}
+
 #[test]
 fn a_write_back_keeps_the_line() {
     let mut machine = plain();
