@@ -19,9 +19,12 @@ pub const TESTS: &[Test] = &[
     test!(stores_fills_and_copies_arrive),
     test!(copies_that_name_mocs_entries_arrive),
     test!(addresses_stay_and_come_back),
+    test!(thousands_of_batches_run),
     test!(graphics_4_and_5_ignore_a_store_of_a_program),
 ];
 
+/// Batches in a row: the smallest ring has room for some 50.
+const MANY: u64 = 3000;
 /// MI_BATCH_BUFFER_END.
 const END: u32 = 0x0500_0000;
 
@@ -148,5 +151,29 @@ fn addresses_stay_and_come_back(bench: &Bench) -> Skip {
             assert_eq!(bytes(&kept, 64 * number, 64), pattern(128, number as u32)[64..], "round {round}");
         }
     }
+    None
+}
+
+/// The rings wrap, numbers of requests grow, and heartbeats fall in between. The first half of the batches is waited for one
+/// by one.
+fn thousands_of_batches_run(bench: &Bench) -> Skip {
+    let node = Arc::new(bench.open());
+    let device = Device::from_drm(node.clone()).unwrap();
+    let (from, to) = (filled(&device, 64 << 10, 6), filled(&device, 64 << 10, 7));
+    let (source, mut want) = (pattern(64 << 10, 6), pattern(64 << 10, 7));
+    for number in 0..MANY {
+        // Dwords that lie apart, each once.
+        let at = number * 20 % (64 << 10);
+        let mut batch = Batch::new(&device).unwrap();
+        batch.copy_range(Region::new(&to, at), Region::new(&from, at), 4).unwrap();
+        let submitted = batch.submit().unwrap();
+        if number < MANY / 2 || number % 100 == 0 {
+            submitted.wait(None).unwrap();
+        }
+        let bytes = at as usize..at as usize + 4;
+        want[bytes.clone()].copy_from_slice(&source[bytes]);
+    }
+    assert_eq!(bytes(&to, 0, 64 << 10), want);
+    assert_eq!(node.hangs().unwrap(), 0);
     None
 }
