@@ -150,7 +150,8 @@ pub enum Source {
     Immediate {
         /// Its type.
         kind: Type,
-        /// Its bits. A type of 16 bits takes the lower half of 32, and has a copy in the upper one.
+        /// Its bits. A type of 16 bits takes the lower half of 32, and has a copy in the upper one. An operation with three sources has 16
+        /// bits of it; those above are the sign of signed integers, and zeroes of others.
         bits: u64,
     },
 }

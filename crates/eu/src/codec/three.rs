@@ -48,6 +48,7 @@ static SLOTS16: [Slot16; 3] = [
 
 /// The fields of a source in Align1; a source without a vertical stride has the horizontal one.
 struct Slot {
+    is_first: bool,
     file: Field,
     /// Of the sources that can be one: the bit from graphics 12 on, and the number.
     immediate: Option<(Field, Field)>,
@@ -63,6 +64,7 @@ struct Slot {
 
 static SLOTS: [Slot; 3] = [
     Slot {
+        is_first: true,
         file: Field::ThreeSource0File,
         immediate: Some((Field::ThreeSource0IsImmediate, Field::ThreeSource0Immediate)),
         kind: Field::ThreeSource0Type,
@@ -75,6 +77,7 @@ static SLOTS: [Slot; 3] = [
         negate: Field::ThreeSource0Negate,
     },
     Slot {
+        is_first: false,
         file: Field::ThreeSource1File,
         immediate: None,
         kind: Field::ThreeSource1Type,
@@ -87,6 +90,7 @@ static SLOTS: [Slot; 3] = [
         negate: Field::ThreeSource1Negate,
     },
     Slot {
+        is_first: false,
         file: Field::ThreeSource2File,
         immediate: Some((Field::ThreeSource2IsImmediate, Field::ThreeSource2Immediate)),
         kind: Field::ThreeSource2Type,
@@ -285,6 +289,23 @@ impl Codec {
         self.kind(field, code_of, kind)
     }
 
+    /// Walks over an immediate, of which the instruction has 16 bits: those above are the sign of signed integers, and zeroes of others.
+    fn three_immediate(&mut self, field: Field, kind: Type, bits: &mut u64) -> Result<(), Error> {
+        let lengthened = |short: u64| match kind.base() {
+            Base::Signed => {
+                short as u16 as i16 as u64 & u64::MAX >> (64 - 8 * u32::from(kind.bytes().max(2)))
+            }
+            Base::Unsigned | Base::Float => short,
+        };
+        let mut short = *bits & 0xffff;
+        if self.direction == Direction::Encode && lengthened(short) != *bits {
+            return Err(self.no_code(field, *bits as i64));
+        }
+        self.number(field, &mut short)?;
+        *bits = lengthened(short);
+        Ok(())
+    }
+
     fn source1(
         &mut self,
         i: &Instruction,
@@ -293,25 +314,33 @@ impl Codec {
         source: &mut Source,
     ) -> Result<(), Error> {
         let has_bit = self.platform.graphics() >= 120;
-        let mut is_immediate = matches!(source, Source::Immediate { .. });
+        let (Source::Register { mut kind, .. } | Source::Immediate { mut kind, .. }) = *source;
+        self.three_kind(slot.kind, is_float, &mut kind)?;
+        // Before graphics 12 the bit of an immediate is that of the file: a native float in it is the accumulator, as source 0.
+        let has_file = has_bit || slot.immediate.is_none() || slot.is_first && kind == Type::Nf;
         if let Some((bit, number)) = slot.immediate {
-            self.bit(if has_bit { bit } else { slot.file }, &mut is_immediate)?;
+            let mut is_immediate = matches!(source, Source::Immediate { .. });
+            if has_bit || !has_file {
+                self.bit(if has_bit { bit } else { slot.file }, &mut is_immediate)?;
+            }
             if is_immediate {
-                let (mut kind, mut bits) = match *source {
-                    Source::Immediate { kind, bits } => (kind, bits),
-                    Source::Register { .. } => (Type::Uw, 0),
+                if kind == Type::Nf {
+                    return Err(misplaced(i, "an immediate cannot be a native float"));
+                }
+                let mut bits = match *source {
+                    Source::Immediate { bits, .. } => bits,
+                    Source::Register { .. } => 0,
                 };
-                self.three_kind(slot.kind, is_float, &mut kind)?;
-                self.number(number, &mut bits)?;
+                self.three_immediate(number, kind, &mut bits)?;
                 *source = Source::Immediate { kind, bits };
                 return Ok(());
             }
         }
-        let mut parts = self.parts(i, *source)?;
-        if slot.immediate.is_some() && !has_bit {
-            parts.file = File::General;
-        } else {
+        let mut parts = Parts { kind, ..self.parts(i, *source)? };
+        if has_file {
             self.three_file(i, slot.file, &mut parts.file)?;
+        } else {
+            parts.file = File::General;
         }
         self.byte(slot.register, 1, &mut parts.number)?;
         if i.is_macro() {
@@ -319,7 +348,6 @@ impl Codec {
         } else {
             self.byte(slot.offset, 1, &mut parts.offset)?;
         }
-        self.three_kind(slot.kind, is_float, &mut parts.kind)?;
         if i.opcode != Opcode::Bfn {
             self.bit(slot.absolute, &mut parts.absolute)?;
             self.bit(slot.negate, &mut parts.negate)?;

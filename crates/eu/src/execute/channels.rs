@@ -61,6 +61,9 @@ impl Thread<'_> {
             return Err(unknown("a macro operation"));
         }
         let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
+        if is_of_unknown_float(i, &destination) {
+            return Err(unknown("an operation on native or brain floats"));
+        }
         let can_multiply = (multiplies_doublewords(self.kernel.platform) || is_lower_half(i.sources[1]))
             && accumulator::byte(destination.place).is_none();
         if i.opcode == Opcode::Mul && has_doubleword(i.sources[1]) && !can_multiply {
@@ -333,6 +336,14 @@ fn has_doubleword(source: Option<Source>) -> bool {
         }
         None => false,
     }
+}
+
+/// Returns whether an operand is of a type whose numbers are not known here.
+fn is_of_unknown_float(i: &Instruction, to: &Destination) -> bool {
+    let kinds = i.sources.iter().flatten().map(|source| match source {
+        Source::Register { kind, .. } | Source::Immediate { kind, .. } => *kind,
+    });
+    kinds.chain([to.kind]).any(|kind| matches!(kind, Type::Nf | Type::Bf))
 }
 
 /// Returns whether a move of a source keeps its bits.

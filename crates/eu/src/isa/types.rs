@@ -53,7 +53,7 @@ types! {
     F "f" 4 Float [7 7 9 10 10] [7 7 9 10 10] "Float of 32 bits."
     Df "df" 8 Float [6 6 - - 11] [- 10 - - 11] "Double float of 64 bits."
     Nf "nf" 8 Float [- - 11 - -] [- - - - -] "Native float of 66 bits, of accumulators."
-    Bf "bf" 2 Float [- - - - -] [- - - - -] "Brain float of 16 bits: the upper half of a float, of `dpas`."
+    Bf "bf" 2 Float [- - - - -] [- - - - -] "Brain float of 16 bits: the upper half of a float, of operations with three sources."
     Uv "uv" 4 Unsigned [- - - - -] [4 4 4 0 0] "Vector of eight unsigned numbers of 4 bits."
     V "v" 4 Signed [- - - - -] [6 6 5 4 4] "Vector of eight signed numbers of 4 bits."
     Vf "vf" 4 Float [- - - - -] [5 5 11 8 8] "Vector of four floats of 8 bits."
@@ -138,7 +138,19 @@ impl Type {
             (..120, _) => {
                 &[Some(Self::Ud), Some(Self::D), Some(Self::Uw), Some(Self::W), Some(Self::Ub), Some(Self::B)]
             }
-            (_, Base::Float) => &[None, Some(Self::Hf), Some(Self::F), Some(Self::Df)],
+            (..125, Base::Float) => {
+                &[None, Some(Self::Hf), Some(Self::F), Some(Self::Df), None, None, None, Some(Self::Nf)]
+            }
+            (_, Base::Float) => &[
+                None,
+                Some(Self::Hf),
+                Some(Self::F),
+                Some(Self::Df),
+                None,
+                Some(Self::Bf),
+                None,
+                Some(Self::Nf),
+            ],
             (..125, _) => &[
                 Some(Self::Ub),
                 Some(Self::Uw),

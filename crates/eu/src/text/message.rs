@@ -49,7 +49,7 @@ impl Parser<'_> {
 
     /// Reads a register of a message, and its type: UD if none is named.
     fn payload(&mut self) -> Result<(Place, Type), SyntaxError> {
-        let register = Register::read(&mut self.cursor)?;
+        let register = Register::read(self.platform, &mut self.cursor)?;
         let start = self.cursor;
         let is_kind = self.cursor.eat(":") && self.cursor.peek().is_some_and(|c| c.is_ascii_alphabetic());
         self.cursor = start;

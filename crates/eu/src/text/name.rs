@@ -1,34 +1,72 @@
 //! Names of registers and functions, as assembly has them.
 
-use crate::{Opcode, Platform};
+use crate::{File, Opcode, Platform, Type};
 
-/// Architecture registers: the first number, the name, and whether the name has a number behind it.
-static ARCHITECTURE: [(u8, &str, bool); 17] = [
-    (0x00, "null", false),
-    (0x10, "a", true),
-    (0x20, "acc", true),
-    (0x22, "mme", true),
-    (0x30, "f", true),
-    (0x40, "ce", false),
-    (0x50, "msg", true),
-    (0x60, "sp", false),
-    (0x70, "sr", true),
-    (0x80, "cr", true),
-    (0x90, "n", true),
-    (0xa0, "ip", false),
-    (0xb0, "tdr", true),
-    (0xc0, "tm", true),
-    (0xd0, "fc", true),
-    (0xe0, "reserved", true),
-    (0xf0, "dbg", true),
+/// Architecture registers: the first number, the name, whether the name has a number behind it, and whether subregisters are bytes,
+/// whatever the type is.
+static ARCHITECTURE: [(u8, &str, bool, bool); 17] = [
+    (0x00, "null", false, false),
+    (0x10, "a", true, false),
+    (0x20, "acc", true, false),
+    (FIRST_OF_MACROS, "mme", true, false),
+    (0x30, "f", true, false),
+    (0x40, "ce", false, true),
+    (0x50, "msg", true, true),
+    (0x60, "sp", false, false),
+    (0x70, "sr", true, false),
+    (0x80, "cr", true, false),
+    (0x90, "n", true, false),
+    (0xa0, "ip", false, true),
+    (0xb0, "tdr", true, false),
+    (0xc0, "tm", true, false),
+    (0xd0, "fc", true, true),
+    (0xe0, "reserved", true, false),
+    (0xf0, "dbg", true, false),
 ];
 
+/// The first accumulator of macro operations, before graphics 12 and from there on.
+const FIRST_OF_MACROS: u8 = 0x22;
+const FIRST_OF_MACROS_12: u8 = 0x28;
+
+/// Returns the row of an architecture register, and the number behind its name.
+fn architecture_row(platform: Platform, number: u8) -> (u8, &'static (u8, &'static str, bool, bool)) {
+    let first = |row: &(u8, &str, bool, bool)| match (row.0, platform.graphics()) {
+        (FIRST_OF_MACROS, 120..) => FIRST_OF_MACROS_12,
+        (first, _) => first,
+    };
+    let row = ARCHITECTURE.iter().rev().find(|row| first(row) <= number).unwrap_or(&ARCHITECTURE[0]);
+    (number - first(row), row)
+}
+
 /// Returns the name of an architecture register.
-pub(super) fn architecture(number: u8) -> String {
-    let row = ARCHITECTURE.iter().rev().find(|row| row.0 <= number).unwrap_or(&ARCHITECTURE[0]);
-    match *row {
-        (first, name, true) => format!("{name}{}", number - first),
-        (_, name, false) => name.to_owned(),
+pub(super) fn architecture(platform: Platform, number: u8) -> String {
+    match architecture_row(platform, number) {
+        (behind, (_, name, true, _)) => format!("{name}{behind}"),
+        (_, (_, name, false, _)) => (*name).to_owned(),
+    }
+}
+
+/// Returns the number of an architecture register. Of accumulators, those behind the last one are those of macro operations.
+pub(super) fn architecture_number(platform: Platform, word: &str) -> Option<u8> {
+    let accumulator = word.strip_prefix("acc").and_then(|digits| digits.parse::<u8>().ok());
+    if let Some(number) = accumulator.filter(|number| *number < 16) {
+        return Some(0x20 + number);
+    }
+    (0..=u8::MAX).find(|number| match architecture_row(platform, *number) {
+        (behind, (_, name, true, _)) => {
+            word.strip_prefix(name).is_some_and(|digits| digits.parse::<u8>() == Ok(behind))
+        }
+        (_, (_, name, false, _)) => word == *name,
+    })
+}
+
+/// Returns the bytes that subregisters of a register are counted in, if an operand has elements of a type. Native floats are counted as
+/// floats.
+pub(super) fn unit(platform: Platform, file: File, number: u8, kind: Type) -> u8 {
+    match (file, kind) {
+        (File::Architecture, _) if architecture_row(platform, number).1.3 => 1,
+        (_, Type::Nf) => Type::F.bytes(),
+        (_, kind) => kind.bytes(),
     }
 }
 
@@ -77,16 +115,4 @@ pub(super) fn function(names: &[&str; 16], code: u8) -> String {
 /// Returns the code of a function.
 pub(super) fn function_code(names: &[&str; 16], word: &str) -> Option<u8> {
     (0..16).find(|code| function(names, *code) == word)
-}
-
-/// Returns the number of an architecture register.
-pub(super) fn architecture_number(word: &str) -> Option<u8> {
-    ARCHITECTURE.iter().find_map(|&(first, name, is_numbered)| {
-        let rest = word.strip_prefix(name)?;
-        match (is_numbered, rest) {
-            (false, "") => Some(first),
-            (false, _) => None,
-            (true, _) => rest.parse::<u8>().ok().filter(|number| *number < 16).map(|number| first + number),
-        }
-    })
 }

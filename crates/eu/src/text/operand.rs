@@ -3,7 +3,7 @@
 use super::accumulator::Operands;
 use super::cursor::{Cursor, SyntaxError};
 use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, accumulator, name, number};
-use crate::{Destination, File, Place, Region, Source, Type};
+use crate::{Destination, File, Place, Platform, Region, Source, Type};
 
 /// The bytes of a general register.
 const REGISTER: u32 = 32;
@@ -11,6 +11,7 @@ const REGISTER: u32 = 32;
 /// A register, before its type is known.
 #[derive(Clone, Copy)]
 pub(super) struct Register<'t> {
+    platform: Platform,
     start: Cursor<'t>,
     place: Place,
     /// The number of the element in it.
@@ -19,7 +20,7 @@ pub(super) struct Register<'t> {
 
 impl<'t> Register<'t> {
     /// Reads a register.
-    pub(super) fn read(cursor: &mut Cursor<'t>) -> Result<Self, SyntaxError> {
+    pub(super) fn read(platform: Platform, cursor: &mut Cursor<'t>) -> Result<Self, SyntaxError> {
         cursor.peek();
         let start = *cursor;
         if cursor.eat("r[") {
@@ -27,22 +28,26 @@ impl<'t> Register<'t> {
             let register = cursor.number()?;
             let offset = if cursor.eat(",") { cursor.number()? } else { 0 };
             cursor.expect("]", "is not the end of an address")?;
-            return Ok(Self { start, place: Place::Indirect { register, offset }, element: 0 });
+            return Ok(Self { platform, start, place: Place::Indirect { register, offset }, element: 0 });
         }
         let (file, number) = cursor.known("is no register", |word| {
             let general = word.strip_prefix('r').and_then(|digits| digits.parse().ok());
             match general {
                 Some(number) => Some((File::General, number)),
-                None => name::architecture_number(word).map(|number| (File::Architecture, number)),
+                None => name::architecture_number(platform, word).map(|number| (File::Architecture, number)),
             }
         })?;
         let element = if cursor.eat(".") { cursor.number()? } else { 0 };
-        Ok(Self { start, place: Place::Direct { file, number, offset: 0 }, element })
+        Ok(Self { platform, start, place: Place::Direct { file, number, offset: 0 }, element })
     }
 
     /// Returns the place, now that the type is known.
     pub(super) fn place(self, kind: Type) -> Result<Place, SyntaxError> {
-        let byte = u64::from(self.element) * u64::from(kind.bytes());
+        let unit = match self.place {
+            Place::Direct { file, number, .. } => name::unit(self.platform, file, number, kind),
+            Place::Indirect { .. } | Place::Macro { .. } => kind.bytes(),
+        };
+        let byte = u64::from(self.element) * u64::from(unit);
         let byte = u8::try_from(byte).ok().filter(|byte| u32::from(*byte) < REGISTER);
         let byte = byte.ok_or_else(|| self.start.error("has no such element"))?;
         Ok(match self.place {
@@ -59,8 +64,12 @@ pub(super) fn kind(cursor: &mut Cursor<'_>) -> Result<Type, SyntaxError> {
 }
 
 /// Reads a destination; of groups of four elements, all are written if none is named.
-pub(super) fn destination(cursor: &mut Cursor<'_>, has_groups: bool) -> Result<Destination, SyntaxError> {
-    let register = Register::read(cursor)?;
+pub(super) fn destination(
+    platform: Platform,
+    cursor: &mut Cursor<'_>,
+    has_groups: bool,
+) -> Result<Destination, SyntaxError> {
+    let register = Register::read(platform, cursor)?;
     cursor.expect("<", "is where the stride has to be")?;
     let stride = cursor.number()?;
     cursor.expect(">", "is not the end of the stride")?;
@@ -91,7 +100,11 @@ pub(super) enum Shape {
 }
 
 /// Reads a source.
-pub(super) fn source(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, SyntaxError> {
+pub(super) fn source(
+    platform: Platform,
+    cursor: &mut Cursor<'_>,
+    shape: Shape,
+) -> Result<Source, SyntaxError> {
     if matches!(cursor.peek(), None | Some('{')) {
         return Err(cursor.error("is where a source has to be"));
     }
@@ -107,7 +120,7 @@ pub(super) fn source(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, Sy
         let region = operands.region(kind);
         return Ok(Source::Register { place, kind, region, absolute, negate });
     }
-    let register = Register::read(cursor)?;
+    let register = Register::read(platform, cursor)?;
     let mut region = region(cursor, shape)?;
     let kind = kind(cursor)?;
     let mut place = register.place(kind)?;
@@ -130,8 +143,12 @@ fn immediate(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, SyntaxErro
     let text = cursor.take(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let kind = kind(cursor)?;
     let mut bits = number::parse(kind, text).ok_or_else(|| start.error("is no number of this type"))?;
-    if !matches!(shape, Shape::Strides { .. }) && kind.bytes() == 2 {
-        bits |= bits << 16;
+    match (shape, kind.bytes()) {
+        // Of 16 bits, too.
+        (Shape::Strides { .. }, 1) if kind == Type::B => bits = u64::from(bits as u8 as i8 as u16),
+        (Shape::Strides { .. }, _) => {}
+        (_, 2) => bits |= bits << 16,
+        (_, _) => {}
     }
     Ok(Source::Immediate { kind, bits })
 }

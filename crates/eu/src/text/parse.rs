@@ -184,7 +184,7 @@ impl Parser<'_> {
         match (i.opcode, form) {
             (Opcode::Jmpi, Form::Basic(_)) => self.jmpi(i),
             (Opcode::Wait, _) => {
-                let source = operand::source(&mut self.cursor, Shape::Rows)?;
+                let source = operand::source(self.platform, &mut self.cursor, Shape::Rows)?;
                 i.sources[0] = Some(source);
                 if let (Source::Register { place, .. }, Some(destination)) = (source, &mut i.destination) {
                     destination.place = place;
@@ -193,7 +193,7 @@ impl Parser<'_> {
             }
             (Opcode::Sync, _) => self.sync(i),
             (Opcode::Ret, _) => {
-                let place = Register::read(&mut self.cursor)?.place(Type::D)?;
+                let place = Register::read(self.platform, &mut self.cursor)?.place(Type::D)?;
                 i.sources[0] = Some(branch::target(self.platform, i.opcode, place).1);
                 Ok(())
             }
@@ -214,7 +214,7 @@ impl Parser<'_> {
             let (place, kind) = accumulator::register(&mut self.cursor)?;
             Destination { place, kind, ..Destination::default() }
         } else {
-            operand::destination(&mut self.cursor, has_groups)?
+            operand::destination(platform, &mut self.cursor, has_groups)?
         });
         let count = match (form, i.has_one_source()) {
             (Form::Basic(_), true) => 1,
@@ -230,7 +230,7 @@ impl Parser<'_> {
             } else {
                 Shape::Rows
             };
-            *source = Some(operand::source(&mut self.cursor, shape)?);
+            *source = Some(operand::source(platform, &mut self.cursor, shape)?);
         }
         let is_group =
             |source: &Source| matches!(source, Source::Register { region: Region::Groups { .. }, .. });
@@ -258,7 +258,7 @@ impl Parser<'_> {
 
     fn jump(&mut self, i: &mut Instruction, form: Form) -> Result<(), SyntaxError> {
         if let (Opcode::Call | Opcode::Calla, Some(destination)) = (i.opcode, &mut i.destination) {
-            destination.place = Register::read(&mut self.cursor)?.place(Type::D)?;
+            destination.place = Register::read(self.platform, &mut self.cursor)?.place(Type::D)?;
         }
         if let Some(target) = self.target()? {
             let (at, source) = branch::target(self.platform, i.opcode, target);
@@ -275,7 +275,7 @@ impl Parser<'_> {
     /// Reads the register that has a target, if one is next.
     fn target(&mut self) -> Result<Option<Place>, SyntaxError> {
         let mut ahead = self.cursor;
-        let Ok(register) = Register::read(&mut ahead) else { return Ok(None) };
+        let Ok(register) = Register::read(self.platform, &mut ahead) else { return Ok(None) };
         self.cursor = ahead;
         register.place(Type::D).map(Some)
     }

@@ -114,14 +114,15 @@ impl Printer<'_> {
     fn place(&self, place: Place, kind: Type) -> String {
         match place {
             Place::Direct { file: File::General, number, offset } => {
-                format!("r{number}.{}", offset / kind.bytes())
+                format!("r{number}.{}", offset / name::unit(self.platform, File::General, number, kind))
             }
             Place::Direct { file: File::Architecture, number, offset } => {
-                let name = name::architecture(number);
-                if name == "null" || name == "ip" && offset < kind.bytes() {
+                let name = name::architecture(self.platform, number);
+                let unit = name::unit(self.platform, File::Architecture, number, kind);
+                if matches!(&name[..], "null" | "ce" | "ip") && offset < unit {
                     name
                 } else {
-                    format!("{name}.{}", offset / kind.bytes())
+                    format!("{name}.{}", offset / unit)
                 }
             }
             Place::Macro { number, accumulator } => format!("r{number}.{}", accumulator::name(accumulator)),

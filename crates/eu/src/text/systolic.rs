@@ -1,7 +1,6 @@
 //! Matrix operations: their shape, and operands of whole registers, whose elements can have 4 or 2 bits.
 
 use super::cursor::{Cursor, SyntaxError};
-use super::name;
 use crate::{Destination, File, Instruction, Place, Region, Source, Systolic, Type};
 
 /// The names of types whose elements have fewer bits than a byte.
@@ -38,7 +37,7 @@ fn operand(place: Place, kind: Type, bits: Option<u8>, has_element: bool) -> Str
         }
         Place::Direct { file: File::General, number, .. } => format!("r{number}:{kind}"),
         Place::Direct { .. } | Place::Indirect { .. } | Place::Macro { .. } => {
-            format!("{}:{kind}", name::architecture(0))
+            format!("null:{kind}")
         }
     }
 }
