@@ -4,9 +4,9 @@ to the encoding, and to compact the instructions that we compact, and no others.
     eu_judge.py PLATFORM LEAST COMPACTED FILE     PLATFORM is iga64's name
 
 FILE has a line "ENCODING TEXT" for each instruction, and for its compacted form, if it has one, another line behind it. If the text is
-empty, only the texts of iga64 for both forms are compared. Prints how many
-instructions were compared each way, how many iga64 refuses, and why, and the opcodes of which none was compared. Fails if one differs, or
-if fewer than LEAST were compared, or fewer than COMPACTED were compacted.
+empty, only the texts of iga64 for both forms are compared. If it is a question mark, we do not decode the encoding, and iga64 must not.
+Prints how many instructions were compared each way, how many iga64 refuses, and why, and the opcodes of which none was compared. Fails if
+one differs, or if fewer than LEAST were compared, or fewer than COMPACTED were compacted.
 """
 
 import collections
@@ -30,8 +30,16 @@ CALL = re.compile(r"\bcalla? ")
 CHANCE = 0x1FF << 80
 # The option of a compacted instruction.
 COMPACTED = re.compile(r" \{Compacted\}|\bCompacted,|,Compacted\b")
+# The text of an encoding that we do not decode.
+REFUSED = "?"
+# What iga64 decodes though the hardware lacks it: graphics 12.0 has no 64-bit integers.
+LACKING = {"12p1": re.compile(r":u?q\b")}
+# What iga64 prints for bits that mean nothing.
+NO_MEANING = re.compile(r"\?\?|\billegal\b")
 # A channel offset that is no multiple of 8.
 HALF = re.compile(r"\|M(?:4|12|20|28)\)")
+# A message that ends the thread, with its descriptor in a register.
+END = re.compile(r"\ba0\.\d+ \{.*\bEOT\b")
 
 
 def iga64(platform, *arguments):
@@ -53,16 +61,26 @@ def disassemble(platform, encodings, folder):
     """The text of each encoding, all of which have one size, or None, and the reasons of refusals."""
     width = size(encodings[0])
     path = os.path.join(folder, "binary")
-    with open(path, "wb") as file:
-        file.write(b"".join(encodings))
-    result = iga64(platform, "-d", "-n", "-Xprint-pc", "--output-on-fail", path)
-    refused = {}
-    for offset, message in re.findall(r"^byte offset (0x[0-9a-f]+): error: (.*)", result.stderr, re.M):
-        refused.setdefault(int(offset, 16) // width, reason(message))
-    texts = [None] * len(encodings)
-    for offset, text in re.findall(r"^/\* \[([0-9A-F]+)\]  \*/ (.*)", result.stdout, re.M):
-        if int(offset, 16) // width not in refused:
-            texts[int(offset, 16) // width] = text
+    texts, refused = [None] * len(encodings), {}
+    start = 0
+    while start < len(encodings):
+        with open(path, "wb") as file:
+            file.write(b"".join(encodings[start:]))
+        result = iga64(platform, "-d", "-n", "-Xprint-pc", "--output-on-fail", path)
+        for offset, message in re.findall(r"^byte offset (0x[0-9a-f]+): error: (.*)", result.stderr, re.M):
+            refused.setdefault(start + int(offset, 16) // width, reason(message))
+        # An immediate byte is printed as the character that it is, also if that ends a line.
+        found = re.findall(r"^/\* \[([0-9A-F]+)\]  \*/ (.*?)(?=^/\* \[|\Z)", result.stdout, re.M | re.S)
+        for offset, text in found:
+            texts[start + int(offset, 16) // width] = text
+        if result.stdout.endswith("\n"):
+            break
+        # It breaks off in the last one, without an error.
+        start += int(found[-1][0], 16) // width if found else 0
+        refused[start] = "the text breaks off"
+        start += 1
+    for at in refused:
+        texts[at] = None
     return texts, collections.Counter(refused.values())
 
 
@@ -200,6 +218,9 @@ def compaction(platform, rows, short, folder):
         elif ours is None and one_source(text):
             # Its row of subregisters has a second source's, which is not zero: expanded, the instruction has other bits.
             counts["with bits of a second source by iga64"] += 1
+        elif ours is None and END.search(text):
+            # There is no room for the end of the thread beside a descriptor in a register.
+            counts["without the end of the thread by iga64"] += 1
         elif text == "nop":
             # Mesa's compiler pads programs with it; iga64 does not know it.
             counts["nop"] += 1
@@ -209,21 +230,35 @@ def compaction(platform, rows, short, folder):
     return counts["the same"], differences
 
 
+def taken(platform, words, folder):
+    """The differences of words that we refuse and iga64 takes."""
+    if not words:
+        return []
+    texts, _ = disassemble(platform, words, folder)
+    lacking = LACKING.get(platform)
+    known = [(word, normal(text)) for word, text in zip(words, texts) if text and not NO_MEANING.search(text)]
+    known = [(word, text) for word, text in known if not (lacking and lacking.search(text))]
+    print(f"  {len(words)} words that we refuse, {len(known)} of them not by iga64")
+    return [f"{hexadecimal(word)}: we refuse\n  iga64 {text}" for word, text in known]
+
+
 def main():
     platform, least, least_compacted, path = sys.argv[1:]
-    rows, short = [], {}
+    rows, short, refused = [], {}, []
     with open(path, encoding="utf-8") as file:
         for line in file:
             code, text = line.rstrip("\n").split(" ", 1)
             encoding = bytes.fromhex(code)[::-1]
-            if size(encoding) == 16:
+            if text == REFUSED:
+                refused.append(encoding)
+            elif size(encoding) == 16:
                 rows.append((encoding, text))
             else:
                 short[len(rows) - 1] = (encoding, text)
     with tempfile.TemporaryDirectory() as folder:
         compared, differences, texts = compare(platform, "-Xforce-no-compact", rows, folder)
         compared_short, more, short_texts = compare(platform, "-Xno-autocompact", list(short.values()), folder)
-        differences += more
+        differences += more + taken(platform, refused, folder)
         for at, text in zip(short, short_texts):
             if None not in (text, texts[at]) and COMPACTED.sub("", normal(text)) != normal(texts[at]):
                 differences.append(f"{normal(texts[at])}\n  iga64, compacted: {normal(text)}")

@@ -1,11 +1,14 @@
 //! Prints instructions of a platform, made at random but the same ones each time: `PLATFORM COUNT`, and COUNT of each opcode, and
-//! as many for the sake of their compacted form, unless they have none.
+//! as many for the sake of their compacted form, unless they have none. Of opcodes with three sources in Align1, words are made of fields
+//! at random, too, so that none is left out because the encoder does not make it.
 //!
 //! A line has the encoding, as 32 hexadecimal digits, and the text. If the instruction can be compacted, a line with the 16 digits of
-//! that comes behind. An instruction of Align16 with one or two sources has no text. It fails if a text is parsed as another instruction, or a compacted instruction is expanded as another one.
+//! that comes behind. An instruction of Align16 with one or two sources has no text. A word that cannot be decoded has a question mark as its
+//! text. It fails if a text is parsed as another instruction, or a compacted instruction is expanded as another one.
 
 mod branch;
 mod compacted;
+mod fields;
 mod macros;
 mod maker;
 mod random;
@@ -22,6 +25,9 @@ use random::Random;
 
 /// Instructions that are made for each one that is wanted: the platform may lack a type, for example.
 const TRIES: usize = 50;
+
+/// Words that are made for each instruction that is wanted: few of them can be decoded.
+const WORDS: usize = 10;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,6 +59,25 @@ fn print(platform: Platform, count: usize) -> Result<(), String> {
             return Err(format!("{made} of {wanted} {opcode} can be encoded"));
         }
         rows(platform, wanted, || compacted::instruction(platform, &mut random, opcode))?;
+        words(platform, wanted, || fields::word(platform, &mut random, opcode))?;
+    }
+    Ok(())
+}
+
+/// Prints words that are made, those that cannot be decoded, too.
+fn words(
+    platform: Platform,
+    wanted: usize,
+    mut make: impl FnMut() -> Option<fields::Word>,
+) -> Result<(), String> {
+    for _ in 0..wanted * WORDS {
+        match make() {
+            None => {}
+            Some(fields::Word { word, instruction: None }) => println!("{word:032x} ?"),
+            Some(fields::Word { instruction: Some(instruction), .. }) => {
+                rows(platform, 1, || Some(instruction))?;
+            }
+        }
     }
     Ok(())
 }

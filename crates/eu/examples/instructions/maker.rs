@@ -7,8 +7,8 @@ use intel_eu::{
 
 use crate::random::Random;
 use crate::table::{
-    ALLOCATES, CONDITIONS, MACROS, MATH, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS,
-    PLAIN_MATH, TYPES, VECTORS,
+    ACCUMULATORS, ALLOCATES, ARCHITECTURE, CONDITIONS, MACROS, MATH, NO_CONDITION, NO_MODIFIER, NO_PREDICATE,
+    NO_SATURATE, PATTERNS, PLAIN_MATH, TYPES, VECTORS,
 };
 
 /// Makes instructions of a platform.
@@ -169,6 +169,15 @@ impl Maker {
         Place::Direct { file: File::General, number: self.random.below(128) as u8, offset }
     }
 
+    /// Returns a place of an operation with three sources, which is direct.
+    fn three_place(&mut self, bytes: u8) -> Place {
+        if self.random.rarely(8) {
+            architecture(self.random.pick(&ARCHITECTURE))
+        } else {
+            self.general(bytes)
+        }
+    }
+
     fn place(&mut self, bytes: u8) -> Place {
         match self.random.below(16) {
             0 => {
@@ -240,15 +249,21 @@ impl Maker {
         }
         i.align16 = self.platform.graphics() < 110;
         let kind = self.kind();
-        let place = self.general(8);
+        let place = if i.align16 { self.general(8) } else { self.three_place(8) };
         if i.align16 {
             i.destination = Some(Destination { place, kind, stride: 1, mask: 15 });
         } else {
             i.destination = Some(Destination { place, kind, stride: self.random.pick(&[1, 2]), mask: 0 });
         }
         let alike = self.random.rarely(2);
+        let has_native = !i.align16 && kind.base() == Base::Float && self.random.rarely(4);
         for at in 0..3 {
-            let kind = if alike { kind } else { self.kind() };
+            let is_native = has_native && at == 0;
+            let kind = match (is_native, alike) {
+                (true, _) => Type::Nf,
+                (false, true) => kind,
+                (false, false) => self.kind(),
+            };
             let region = if i.align16 {
                 let (vertical, swizzle) = if kind == Type::Df {
                     (4, self.random.pick(&[0x44, 0xe4, 0xee]))
@@ -266,11 +281,18 @@ impl Maker {
                 // Of a pair.
                 Region::Groups { swizzle: 0x44 | 0xee, .. } => self.general(16),
                 Region::Groups { .. } => self.general(kind.bytes().max(4)),
-                Region::Rows { .. } | Region::Payload => self.general(kind.bytes()),
+                Region::Rows { .. } if is_native => architecture(self.random.pick(&ACCUMULATORS)),
+                Region::Rows { .. } | Region::Payload => self.three_place(kind.bytes()),
             };
-            let has_immediate = !i.align16 && at != 1 && kind.bytes() == 2;
+            // Beside one of 64 bits, the assembler leaves out the condition. It prints one of 8 bits as a character, and fewer digits of a
+            // small float.
+            let is_printed = kind.bytes() == 2 || matches!(kind, Type::D | Type::Ud);
+            let has_immediate = !i.align16 && at != 1 && !is_native && is_printed;
             i.sources[at] = Some(if has_immediate && self.random.rarely(4) {
-                Source::Immediate { kind, bits: self.random.bits() >> 48 }
+                // Of 16 bits; others are refused.
+                let bits = self.random.bits() >> 48;
+                let is_long = kind.bytes() > 2;
+                Source::Immediate { kind, bits: if is_long { bits >> 1 } else { bits } }
             } else {
                 Source::Register { place, kind, region, absolute, negate }
             });

@@ -3,8 +3,24 @@
 use intel_eu::{Condition, Opcode, Pattern, Type};
 
 /// Types of registers, which platforms have or not.
-pub const TYPES: [Type; 11] =
-    [Type::Ub, Type::B, Type::Uw, Type::W, Type::Ud, Type::D, Type::Uq, Type::Q, Type::Hf, Type::F, Type::Df];
+pub const TYPES: [Type; 13] = [
+    Type::Ub,
+    Type::B,
+    Type::Uw,
+    Type::W,
+    Type::Ud,
+    Type::D,
+    Type::Uq,
+    Type::Q,
+    Type::Hf,
+    Type::Bf,
+    Type::F,
+    Type::Df,
+    Type::Nf,
+];
+
+/// Accumulators, which have native floats.
+pub const ACCUMULATORS: [u8; 2] = [0x20, 0x21];
 
 pub const VECTORS: [Type; 3] = [Type::Uv, Type::V, Type::Vf];
 
