@@ -55,7 +55,9 @@ impl<'a> View<'a> {
             (_, Form::Send) => 1,
             (_, Form::SplitSend) => 2,
         };
-        let has_destination = !matches!(form, Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps);
+        // The bits of a destination that sync, jumps and returns have mean nothing.
+        let has_destination = !matches!(instruction.opcode, Opcode::Jmpi | Opcode::Ret | Opcode::Sync)
+            && !matches!(form, Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps);
         let destination = instruction.destination.filter(|_| has_destination);
         Self { platform, instruction, form, destination, sources: &instruction.sources[..sources] }
     }

@@ -30,6 +30,29 @@ fn operands_that_are_no_data_can_be_null() {
 }
 
 #[test]
+fn destinations_that_are_no_data_can_be_packed_bytes() {
+    // (W) sync.nop null {F@1}, of 8 channels, as in a kernel of IGT's.
+    let sync = decode(Platform::Mtl, 0x00000000_00000000_00010000_80031101).unwrap();
+    assert_eq!((sync.opcode, sync.execution_size), (Opcode::Sync, 8));
+    assert_eq!(rules(Platform::Mtl, &sync), []);
+    for graphics in [Platform::Tgl, Platform::Dg2] {
+        for (kind, stride) in [(Ub, 0), (Ub, 1), (D, 0), (Q, 2)] {
+            let to = |opcode| op(opcode, 16).to(kind, stride).from(Ub, (0, 1, 0));
+            assert_eq!(rules(graphics, &to(Opcode::Sync)), [], "{kind} {stride}");
+            assert_eq!(rules(graphics, &to(Opcode::Ret)), [], "{kind} {stride}");
+        }
+        // That of an instruction that computes is checked.
+        let not = op(Opcode::Not, 16).from(Ub, (16, 16, 1));
+        assert_eq!(rules(graphics, &not.to(Ub, 1)), [Rule::PackedByte]);
+        assert_eq!(rules(graphics, &not.to(W, 0)), [Rule::ZeroStride]);
+    }
+    let jump = op(Opcode::Jmpi, 1).to(D, 0).from(Ud, (0, 1, 0)).number(D);
+    assert_eq!(rules(Platform::Skl, &jump), []);
+    // Wait writes the notification register.
+    assert_eq!(rules(Platform::Skl, &op(Opcode::Wait, 1).to(Ud, 0).from(Ud, (0, 1, 0))), [Rule::ZeroStride]);
+}
+
+#[test]
 fn destinations_of_branches_are_no_data() {
     assert_eq!(rules(Platform::Skl, &op(Opcode::Call, 16).to(D, 0)), []);
     assert_eq!(rules(Platform::Skl, &op(Opcode::Mov, 16).to(D, 0).number(D)), [Rule::ZeroStride]);
