@@ -3,7 +3,6 @@
 use intel_eu::execute::{Kernel, Stop, Why};
 use intel_eu::{
     Error, Instruction, Opcode, Place, Platform, Region, Source, Systolic, Type, decode, encode, text,
-    validate,
 };
 
 const PLATFORM: Platform = Platform::Dg2;
@@ -33,7 +32,6 @@ fn a_matrix_operation_has_a_shape_and_whole_registers() {
         else {
             panic!("{expected} is executed")
         };
-        assert_eq!(validate(PLATFORM, &known), [], "{expected}");
     }
 }
 

@@ -10,6 +10,7 @@ mod regions;
 mod rule;
 mod scope;
 mod spans;
+mod systolic;
 mod types;
 mod view;
 mod wide;

@@ -90,6 +90,10 @@ pub(super) fn added_type(_: &View<'_>, typed: &Typed) -> Option<String> {
     (!ADDED.contains(&typed.kind)).then(|| format!("type {}", typed.kind))
 }
 
+pub(super) fn added_immediate(_: &View<'_>, typed: &Typed) -> Option<String> {
+    (typed.is_immediate && typed.kind.bytes() != 2).then(|| format!("immediate of type {}", typed.kind))
+}
+
 pub(super) fn two_accumulators(view: &View<'_>) -> Option<String> {
     let mut sources = view.registers().take_while(|source| source.number < 2);
     let is_both = view.registers().any(|source| source.number == 1);

@@ -44,6 +44,11 @@ pub(super) fn destination_stride(view: &View<'_>, destination: &Destination) -> 
     (is_used && destination.stride == 0).then(|| "stride 0".to_owned())
 }
 
+pub(super) fn accumulator_stride(_: &View<'_>, destination: &Destination) -> Option<String> {
+    let is_first = destination.place.is_accumulator() && destination.place.subregister() == Some(0);
+    (is_first && destination.stride != 1).then(|| format!("stride {}", destination.stride))
+}
+
 pub(super) fn align16_stride(_: &View<'_>, destination: &Destination) -> Option<String> {
     let is_used = !destination.place.is_null();
     (is_used && destination.stride != 1).then(|| format!("stride {}", destination.stride))

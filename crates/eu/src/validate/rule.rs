@@ -2,7 +2,7 @@
 
 use super::scope::{On, Scope};
 use super::view::{Register, Typed, View};
-use super::{messages, mixed, opcodes, regions, spans, types, wide};
+use super::{messages, mixed, opcodes, regions, spans, systolic, types, wide};
 use crate::{Destination, Opcode, Platform};
 
 /// The check of a rule: the values that break it, as text.
@@ -51,7 +51,7 @@ macro_rules! rules {
 }
 
 use Check::{Destination as ToDestination, Instruction as ToAll, Sources as ToSources, Types as ToTypes};
-use On::{All, Eight, From, LowPower, OddWords, UpTo};
+use On::{All, Eight, From, LowPower, OddWords, Twelve, UpTo};
 use Scope::{
     Align1, Align16, Any, Basic, Channels, Messages, Mixed, Mixed1, Mixed16, Of, Operations, Send, SplitSend,
     Three, Wide, WideOrFloat,
@@ -61,6 +61,7 @@ const LOGIC: Scope = Of(&[Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not]);
 const COMPARISONS: Scope = Of(&[Opcode::Cmp, Opcode::Cmpn]);
 const MUL: Scope = Of(&[Opcode::Mul]);
 const CSEL: Scope = Of(&[Opcode::Csel]);
+const MATRICES: Scope = Of(&[Opcode::Dpas, Opcode::Dpasw]);
 const BFI2: Scope = Of(&[Opcode::Bfi2]);
 
 // The sections are those of the Programmer's Reference Manuals, the functions those of Mesa's brw_eu_validate.c (24.1).
@@ -117,6 +118,14 @@ rules! {
             "the destination's stride in Align16 must be 1";
         Align16Groups All, Align16, ToSources(regions::align16_groups),
             "the vertical stride in Align16 must be 0 or 4, or 2 from graphics 7.5 on";
+    }
+    "Accumulator Registers (Wa_14014617373); brw_validate" {
+        AccumulatorStride Twelve, Operations, ToDestination(regions::accumulator_stride),
+            "the destination's stride in an accumulator from its first byte on must be 1";
+    }
+    "mad, Replicate Control; brw_validate" {
+        LongReplication UpTo(90), Three, ToSources(wide::replicated),
+            "a 64-bit source of three must not be one element for all channels by its replication";
     }
     "Register Region Restrictions, alignment rules; region_alignment_rules" {
         SourceSpan All, Align1, ToSources(spans::long_source), "a source must not span three registers";
@@ -207,6 +216,8 @@ rules! {
         InsertModifier All, BFI2, ToAll(opcodes::result_modifier),
             "bfi2 must not have a condition or saturation";
         AddType All, Of(&[Opcode::Add3]), ToTypes(opcodes::added_type), "the types of add3 must be d, ud, w or uw";
+        AddImmediate All, Of(&[Opcode::Add3]), ToTypes(opcodes::added_immediate),
+            "an immediate of add3 must be w or uw";
         DotAccumulators All, Of(&[Opcode::Dp4a]), ToAll(opcodes::two_accumulators),
             "one of sources 0 and 1 of dp4a at most can be an accumulator";
         LogicCondition All, LOGIC, ToAll(opcodes::logic_condition),
@@ -231,6 +242,19 @@ rules! {
             "the narrower source of a multiplication with a doubleword must not have a modifier";
         DivisionModifier All, Of(&[Opcode::Math]), ToSources(opcodes::modified_division),
             "a division of integers must not modify its sources";
+    }
+    "dpas; instruction_restrictions" {
+        MatrixDepth All, MATRICES, ToAll(systolic::depth), "the depth of a matrix operation must be 8";
+        MatrixSize All, MATRICES, ToAll(systolic::channels), "the execution size of a matrix operation must be 8";
+        MatrixSum All, MATRICES, ToTypes(systolic::sum),
+            "the result of a matrix operation and what is added must be f, or d or ud";
+        MatrixFactors All, MATRICES, ToAll(systolic::factors), "floats that are multiplied as matrices must have one type";
+        MatrixSign All, MATRICES, ToTypes(systolic::sign),
+            "the result of a matrix operation with a signed source must be signed";
+        MatrixResult All, MATRICES, ToDestination(systolic::result),
+            "the result of a matrix operation must begin at a multiple of its channels";
+        MatrixOffset All, MATRICES, ToSources(systolic::offset),
+            "a source of a matrix operation must begin with a register, or, if it is source 2, with the elements of a channel";
     }
     "send; send_restrictions" {
         SendIndirect All, Send, ToSources(messages::indirect), "the payload must be direct";

@@ -15,6 +15,8 @@ pub(super) enum On {
     UpTo(u8),
     /// Those of graphics 8, of both kinds.
     Eight,
+    /// Those of graphics 12.0.
+    Twelve,
     /// Cherryview, and all from graphics 9 on: half floats in odd words.
     OddWords,
     /// Cherryview, Broxton and Gemini Lake: 64-bit data only in their own lanes.
@@ -30,6 +32,7 @@ impl On {
             Self::From(first) => graphics >= first,
             Self::UpTo(last) => graphics <= last,
             Self::Eight => graphics == 80,
+            Self::Twelve => graphics == 120,
             Self::OddWords => graphics >= 90 || platform == Platform::Chv,
             Self::LowPower => matches!(platform, Platform::Chv | Platform::Bxt | Platform::Glk),
         }

@@ -48,16 +48,16 @@ impl<'a> View<'a> {
         let sources = match (instruction.opcode, form) {
             // Their operands are no data; the source of sync can be null.
             (Opcode::Jmpi | Opcode::Ret | Opcode::Wait | Opcode::Sync, _) => 0,
-            (_, Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps) => 0,
+            (_, Form::Nothing | Form::Jump | Form::Jumps) => 0,
             _ if instruction.has_one_source() => 1,
             (_, Form::Basic(sources)) => usize::from(sources),
-            (_, Form::Three) => 3,
+            (_, Form::Three | Form::Systolic) => 3,
             (_, Form::Send) => 1,
             (_, Form::SplitSend) => 2,
         };
         // The bits of a destination that sync, jumps and returns have mean nothing.
         let has_destination = !matches!(instruction.opcode, Opcode::Jmpi | Opcode::Ret | Opcode::Sync)
-            && !matches!(form, Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps);
+            && !matches!(form, Form::Nothing | Form::Jump | Form::Jumps);
         let destination = instruction.destination.filter(|_| has_destination);
         Self { platform, instruction, form, destination, sources: &instruction.sources[..sources] }
     }

@@ -94,3 +94,8 @@ pub(super) fn row_addresses(_: &View<'_>, source: &Register) -> Option<String> {
     let is_affected = !is_integer(source.kind) || source.kind.bytes() == 8;
     (is_affected && source.vertical.is_none()).then(|| format!("type {}", source.kind))
 }
+
+pub(super) fn replicated(_: &View<'_>, source: &Register) -> Option<String> {
+    let is_long = u32::from(source.kind.bytes()) == QUADWORD;
+    (is_long && source.vertical == Some(0)).then(|| format!("type {}", source.kind))
+}

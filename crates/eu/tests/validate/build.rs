@@ -2,7 +2,7 @@
 
 use intel_eu::{
     Condition, Descriptor, Destination, File, Instruction, Message, Opcode, Pattern, Place, Predicate,
-    Region, Source, Type,
+    Region, Source, Systolic, Type,
 };
 
 /// The accumulator.
@@ -58,6 +58,19 @@ pub fn send(opcode: Opcode, function: u8, control: u32) -> Instruction {
     op(opcode, 8).to(Type::Ud, 1).with(|i| {
         i.sources = [Some(payload(2)), second, None];
         i.message = Some(Message { function, descriptor, extended, end_of_thread: false });
+    })
+}
+
+/// Returns a matrix operation: r10 is r2 and the product of r4 and r6.
+pub fn matrices(to: Type, sources: [Type; 3], bits: [u8; 2]) -> Instruction {
+    op(Opcode::Dpas, 8).to(to, 1).with(|i| {
+        for (number, kind) in (0..).zip(sources) {
+            let place = Place::general(2 + 2 * number);
+            let region = Region::Payload;
+            i.sources[usize::from(number)] =
+                Some(Source::Register { place, kind, region, absolute: false, negate: false });
+        }
+        i.systolic = Some(Systolic { depth: 8, repeat: 8, bits });
     })
 }
 

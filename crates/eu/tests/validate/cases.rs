@@ -4,7 +4,7 @@ use intel_eu::{
     Condition, Descriptor, File, Instruction, Opcode, Place, Platform, Region, Rule, Source, Type,
 };
 
-use crate::build::{ACCUMULATOR, Build, FLAGS, INDIRECT, PREDICATE, Rows, decide, op, send};
+use crate::build::{ACCUMULATOR, Build, FLAGS, INDIRECT, PREDICATE, Rows, decide, matrices, op, send};
 
 /// A rule, others that are broken with it, platforms, and the instructions.
 pub struct Case {
@@ -16,7 +16,7 @@ pub struct Case {
 }
 
 use Platform::{Bdw, Bxt, Chv, Dg2, Glk, Hsw, Icl, Ivb, Jsl, Mtl, Skl, Tgl};
-use Type::{B, D, Df, F, Hf, Q, Ub, V, Vf, W};
+use Type::{B, D, Df, F, Hf, Q, Ub, Ud, V, Vf, W};
 
 const ALL: &[Platform] = &[Ivb, Hsw, Bdw, Chv, Skl, Glk, Icl, Tgl, Dg2, Mtl];
 const LATER: &[Platform] = &[Bdw, Chv, Skl, Glk, Icl, Tgl, Dg2];
@@ -75,6 +75,7 @@ pub fn cases() -> Vec<Case> {
     mixed_floats(&mut case);
     long_operands(&mut case);
     opcodes(&mut case);
+    matrix_operations(&mut case);
     messages(&mut case);
     // A packed destination that an accumulator is read for has the wrong stride, too.
     let right = mov(4, (Hf, 2), (F, FOUR)).with(|i| *i.place(0) = ACCUMULATOR);
@@ -182,6 +183,12 @@ fn long_operands(case: Add<'_>) {
     case(Rule::LongStride, LOW_POWER, product, |i| i.stride(4));
     case(Rule::LongDependency, LOW_POWER, copy, |i| i.order.no_check = true);
     case(Rule::LongDependency, LOW_POWER, copy, |i| i.order.no_clear = true);
+    let long = three(op(Opcode::Mad, 2), Df).align16();
+    case(Rule::LongReplication, &[Hsw, Bdw, Skl], long, |i| {
+        if let Some(Source::Register { region, .. }) = &mut i.sources[2] {
+            *region = Region::Groups { vertical: Some(0), swizzle: 0x44 };
+        }
+    });
     let groups = mov(2, (Df, 1), (F, FOUR)).align16();
     case(Rule::LongAlign16, &[Bdw, Chv, Skl, Glk], groups, |i| i.execution_size = 4);
     let float = mov(8, (F, 1), (F, EIGHT));
@@ -215,13 +222,28 @@ fn opcodes(case: Add<'_>) {
     case(Rule::CselPredicate, &[Icl, Tgl, Dg2], csel, |i| i.predicate = PREDICATE);
     case(Rule::CselCondition, &[Bdw, Skl], csel.align16(), |i| i.condition = None);
     case(Rule::CselType, &[Bdw, Skl], csel.align16(), |i| i.every_kind(D));
-    case(Rule::CselType, &[Icl, Tgl], csel, |i| i.every_kind(Type::Ud));
+    case(Rule::CselType, &[Icl, Tgl], csel, |i| i.every_kind(Ud));
     case(Rule::EqualTypes, &[Icl, Tgl, Dg2], csel, |i| *i.kind(1) = Hf);
     let insert = three(op(Opcode::Bfi2, 8), D);
-    case(Rule::EqualTypes, &[Icl, Tgl, Dg2], insert, |i| *i.kind(2) = Type::Ud);
+    case(Rule::EqualTypes, &[Icl, Tgl, Dg2], insert, |i| *i.kind(2) = Ud);
     case(Rule::InsertType, &[Icl, Tgl, Dg2], insert, |i| i.every_kind(W));
     case(Rule::InsertModifier, &[Ivb, Hsw, Bdw, Skl], insert.align16(), |i| i.saturate = true);
     case(Rule::InsertModifier, &[Icl, Tgl, Dg2], insert, |i| i.condition = Some(Condition::Zero));
+    let added =
+        three(op(Opcode::Add3, 8), W).with(|i| i.sources[0] = Some(Source::Immediate { kind: W, bits: 1 }));
+    case(Rule::AddImmediate, &[Dg2, Mtl], added, |i| {
+        i.sources[0] = Some(Source::Immediate { kind: D, bits: 1 })
+    });
+    let added =
+        three(op(Opcode::Add3, 8), D).with(|i| i.sources[2] = Some(Source::Immediate { kind: W, bits: 1 }));
+    case(Rule::AddImmediate, &[Dg2, Mtl], added, |i| {
+        i.sources[2] = Some(Source::Immediate { kind: Ud, bits: 1 })
+    });
+    const TWELVE: &[Platform] = &[Tgl, Platform::Rkl, Platform::Dg1, Platform::Adls, Platform::Adlp];
+    let stored = mov(8, (D, 1), (D, EIGHT)).with(|i| target(i, ACCUMULATOR));
+    case(Rule::AccumulatorStride, TWELVE, stored, |i| i.stride(2));
+    let stored = three(op(Opcode::Mad, 8), W).with(|i| target(i, ACCUMULATOR));
+    case(Rule::AccumulatorStride, TWELVE, stored, |i| i.stride(2));
     case(Rule::AddType, &[Dg2, Mtl], three(op(Opcode::Add3, 8), D), |i| i.every_kind(F));
     case(Rule::ByteSource, &[Dg2, Mtl], three(op(Opcode::Mad, 8), D), |i| *i.kind(2) = B);
     case(Rule::DotAccumulators, &[Tgl, Dg2], three(op(Opcode::Dp4a, 8), D), |i| {
@@ -246,6 +268,26 @@ fn opcodes(case: Add<'_>) {
     case(Rule::ProductDestination, &[Bdw], two(op(Opcode::Mul, 8), D, [D, D]), |i| target(i, ACCUMULATOR));
     case(Rule::ProductSourceModifier, &[Tgl, Dg2], product, |i| modify(i, 1, false));
     case(Rule::DivisionModifier, ALL, math(12, D), |i| modify(i, 1, true));
+}
+
+fn matrix_operations(case: Add<'_>) {
+    let integers = matrices(D, [D, B, B], [8, 8]);
+    let floats = matrices(F, [F, Hf, Hf], [16, 16]);
+    let small = matrices(Ud, [Ud, Ub, Ub], [8, 4]);
+    const DG2: &[Platform] = &[Dg2];
+    case(Rule::MatrixDepth, DG2, integers, |i| i.systolic.as_mut().expect("it has one").depth = 4);
+    case(Rule::MatrixSum, DG2, floats, |i| *i.kind(0) = Hf);
+    case(Rule::MatrixSum, DG2, floats, |i| i.destination.as_mut().expect("it has one").kind = Type::Bf);
+    case(Rule::MatrixFactors, DG2, floats, |i| *i.kind(2) = Type::Bf);
+    case(Rule::MatrixSign, DG2, small, |i| *i.kind(0) = D);
+    case(Rule::MatrixSign, DG2, small, |i| *i.kind(1) = B);
+    case(Rule::MatrixSign, DG2, small, |i| *i.kind(2) = B);
+    case(Rule::MatrixResult, DG2, integers, |i| i.offset(4));
+    case(Rule::MatrixOffset, DG2, integers, |i| *i.place(0) = at(2, 16));
+    case(Rule::MatrixOffset, DG2, integers, |i| *i.place(1) = at(4, 16));
+    case(Rule::MatrixOffset, DG2, floats, |i| *i.place(2) = at(6, 16));
+    case(Rule::MatrixOffset, DG2, small.with(|i| *i.place(2) = at(6, 16)), |i| *i.place(2) = at(6, 8));
+    case(Rule::MatrixSize, DG2, integers, |i| i.execution_size = 16);
 }
 
 fn messages(case: Add<'_>) {

@@ -53,6 +53,45 @@ fn destinations_that_are_no_data_can_be_packed_bytes() {
 }
 
 #[test]
+fn only_the_first_byte_of_an_accumulator_asks_for_a_stride() {
+    let stored = |platform, place, stride| {
+        rules(
+            platform,
+            &copy(8, W, (8, 8, 1))
+                .with(|i| i.destination.as_mut().expect("it has one").place = place)
+                .with(|i| i.stride(stride)),
+        )
+    };
+    let at = |number, offset| Place::Direct { file: intel_eu::File::Architecture, number, offset };
+    for (place, stride, expected) in [
+        (at(0x20, 0), 1, vec![]),
+        (at(0x20, 0), 2, vec![Rule::AccumulatorStride]),
+        (at(0x20, 0), 4, vec![Rule::AccumulatorStride]),
+        (at(0x21, 0), 2, vec![Rule::AccumulatorStride]),
+        (at(0x20, 2), 2, vec![]),
+        (at(0x10, 0), 2, vec![]),
+        (Place::general(0x20), 2, vec![]),
+    ] {
+        assert_eq!(stored(Platform::Tgl, place, stride), expected, "{place:?} {stride}");
+        for platform in [Platform::Icl, Platform::Skl, Platform::Dg2, Platform::Mtl] {
+            assert_eq!(stored(platform, place, stride), [], "{platform} {place:?} {stride}");
+        }
+    }
+    // The text of a mov, an add and a mul that break it.
+    for text in [
+        "mov (8|M0) acc0.0<2>:d r20.0<8;8,1>:d",
+        "add (8|M0) acc0.0<2>:w r20.0<16;8,2>:w r21.0<16;8,2>:w",
+        "mul (8|M0) acc0.0<2>:d r20.0<8;8,1>:d r21.0<16;8,2>:uw",
+    ] {
+        for platform in Platform::all().filter(|platform| platform.graphics() >= 110) {
+            let i = intel_eu::text::parse(platform, text).unwrap();
+            let expected = if platform.graphics() == 120 { vec![Rule::AccumulatorStride] } else { vec![] };
+            assert_eq!(rules(platform, &i), expected, "{platform} {text}");
+        }
+    }
+}
+
+#[test]
 fn destinations_of_branches_are_no_data() {
     assert_eq!(rules(Platform::Skl, &op(Opcode::Call, 16).to(D, 0)), []);
     assert_eq!(rules(Platform::Skl, &op(Opcode::Mov, 16).to(D, 0).number(D)), [Rule::ZeroStride]);

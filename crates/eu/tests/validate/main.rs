@@ -4,6 +4,7 @@ mod build;
 mod cases;
 mod exceptions;
 mod half;
+mod matrices;
 mod messages;
 mod rules;
 mod scopes;

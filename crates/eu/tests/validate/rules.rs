@@ -18,16 +18,17 @@ const BY_VALUE: [Rule; 7] = [
 ];
 
 /// Rules that are not for all platforms, by the first and last version of graphics that has them.
-const LIMITED: [(u8, u8, &[Rule]); 10] = [
+const LIMITED: [(u8, u8, &[Rule]); 11] = [
     (70, 75, &[Rule::RegisterPairing, Rule::PairedOffsets, Rule::SourceInOneRegister]),
     (70, 75, &[Rule::CompareAccumulator, Rule::CompareSwitch, Rule::ProductAccumulator, Rule::ProductFloat]),
     (70, 80, &[Rule::OwordSplit, Rule::RegisterSplit]),
-    (70, 90, &[Rule::ThreeSourceMode]),
+    (70, 90, &[Rule::ThreeSourceMode, Rule::LongReplication]),
     (80, 80, &[Rule::ProductDestination]),
     (80, 125, EIGHT),
     (90, 125, &[Rule::MathSplit]),
     (110, 125, &[Rule::AccessMode, Rule::ByteSource]),
     (120, 125, &[Rule::ChannelOffset, Rule::ProductSourceModifier]),
+    (120, 120, &[Rule::AccumulatorStride]),
     (125, 125, LAST),
 ];
 

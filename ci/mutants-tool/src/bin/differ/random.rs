@@ -2,7 +2,7 @@
 
 use intel_eu::{
     Condition, Descriptor, Destination, File, Form, Instruction, Message, Opcode, Pattern, Place, Platform,
-    Predicate, Region, Source, Type,
+    Predicate, Region, Source, Systolic, Type,
 };
 
 /// Shared functions, and numbers of registers near the limits of rules.
@@ -45,7 +45,14 @@ impl Random {
         let opcodes: Vec<Opcode> = Opcode::of(platform).collect();
         let opcode = match self.below(16) {
             0 => Opcode::Illegal,
-            1 => self.pick(&[Opcode::Mac, Opcode::Csel, Opcode::Math, Opcode::Dp4a]),
+            1 => self.pick(&[
+                Opcode::Mac,
+                Opcode::Csel,
+                Opcode::Math,
+                Opcode::Dp4a,
+                Opcode::Add3,
+                Opcode::Dpas,
+            ]),
             2 | 3 => Opcode::Mov,
             4 | 5 => Opcode::Send,
             6 => Opcode::Sends,
@@ -77,7 +84,8 @@ impl Random {
             i.predicate = Some(Predicate { pattern: Pattern::Normal, inverse: false });
         }
         let (sources, is_message) = match form {
-            Form::Nothing | Form::Systolic | Form::Jump | Form::Jumps => return i,
+            Form::Nothing | Form::Jump | Form::Jumps => return i,
+            Form::Systolic => return self.matrices(i),
             Form::Basic(sources) => (sources, false),
             Form::Three => (3, false),
             Form::Send => (1, true),
@@ -106,8 +114,13 @@ impl Random {
         for number in 0..sources {
             let kind = kind(self);
             let source = &mut i.sources[usize::from(number)];
-            // An immediate is the last source.
-            let can_be_immediate = matches!(form, Form::Basic(_)) && number + 1 == sources;
+            // An immediate is the last source, or the first or last one of three.
+            let is_last = number + 1 == sources;
+            let can_be_immediate = match form {
+                Form::Basic(_) => is_last,
+                Form::Three => !i.align16 && (is_last || number == 0),
+                _ => false,
+            };
             *source = Some(match self.below(6) {
                 0 if can_be_immediate => Source::Immediate { kind, bits: 0 },
                 _ => self.register(2 + 2 * number, kind, form, i.execution_size, i.align16),
@@ -116,6 +129,32 @@ impl Random {
         if self.one_in(50) {
             i.sources[0] = None;
         }
+    }
+
+    /// Adds the operands of a matrix operation, which has neither a result's controls nor a predicate.
+    fn matrices(&mut self, i: Instruction) -> Instruction {
+        let (sums, factors): (&[Type], &[Type]) = if self.one_in(2) {
+            (&[Type::F, Type::F, Type::F, Type::Hf], &[Type::Hf, Type::Hf, Type::Bf])
+        } else {
+            (&[Type::D, Type::D, Type::D, Type::Ud], &[Type::B, Type::Ub])
+        };
+        let is_float = sums[0] == Type::F;
+        let bits = [(); 2].map(|()| if is_float { 16 } else { self.pick(&[8, 8, 4, 2]) });
+        let systolic = Systolic { depth: self.pick(&[8, 8, 8, 4, 1]), repeat: 8, bits };
+        let mut i = Instruction { execution_size: i.execution_size, ..Instruction::new(i.opcode) };
+        let mut place = |number| {
+            let offset = self.pick(&[0, 0, 0, 8, 16]);
+            Place::Direct { file: File::General, number, offset }
+        };
+        let places = [10, 2, 4, 6].map(&mut place);
+        let kinds = [sums, sums, factors, factors].map(|some| self.pick(some));
+        i.destination = Some(Destination { place: places[0], kind: kinds[0], stride: 1, mask: 0 });
+        for (source, (place, kind)) in i.sources.iter_mut().zip(places.into_iter().zip(kinds).skip(1)) {
+            let region = Region::Payload;
+            *source = Some(Source::Register { place, kind, region, absolute: false, negate: false });
+        }
+        i.systolic = Some(systolic);
+        i
     }
 
     fn kind(&mut self, base: [Type; 2], types: &[Type]) -> Type {
