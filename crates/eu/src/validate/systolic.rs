@@ -2,7 +2,7 @@
 
 use super::Operand;
 use super::view::{Register, Typed, View, is_integer};
-use crate::{Base, Destination, Systolic, Type};
+use crate::{Base, Destination, Place, Systolic, Type};
 
 /// Products that are added to an element, in dwords, where there is a choice of none.
 const DEPTH: u8 = 8;
@@ -10,8 +10,8 @@ const DEPTH: u8 = 8;
 /// Channels of a matrix operation.
 const CHANNELS: u32 = 8;
 
-/// Bits that a channel takes of each factor.
-const CHANNEL_BITS: u32 = 32;
+/// Bytes that a channel takes of the factor with the wider elements, for each product in its depth.
+const CHANNEL_BYTES: u32 = 4;
 
 fn systolic(view: &View<'_>) -> Option<Systolic> {
     view.instruction.systolic
@@ -49,27 +49,29 @@ pub(super) fn sign(view: &View<'_>, typed: &Typed) -> Option<String> {
         .then(|| format!("type {}, that of the destination {}", typed.kind, to.kind))
 }
 
-/// Returns the first byte of an operand if it is no multiple of that of so many channels.
-fn uneven(view: &View<'_>, offset: Option<u32>, kind: Type) -> Option<String> {
-    let offset = offset?;
-    (offset % (view.channels() * u32::from(kind.bytes())).max(1) != 0).then(|| format!("byte {offset}"))
+/// Returns the first byte of an operand if it is no multiple of what all channels have.
+fn uneven(view: &View<'_>, place: Place, kind: Type) -> Option<String> {
+    let offset = place.subregister()?;
+    let bytes = view.channels() * u32::from(kind.bytes());
+    (offset.checked_rem(bytes) != Some(0)).then(|| format!("byte {offset}"))
 }
 
 pub(super) fn result(view: &View<'_>, destination: &Destination) -> Option<String> {
-    uneven(view, destination.place.subregister(), destination.kind)
+    uneven(view, destination.place, destination.kind)
 }
 
 pub(super) fn offset(view: &View<'_>, source: &Register) -> Option<String> {
     let offset = source.place.subregister()?;
     match source.number {
-        0 => uneven(view, Some(offset), source.kind),
+        0 => uneven(view, source.place, source.kind),
         1 => (offset != 0).then(|| format!("byte {offset}")),
         _ => {
             let Systolic { depth, bits: [first, second], .. } = systolic(view)?;
-            // The elements that a channel takes are as many as it takes of the wider ones.
-            let elements = u32::from(depth) * (CHANNEL_BITS / u32::from(first.max(second)).max(1));
-            let bytes = elements * u32::from(second) / 8;
-            (offset % bytes.max(1) != 0).then(|| format!("byte {offset}, {bytes} bytes of a channel"))
+            // A channel takes as many elements of one factor as of the other.
+            let bits = [first.max(second), second].map(u32::from);
+            let bytes = (u32::from(depth) * CHANNEL_BYTES * bits[1]).checked_div(bits[0])?;
+            (offset.checked_rem(bytes) != Some(0))
+                .then(|| format!("byte {offset}, {bytes} bytes of a channel"))
         }
     }
 }

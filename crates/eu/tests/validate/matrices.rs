@@ -71,6 +71,18 @@ fn operands_begin_at_whole_channels() {
 }
 
 #[test]
+fn each_source_has_its_own_multiple() {
+    let at = |number, offset| Place::Direct { file: File::General, number, offset };
+    // Source 2 could begin there, source 1 cannot.
+    let i = matrices(D, [D, B, B], [8, 4]).with(|i| *i.place(1) = at(4, 16));
+    assert_eq!(rules(&i), [Rule::MatrixOffset]);
+    // Half as many channels have half a register.
+    let half =
+        matrices(D, [D, B, B], [8, 8]).with(|i| i.execution_size = 4).with(|i| *i.place(0) = at(2, 16));
+    assert_eq!(rules(&half), [Rule::MatrixSize]);
+}
+
+#[test]
 fn depth_and_channels_are_eight() {
     let i = matrices(D, [D, B, B], [8, 8]);
     for depth in [1, 2, 4, 8] {

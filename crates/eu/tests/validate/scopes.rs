@@ -2,8 +2,8 @@
 //! opcodes, other types.
 
 use intel_eu::{
-    Condition, Descriptor, File, Instruction, Message, Opcode, Place, Platform, Region, Rule, Source, Type,
-    validate,
+    Condition, Descriptor, File, Instruction, Message, Opcode, Place, Platform, Region, Rule, Source,
+    Systolic, Type, validate,
 };
 
 use crate::build::{ACCUMULATOR, Build, FLAGS, INDIRECT, PREDICATE, Rows, op, send};
@@ -128,6 +128,7 @@ fn align16_has_rules_of_its_own() {
         (Skl, mov(16, (Df, 1), (Df, FOUR)).align16()),
         (Skl, mov(16, (F, 1), (F, FOUR)).align16()),
         (Skl, mov(8, (F, 1), (F, FOUR)).align16().with(accumulator(0))),
+        (Skl, three(8, F).align16().with(vertical(Some(0)))),
         (Skl, two(Opcode::Mul, D, [D, D]).align16()),
         (Chv, mov(2, (Df, 1), (Df, FOUR)).align16().with(vertical(Some(0)))),
         (Chv, mov(2, (Df, 1), (Df, FOUR)).align16().with(from(16))),
@@ -289,6 +290,13 @@ fn instructions_without_an_encoding_have_rules_all_the_same() {
         (Tgl, Rule::DotAccumulators, dot),
     ]);
     let add = two(Opcode::Add, D, [D, D]);
+    let shallow = Systolic { depth: 4, repeat: 1, bits: [8; 2] };
+    let stored = send(Opcode::Send, 10, 0).with(to(ACCUMULATOR)).with(|i| i.stride(2));
+    keeps([
+        (Dg2, Rule::MatrixDepth, add.with(|i| i.systolic = Some(shallow))),
+        (Icl, Rule::MatrixFactors, three(8, F).with(|i| *i.kind(1) = Hf)),
+        (Tgl, Rule::AccumulatorStride, stored),
+    ]);
     let message = |function, control| {
         let message = send(Opcode::Send, function, control).message;
         add.with(|i| i.message = message.map(|message| Message { end_of_thread: true, ..message }))
