@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::interface::Stage;
 
-/// The GL error of a refusal (ARB_gl_spirv; OpenGL 4.6, 7.2.1).
+/// The GL error of a refusal (ARB_gl_spirv, revision 36; OpenGL 4.6, 7.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// GL_INVALID_VALUE.
@@ -48,8 +48,15 @@ pub enum Error {
         /// The reason.
         why: String,
     },
-    /// No entry point has this name and stage.
+    /// No entry point has this name.
     EntryPoint {
+        /// The name.
+        name: String,
+        /// The entry points that the module has.
+        has: Vec<String>,
+    },
+    /// The entry points with this name are of other stages.
+    EntryPointStage {
         /// The name.
         name: String,
         /// The stage.
@@ -130,7 +137,9 @@ impl Error {
             | Self::EntryPoint { .. }
             | Self::SpecializationId { .. }
             | Self::Extent { .. } => Class::InvalidValue,
-            Self::Specialized | Self::NotSpecialized => Class::InvalidOperation,
+            Self::Specialized | Self::NotSpecialized | Self::EntryPointStage { .. } => {
+                Class::InvalidOperation
+            }
             Self::Capability { .. }
             | Self::Extension { .. }
             | Self::Opcode { .. }
@@ -173,7 +182,11 @@ impl fmt::Display for Error {
                 write!(f, "the module has {bound} ids, and {limit} are the limit")
             }
             Self::Malformed { why } => write!(f, "the module is malformed: {why}"),
-            Self::EntryPoint { name, stage, has } => {
+            Self::EntryPoint { name, has } => {
+                write!(f, "no entry point '{name}'; the module has: ")?;
+                list(f, has)
+            }
+            Self::EntryPointStage { name, stage, has } => {
                 write!(f, "no entry point '{name}' of stage {stage}; the module has: ")?;
                 list(f, has)
             }

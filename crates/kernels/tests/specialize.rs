@@ -74,13 +74,13 @@ fn a_module_of_the_other_byte_order_is_the_same() {
 #[test]
 fn the_entry_point_is_chosen_by_name_and_stage() {
     let error = misfit("missing", Stage::Compute, &[]);
-    is(&error, Class::InvalidValue, "'missing' of stage compute");
-    is(
-        &error,
-        Class::InvalidValue,
-        "'main' (compute), 'other' (compute), 'main' (another stage), 'main' (fragment)",
-    );
-    is(&misfit("other", Stage::Fragment, &[]), Class::InvalidValue, "'other' of stage fragment");
+    let has = "'main' (compute), 'other' (compute), 'main' (another stage), 'main' (fragment)";
+    is(&error, Class::InvalidValue, &format!("no entry point 'missing'; the module has: {has}"));
+    is(&misfit("missing", Stage::Fragment, &[]), Class::InvalidValue, "no entry point 'missing'; the module");
+    // The name is there, with another stage; with several stages, the asked one is chosen.
+    let error = misfit("other", Stage::Fragment, &[]);
+    let text = format!("no entry point 'other' of stage fragment; the module has: {has}");
+    is(&error, Class::InvalidOperation, &text);
     let kernel = |name, stage| {
         let mut shader = Shader::read(ENTRIES).unwrap();
         shader.specialize(name, stage, &[], &features()).unwrap();

@@ -68,7 +68,7 @@ fn advice(error: &Error) -> &'static str {
         }
         Error::Bound { .. } => "reduce the module: spirv-opt -O --compact-ids",
         Error::Malformed { .. } => "validate the module: spirv-val",
-        Error::EntryPoint { .. } => "choose one of these by name and stage",
+        Error::EntryPoint { .. } | Error::EntryPointStage { .. } => "choose one of these by name and stage",
         Error::SpecializationId { .. } => "give values to these only",
         Error::Capability { .. } | Error::Extension { .. } => {
             "rewrite the shader without it, or use another platform"
@@ -189,7 +189,9 @@ mod tests {
     fn a_refusal_says_what_is_wrong_and_what_to_do() {
         let name = || "OpFoo".to_owned();
         let why = || "bar".to_owned();
-        let entry = Error::EntryPoint { name: name(), stage: Stage::Compute, has: vec!["'main'".to_owned()] };
+        let has = || vec!["'main'".to_owned()];
+        let entry = Error::EntryPoint { name: name(), has: has() };
+        let stage = Error::EntryPointStage { name: name(), stage: Stage::Fragment, has: has() };
         for (error, parts) in [
             (Error::Length { bytes: 3 }, ["3 bytes", "glslangValidator -V"]),
             (Error::Magic { word: 7 }, ["0x00000007", "glslangValidator -V"]),
@@ -197,6 +199,7 @@ mod tests {
             (Error::Bound { bound: 9, limit: 8 }, ["9", "spirv-opt"]),
             (Error::Malformed { why: why() }, ["bar", "spirv-val"]),
             (entry, ["'main'", "choose one of these"]),
+            (stage, ["of stage fragment", "choose one of these"]),
             (Error::SpecializationId { id: 4, has: vec![5] }, ["id 4", "these only"]),
             (Error::Capability { name: name() }, ["OpFoo", "another platform"]),
             (Error::Extension { name: name() }, ["OpFoo", "another platform"]),

@@ -290,7 +290,11 @@ fn what_cannot_run_is_exit_status_2_and_named() {
         (format!("{SHADE} --device sim:jsl --groups 4"), &["--groups", "fragment shader", "extent"]),
         (format!("{SHADE} --device sim:jsl"), &["--extent", "fragment shader"]),
         (format!("{ADD} {both} --entry other"), &["--entry", "'other'", "'main' (compute)"]),
-        (format!("{ADD} {both} --stage fragment"), &["--entry", "stage fragment", "'main' (compute)"]),
+        (format!("{ADD} {both} --stage fragment"), &["--stage", "stage fragment", "'main' (compute)"]),
+        (
+            format!("{ADD} {both} --entry other --stage fragment"),
+            &["--entry", "no entry point 'other';", "'main' (compute)"],
+        ),
         (format!("{ADD} {both} --stage vertex"), &["--stage", "compute, fragment"]),
         (format!("{ADD} {both} --spec 7=1"), &["--spec", "id 7", "none"]),
         (format!("{ADD} {both} --spec 7"), &["--spec", "ID=VALUE"]),

@@ -123,6 +123,17 @@ impl Shader {
         })
     }
 
+    /// Returns the entry point with a name and a stage. Entry points of several stages may share a name.
+    fn entry_point(&self, name: &str, stage: Stage) -> Result<EntryPoint, Error> {
+        let named: Vec<_> = self.entry_points().filter(|one| one.name == name).collect();
+        let has = || self.entry_points().map(|one| one.to_string()).collect();
+        if named.is_empty() {
+            return Err(Error::EntryPoint { name: name.to_owned(), has: has() });
+        }
+        let of_stage = named.into_iter().find(|one| one.stage == Some(stage));
+        of_stage.ok_or_else(|| Error::EntryPointStage { name: name.to_owned(), stage, has: has() })
+    }
+
     /// Returns the constants that can be specialized, by their specialization ids.
     fn constants(&self) -> BTreeMap<u32, &dr::Instruction> {
         let all = self.module.types_global_values.iter();
@@ -146,7 +157,7 @@ impl Shader {
     /// Chooses an entry point and values for specialization constants: for each the id, and the bits of the value.
     ///
     /// # Errors
-    /// [`Error::Specialized`], [`Error::EntryPoint`], [`Error::SpecializationId`]; [`Error::Type`] for a value of a constant of 64 bits;
+    /// [`Error::Specialized`], [`Error::EntryPoint`], [`Error::EntryPointStage`], [`Error::SpecializationId`]; [`Error::Type`] for a value of a constant of 64 bits;
     /// then [`Error::Capability`], [`Error::Extension`], [`Error::Model`], if `features` lacks what the module requires. On an error
     /// nothing is chosen.
     pub fn specialize(
@@ -159,12 +170,7 @@ impl Shader {
         if self.chosen.is_some() {
             return Err(Error::Specialized);
         }
-        let entry = self.entry_points().find(|one| one.name == name && one.stage == Some(stage));
-        let entry = entry.ok_or_else(|| Error::EntryPoint {
-            name: name.to_owned(),
-            stage,
-            has: self.entry_points().map(|one| one.to_string()).collect(),
-        })?;
+        let entry = self.entry_point(name, stage)?;
         let constants = self.constants();
         let value = |&(id, bits): &(u32, u32)| {
             let Some(constant) = constants.get(&id) else {

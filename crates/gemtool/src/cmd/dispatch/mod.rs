@@ -110,6 +110,7 @@ fn compiled(args: &args::Dispatch, platform: Platform) -> Result<Compiled, Failu
     };
     compile(&bytes, platform, &choices).map_err(|refusal| match &refusal {
         Refusal(gem_kernels::Error::EntryPoint { .. }) => Failure::flag("--entry", refusal),
+        Refusal(gem_kernels::Error::EntryPointStage { .. }) => Failure::flag("--stage", refusal),
         Refusal(gem_kernels::Error::SpecializationId { .. }) => Failure::flag("--spec", refusal),
         Refusal(_) => failure(&args.module, refusal),
     })
