@@ -143,6 +143,11 @@ fn what_cannot_run_stops_the_script() {
         ("skl", "dispatch add.spv 0=a 1=b 2=a", &["surface 2", "it uses: "]),
         ("skl", "dispatch add.spv 0=a 1=b entry=other", &["'other'", "'main' (compute)"]),
         ("skl", "dispatch add.spv 0=a 1=b spec=7=1", &["id 7"]),
+        (
+            "skl",
+            "dispatch shade.spv in0=a out0=b extent=9x3 spec=0=true",
+            &["constant 0 has type float32", "'true' is no number"],
+        ),
         ("skl", "dispatch add.spv 0=a 1=b groups=0", &["0 x 1 x 1"]),
         ("skl", "dispatch add.spv 0=a 1=b extent=4x4", &["compute shader"]),
         ("skl", "dispatch shade.spv in0=a out0=b", &["fragment shader", "extent"]),

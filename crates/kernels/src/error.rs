@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::interface::Stage;
+use crate::ir::Scalar;
 
 /// The GL error of a refusal (ARB_gl_spirv, revision 36; OpenGL 4.6, 7.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,15 @@ pub enum Error {
         /// The ids that the module has.
         has: Vec<u32>,
     },
+    /// A value of a specialization constant has bits that the constant's type does not have.
+    SpecializationValue {
+        /// The constant's specialization id.
+        id: u32,
+        /// The constant's type.
+        of: Scalar,
+        /// The bits.
+        bits: u64,
+    },
     /// The shader was specialized before.
     Specialized,
     /// The shader was not specialized.
@@ -136,6 +146,7 @@ impl Error {
             | Self::Malformed { .. }
             | Self::EntryPoint { .. }
             | Self::SpecializationId { .. }
+            | Self::SpecializationValue { .. }
             | Self::Extent { .. } => Class::InvalidValue,
             Self::Specialized | Self::NotSpecialized | Self::EntryPointStage { .. } => {
                 Class::InvalidOperation
@@ -193,6 +204,13 @@ impl fmt::Display for Error {
             Self::SpecializationId { id, has } => {
                 write!(f, "no constant has specialization id {id}; the module has: ")?;
                 list(f, has)
+            }
+            Self::SpecializationValue { id, of, bits } => {
+                let most = of.bits();
+                write!(
+                    f,
+                    "specialization constant {id} has type {of}: the value {bits:#x} is wider than its {most} bits"
+                )
             }
             Self::Specialized => f.write_str("the shader was specialized before: read its module again"),
             Self::NotSpecialized => f.write_str("the shader is not specialized: choose an entry point first"),

@@ -27,7 +27,7 @@
 //! L3  select: instructions for operations
 //! L2  translate   passes: SPIR-V as a program; programs as others
 //! L1  spirv   machine: modules; instructions without registers
-//! L0  error -> interface   ir: refusals; stages and surfaces; programs
+//! L0  error -> interface, ir: refusals; stages and surfaces; programs
 //! ```
 
 #![deny(unsafe_code)]
@@ -48,5 +48,6 @@ mod translate;
 pub use compile::{Kernel, Options, Used};
 pub use error::{Class, Error};
 pub use interface::{Binding, Stage};
+pub use ir::Scalar;
 pub use spirv::blocks::Block;
 pub use spirv::intake::{EntryPoint, Features, Shader};

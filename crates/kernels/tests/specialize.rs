@@ -5,6 +5,7 @@ use intel_eu::Platform;
 
 const ENTRIES: &[u8] = include_bytes!("data/entries.spv");
 const CONTROL: &[u8] = include_bytes!("data/control.spv");
+const NARROW: &[u8] = include_bytes!("data/narrow.spv");
 const WIDTHS: &[u8] = include_bytes!("data/widths.spv");
 
 /// Returns the features of a platform that has all that is supported.
@@ -25,7 +26,7 @@ fn with_word(bytes: &[u8], at: usize, word: u32) -> Vec<u8> {
 }
 
 /// Returns the error of a specialization.
-fn misfit(name: &str, stage: Stage, values: &[(u32, u32)]) -> Error {
+fn misfit(name: &str, stage: Stage, values: &[(u32, u64)]) -> Error {
     Shader::read(ENTRIES).unwrap().specialize(name, stage, values, &features()).unwrap_err()
 }
 
@@ -117,17 +118,58 @@ fn values_are_for_constants_that_the_module_has() {
     let error = misfit("main", Stage::Compute, &[(7, 1), (99, 1)]);
     assert_eq!(error, Error::SpecializationId { id: 99, has: vec![7, 8, 9, 10, 11, 12] });
     is(&error, Class::InvalidValue, "specialization id 99");
-    // A value of 64 bits cannot be given, and the module's own stays.
-    is(&misfit("main", Stage::Compute, &[(10, 1)]), Class::NotCompiled, "64 bits");
-    let constants = [(7, 1), (8, 0), (9, 1), (11, 1.0_f32.to_bits()), (12, 1)];
+    let constants = [(7, 1), (8, 0), (9, 1), (10, u64::MAX), (11, u64::from(1.0_f32.to_bits())), (12, 1)];
     let mut shader = Shader::read(ENTRIES).unwrap();
     assert_eq!(shader.specialize("main", Stage::Compute, &constants, &features()), Ok(()));
+}
+
+/// Returns the code of the module with narrow constants, with values.
+fn narrow(values: &[(u32, u64)]) -> Result<Vec<u8>, Error> {
+    let mut shader = Shader::read(NARROW).unwrap();
+    shader.specialize("main", Stage::Compute, values, &features())?;
+    Ok(shader.compile(Platform::Skl, &Options::default()).unwrap().code)
+}
+
+#[test]
+fn a_value_has_the_bits_of_its_constant() {
+    let shader = Shader::read(NARROW).unwrap();
+    let types = (0..6).map(|id| shader.constant(id).unwrap().to_string()).collect::<Vec<_>>();
+    assert_eq!(types, ["float16", "int8", "uint16", "int64", "float64", "bool"]);
+    // The bits of the float 1.5 are none of a half float, nor is 300 an integer of 8 bits.
+    for (id, of, bits) in
+        [(0, "float16", 0x3fc0_0000), (1, "int8", 300), (1, "int8", 0xff7f), (2, "uint16", 1 << 16)]
+    {
+        let error = narrow(&[(3, 1), (id, bits)]).unwrap_err();
+        let text = format!("specialization constant {id} has type {of}: the value {bits:#x} is wider");
+        is(&error, Class::InvalidValue, &text);
+    }
+    // The module's own values, and a sign that is extended to 32 or 64 bits.
+    let code = narrow(&[]).unwrap();
+    let own = [(0, 0x4000), (1, 0xfd), (2, 4), (3, 5), (4, 6.0_f64.to_bits()), (5, 1)];
+    assert_eq!(narrow(&own).unwrap(), code);
+    for minus_three in [0xfd, 0xffff_fffd, -3_i64 as u64] {
+        assert_eq!(narrow(&[(1, minus_three)]).unwrap(), code, "{minus_three:#x}");
+    }
+    for other in [(0, 0x3e00), (1, 3), (2, 0xffff), (3, 5 << 32), (4, 1.5_f64.to_bits()), (5, 0)] {
+        assert_ne!(narrow(&[other]).unwrap(), code, "{other:?}");
+    }
+}
+
+#[test]
+fn constants_with_one_id_have_one_value() {
+    let code = |values| narrow(values).unwrap();
+    // The module has 8 and 9; both become what is given.
+    assert_ne!(code(&[(6, 9)]), code(&[]));
+    assert_ne!(code(&[(6, 8)]), code(&[]));
+    assert_ne!(code(&[(6, 8)]), code(&[(6, 9)]));
+    let error = narrow(&[(7, 1)]).unwrap_err();
+    is(&error, Class::NotCompiled, "constants of several types with specialization id 7 are not supported");
 }
 
 #[test]
 fn operations_on_constants_have_the_chosen_values() {
     // The module stores `chosen` in itself: twice the width if both truths are true, and the width if not.
-    let code = |values: &[(u32, u32)]| {
+    let code = |values: &[(u32, u64)]| {
         let mut shader = Shader::read(ENTRIES).unwrap();
         shader.specialize("main", Stage::Compute, values, &features()).unwrap();
         shader.compile(Platform::Skl, &Options::default()).unwrap().code

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use gem_coherency::vocabulary::MocsClass;
-use gemtool::dispatch::{Extent, Groups, specialization};
+use gemtool::dispatch::{Extent, Groups, Specialization};
 use gemtool::script::size;
 
 use super::surface::{Bound, Surface, bound};
@@ -66,9 +66,9 @@ pub struct Dispatch {
     #[arg(long, value_name = "STAGE", value_enum)]
     pub stage: Option<Stage>,
 
-    /// Value of a specialization constant: an integer, or a float (0.5); may be repeated
-    #[arg(long, value_name = "ID=VALUE", value_parser = specialization)]
-    pub spec: Vec<(u32, u32)>,
+    /// Value of a specialization constant, in its type: true, an integer, a float (0.5), or bits (0x3e00); may be repeated
+    #[arg(long, value_name = "ID=VALUE")]
+    pub spec: Vec<Specialization>,
 
     /// Push constants: dwords
     #[arg(long, value_name = "DWORD", value_delimiter = ',', value_parser = size::dword, allow_hyphen_values = true)]

@@ -1,4 +1,4 @@
-//! The size of a dispatch, and the values of specialization constants, as text.
+//! The size of a dispatch, as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -80,41 +80,9 @@ impl FromStr for Extent {
     }
 }
 
-/// Parses the id of a specialization constant, and the bits of its value: `ID=VALUE`. The value is an integer, or a float with a point.
-///
-/// # Errors
-/// A sentence about what is wrong.
-pub fn specialization(text: &str) -> Result<(u32, u32), String> {
-    let (id, value) = text.split_once('=').ok_or("no ID=VALUE (0=64)")?;
-    let bits = if value.contains('.') {
-        value.parse().map(f32::to_bits).map_err(|error| format!("'{value}': {error}"))
-    } else if value.starts_with('-') {
-        value.parse().map(i32::cast_unsigned).map_err(|error| format!("'{value}': {error}"))
-    } else {
-        dword(value)
-    };
-    Ok((dword(id)?, bits?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_of_specialization_constants_are_bits() {
-        for (text, value) in [
-            ("0=64", (0, 64)),
-            ("3=0xff", (3, 255)),
-            ("1=-1", (1, u32::MAX)),
-            ("2=0.5", (2, 0x3f00_0000)),
-            ("2=-0.5", (2, 0xbf00_0000)),
-        ] {
-            assert_eq!(specialization(text), Ok(value), "{text}");
-        }
-        for text in ["64", "=1", "x=1", "0=", "0=x", "0=4294967296", "0=-2147483649", "0=1.2.3"] {
-            assert!(specialization(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn groups_have_up_to_three_numbers_and_an_extent_has_two() {

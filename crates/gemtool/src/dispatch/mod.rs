@@ -8,13 +8,15 @@ mod extent;
 mod hand_over;
 mod mocs;
 mod module;
+mod specialization;
 mod threads;
 mod watched;
 
 pub use binding::{Place, described};
-pub use extent::{Extent, Groups, NoExtent, extent, specialization};
+pub use extent::{Extent, Groups, NoExtent, extent};
 pub use hand_over::{access, note_writes, prepare};
 pub use mocs::{NoEntry, entry_of_kernels};
 pub use module::{Choices, Compiled, Refusal, Size, compile, read};
+pub use specialization::{Misfit, Specialization};
 pub use threads::{CHANNELS, Halt, Threads, platform};
 pub use watched::{Surface, Touched, Watched};

@@ -8,7 +8,7 @@ use std::path::Path;
 use gem_kernels::{Binding, Block, Error, Features, Kernel, Options, Shader, Stage};
 use intel_eu::Platform;
 
-use super::Place;
+use super::{Misfit, Place, Specialization};
 
 /// Largest size of a module in bytes: 16 MiB.
 const MOST_BYTES: u64 = 16 << 20;
@@ -22,8 +22,8 @@ pub struct Choices {
     pub entry: String,
     /// The entry point's stage; `None` for that of the first one with the name.
     pub stage: Option<Stage>,
-    /// Specialization constants: for each the id, and the bits of the value.
-    pub constants: Vec<(u32, u32)>,
+    /// Values of specialization constants.
+    pub constants: Vec<Specialization>,
     /// Ends of lanes are moved to the top, where that is allowed.
     pub move_ends: bool,
 }
@@ -35,16 +35,23 @@ impl Default for Choices {
     }
 }
 
-/// A module that is refused: the reason, and what to do.
+/// A module or a value that is refused: the reason, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(pub Error);
+pub enum Refusal {
+    /// The compiler's error.
+    Module(Error),
+    /// A specialization constant does not have this value.
+    Value(Misfit),
+}
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(error) = self;
-        match advice(error) {
-            "" => write!(f, "{error}"),
-            advice => write!(f, "{error}; {advice}"),
+        match self {
+            Self::Value(misfit) => misfit.fmt(f),
+            Self::Module(error) => match advice(error) {
+                "" => write!(f, "{error}"),
+                advice => write!(f, "{error}; {advice}"),
+            },
         }
     }
 }
@@ -53,7 +60,13 @@ impl std::error::Error for Refusal {}
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self(error)
+        Self::Module(error)
+    }
+}
+
+impl From<Misfit> for Refusal {
+    fn from(misfit: Misfit) -> Self {
+        Self::Value(misfit)
     }
 }
 
@@ -79,7 +92,10 @@ fn advice(error: &Error) -> &'static str {
         Error::Model { .. } => "compile the shader for Vulkan: glslangValidator -V",
         Error::Registers { .. } => "split the shader, or keep fewer values at once",
         Error::Encoding { .. } => "report this as a bug of gem-kernels, with the module",
-        Error::Specialized | Error::NotSpecialized | Error::Extent { .. } => "",
+        Error::Specialized
+        | Error::NotSpecialized
+        | Error::SpecializationValue { .. }
+        | Error::Extent { .. } => "",
         // The type may get more variants; their texts stand alone.
         _ => "",
     }
@@ -170,13 +186,17 @@ impl Compiled {
 /// Compiles the module in `bytes` for a platform.
 ///
 /// # Errors
-/// Those of [`Shader::read`], [`Shader::specialize`] and [`Shader::compile`].
+/// Those of [`Shader::read`], [`Shader::specialize`] and [`Shader::compile`]; a value that a constant does not have.
 pub fn compile(bytes: &[u8], platform: Platform, choices: &Choices) -> Result<Compiled, Refusal> {
     let Choices { entry, stage, constants, move_ends } = choices;
     let mut shader = Shader::read(bytes)?;
     let known = shader.entry_points().find(|one| one.name == *entry).and_then(|one| one.stage);
     let stage = stage.or(known).unwrap_or(Stage::Compute);
-    shader.specialize(entry, stage, constants, &Features::of(platform))?;
+    let mut values = Vec::new();
+    for one in constants {
+        values.push((one.id, one.bits(shader.constant(one.id)?)?));
+    }
+    shader.specialize(entry, stage, &values, &Features::of(platform))?;
     let kernel = shader.compile(platform, &Options { move_ends: *move_ends })?;
     Ok(Compiled { kernel, blocks: shader.blocks()? })
 }
@@ -210,12 +230,12 @@ mod tests {
             (Error::Registers { wanted: 2, of: 128 }, ["128 registers", "split the shader"]),
             (Error::Encoding { why: why() }, ["bar", "report this"]),
         ] {
-            let text = Refusal(error).to_string();
+            let text = Refusal::Module(error).to_string();
             assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         }
         // These say it themselves.
         for error in [Error::Specialized, Error::NotSpecialized, Error::Extent { extent: [0; 3] }] {
-            assert_eq!(Refusal(error.clone()).to_string(), error.to_string());
+            assert_eq!(Refusal::Module(error.clone()).to_string(), error.to_string());
         }
     }
 }

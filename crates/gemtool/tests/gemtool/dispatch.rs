@@ -15,6 +15,8 @@ const ADD: &str = "dispatch examples/kernels/add.spv";
 const CUT: &str = "dispatch examples/kernels/cut.spv";
 /// Multiplies the colour of each pixel.
 const SHADE: &str = "dispatch examples/kernels/shade.spv";
+/// Stores specialization constants of all types as floats.
+const NARROW: &str = "dispatch crates/kernels/tests/data/narrow.spv --device sim:skl --surface 0=64";
 /// Surfaces of `ADD` for 4 groups.
 const NUMBERS: &str = "--groups 4 --surface 0=256,fill=counter --surface 1=256,dirty=none,fill=ee";
 
@@ -176,6 +178,20 @@ fn a_fragment_shader_runs_on_a_rectangle() {
 }
 
 #[test]
+fn values_of_specialization_constants_have_the_constants_types() {
+    let floats = |flags: &str| {
+        let report = report(&format!("{NARROW} --print 0=32{flags}"), 0);
+        report["contents"][0]["bytes"].clone()
+    };
+    let own = [2.0_f32, -3.0, 4.0, 5.0, 6.0, 1.0, 8.0, 9.0];
+    assert_eq!(floats(""), digits(own.map(f32::to_bits)));
+    let flags =
+        " --spec 0=1.5 --spec 1=-128 --spec 2=65535 --spec 3=-7 --spec 4=0.25 --spec 5=false --spec 6=0x10";
+    let given = [1.5_f32, -128.0, 65535.0, -7.0, 0.25, 0.0, 16.0, 16.0];
+    assert_eq!(floats(flags), digits(given.map(f32::to_bits)));
+}
+
+#[test]
 fn lines_are_stale_exactly_where_the_rules_need_a_flush() {
     let mut stale = 0;
     for platform in platform::all() {
@@ -298,6 +314,13 @@ fn what_cannot_run_is_exit_status_2_and_named() {
         (format!("{ADD} {both} --stage vertex"), &["--stage", "compute, fragment"]),
         (format!("{ADD} {both} --spec 7=1"), &["--spec", "id 7", "none"]),
         (format!("{ADD} {both} --spec 7"), &["--spec", "ID=VALUE"]),
+        (format!("{NARROW} --spec 1=3 --spec 1=4"), &["--spec", "constant 1 is given twice"]),
+        (format!("{NARROW} --spec 1=300"), &["--spec", "constant 1 has type int8", "'300'", "-128 and 127"]),
+        (
+            format!("{NARROW} --spec 0=70000.0"),
+            &["--spec", "constant 0 has type float16", "'70000.0'", "6.5504e4"],
+        ),
+        (format!("{NARROW} --spec 2=-1"), &["--spec", "constant 2 has type uint16", "'-1'", "0 and 65535"]),
         (format!("{ADD} {both} --mocs cached"), &["--mocs", "'cached'", "bypass-llc"]),
         (
             format!("{ADD} --device sim:glk --mocs bypass-llc --surface 0=64 --surface 1=64"),

@@ -43,7 +43,8 @@ pub fn compile(platform: Platform, paths: &[PathBuf]) -> Result<(), String> {
 /// Returns the number of instructions of a kernel; none if the shader is refused.
 fn instructions(case: &Case, module: &[u8], platform: Platform) -> Option<usize> {
     let mut shader = Shader::read(module).ok()?;
-    shader.specialize("main", case.stage, &case.values, &Features::of(platform)).ok()?;
+    let values: Vec<_> = case.values.iter().map(|&(id, bits)| (id, u64::from(bits))).collect();
+    shader.specialize("main", case.stage, &values, &Features::of(platform)).ok()?;
     let kernel = shader.compile(platform, &Options::default()).ok()?;
     Some(intel_eu::encodings(&kernel.code).count())
 }

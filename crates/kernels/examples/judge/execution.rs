@@ -37,7 +37,8 @@ pub fn compile(
 ) -> Result<(Kernel, Duration), Error> {
     let start = Instant::now();
     let mut shader = Shader::read(module)?;
-    shader.specialize("main", case.stage, &case.values, &Features::of(platform))?;
+    let values: Vec<_> = case.values.iter().map(|&(id, bits)| (id, u64::from(bits))).collect();
+    shader.specialize("main", case.stage, &values, &Features::of(platform))?;
     let kernel = shader.compile(platform, &Options { move_ends })?;
     Ok((kernel, start.elapsed()))
 }

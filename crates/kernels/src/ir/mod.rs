@@ -6,7 +6,7 @@
 mod scalar;
 pub(crate) mod walk;
 
-pub(crate) use scalar::Scalar;
+pub use scalar::Scalar;
 
 /// A number that one operation makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

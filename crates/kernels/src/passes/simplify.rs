@@ -1,7 +1,6 @@
 //! Operations on integers of which one operand or both are constants.
 
 use crate::ir::{Binary, Operation, Scalar, Value};
-use crate::spirv::fold::masked;
 
 /// A simpler form of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub(crate) fn simplify(
         return None;
     };
     match (constant(a), constant(b)) {
-        (Some(a), Some(b)) => both(binary, a, b).map(|bits| Simple::Constant(masked(kind, bits))),
+        (Some(a), Some(b)) => both(binary, a, b).map(|bits| Simple::Constant(kind.masked(bits))),
         (None, Some(constant)) => one(binary, a, constant, bits),
         (Some(constant), None) if commutes(binary) => {
             // A constant can only be the second operand of an instruction.

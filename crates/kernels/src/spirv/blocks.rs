@@ -137,7 +137,7 @@ mod tests {
     }
 
     /// Ends the module with an empty function, and returns the blocks of its shader.
-    fn blocks(mut made: Builder, values: &[(u32, u32)]) -> Vec<Block> {
+    fn blocks(mut made: Builder, values: &[(u32, u64)]) -> Vec<Block> {
         let void = made.type_void();
         let function = made.type_function(void, []);
         let main = made.begin_function(void, None, FunctionControl::NONE, function).unwrap();

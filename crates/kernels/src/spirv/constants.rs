@@ -30,7 +30,7 @@ impl Globals {
         &self,
         one: &dr::Instruction,
         result: Word,
-        values: &BTreeMap<Word, u32>,
+        values: &BTreeMap<Word, u64>,
     ) -> Result<Option<Constant>, Error> {
         let truth = |value: bool| Some(Constant::Scalar(Scalar::Bool, u64::from(value)));
         let chosen = values.get(&result).copied();
@@ -44,12 +44,12 @@ impl Globals {
                     return Err(malformed(one, "its type is no number"));
                 };
                 let bits = match (one.operands.first(), chosen) {
-                    (_, Some(value)) => u64::from(value),
+                    (_, Some(value)) => value,
                     (Some(Operand::LiteralBit32(bits)), None) => u64::from(*bits),
                     (Some(Operand::LiteralBit64(bits)), None) => *bits,
                     _ => return Err(malformed(one, "an operand is no number")),
                 };
-                Some(Constant::Scalar(scalar, fold::masked(scalar, bits)))
+                Some(Constant::Scalar(scalar, scalar.masked(bits)))
             }
             Op::ConstantNull | Op::Undef => {
                 let of = one.result_type.unwrap_or_default();
@@ -189,7 +189,7 @@ impl Globals {
                         operands.iter().map(|operand| fold::component(operand, place)).collect();
                     let scalars = scalars.ok_or_else(|| malformed(one, "a component does not exist"))?;
                     let bits = fold::operation(*opcode, of, &scalars).ok_or_else(refused)?;
-                    Ok::<_, Error>(Constant::Scalar(of, fold::masked(of, bits)))
+                    Ok::<_, Error>(Constant::Scalar(of, of.masked(bits)))
                 };
                 match count {
                     None => component(0),

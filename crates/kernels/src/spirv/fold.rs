@@ -7,21 +7,6 @@ use rspirv::spirv::Op;
 use crate::ir::Scalar;
 use crate::spirv::constants::Constant;
 
-/// Returns the bits of a number of this type, without those above.
-pub(crate) fn masked(scalar: Scalar, bits: u64) -> u64 {
-    match scalar.bits() {
-        1 => u64::from(bits != 0),
-        64.. => bits,
-        count => bits & ((1 << count) - 1),
-    }
-}
-
-/// Returns an integer with its sign.
-fn signed(scalar: Scalar, bits: u64) -> i64 {
-    let above = 64 - u32::from(scalar.bits());
-    ((bits << above) as i64) >> above
-}
-
 /// Returns a part of a composite.
 pub(crate) fn part(whole: &Constant, index: u32) -> Option<&Constant> {
     match whole {
@@ -59,7 +44,7 @@ pub(crate) fn operation(opcode: Op, result: Scalar, operands: &[(Scalar, u64)]) 
     }
     Some(match *operands {
         [(of, a)] => match opcode {
-            Op::SConvert => signed(of, a) as u64,
+            Op::SConvert => of.extended(a) as u64,
             Op::UConvert => a,
             Op::FConvert | Op::QuantizeToF16 => return None,
             Op::SNegate => a.wrapping_neg(),
@@ -68,7 +53,7 @@ pub(crate) fn operation(opcode: Op, result: Scalar, operands: &[(Scalar, u64)]) 
             _ => return None,
         },
         [(of, a), (by, b)] => {
-            let (sa, sb) = (signed(of, a), signed(by, b));
+            let (sa, sb) = (of.extended(a), by.extended(b));
             let shift = u32::try_from(b).ok().filter(|shift| *shift < u32::from(of.bits()));
             match opcode {
                 Op::IAdd => a.wrapping_add(b),
@@ -106,7 +91,7 @@ pub(crate) fn operation(opcode: Op, result: Scalar, operands: &[(Scalar, u64)]) 
             }
         }
         [(Scalar::Bool, condition), (_, a), (_, b)] if opcode == Op::Select => {
-            masked(result, if condition != 0 { a } else { b })
+            result.masked(if condition != 0 { a } else { b })
         }
         _ => return None,
     })
@@ -120,7 +105,7 @@ mod tests {
 
     fn of_two(opcode: Op, a: i32, b: i32) -> Option<i32> {
         let number = |value: i32| (INT, u64::from(value as u32));
-        operation(opcode, INT, &[number(a), number(b)]).map(|bits| masked(INT, bits) as u32 as i32)
+        operation(opcode, INT, &[number(a), number(b)]).map(|bits| INT.masked(bits) as u32 as i32)
     }
 
     #[test]
@@ -150,7 +135,7 @@ mod tests {
     #[test]
     fn conversions_extend_by_their_own_sign() {
         let byte = (Scalar::Integer { bits: 8, signed: false }, 0x80);
-        assert_eq!(operation(Op::SConvert, INT, &[byte]).map(|bits| masked(INT, bits)), Some(0xffff_ff80));
+        assert_eq!(operation(Op::SConvert, INT, &[byte]).map(|bits| INT.masked(bits)), Some(0xffff_ff80));
         assert_eq!(operation(Op::UConvert, INT, &[byte]), Some(0x80));
         assert_eq!(operation(Op::FAdd, INT, &[byte, byte]), None);
     }

@@ -10,6 +10,8 @@ use rspirv::spirv::{AddressingModel, Capability, Decoration, MemoryModel, Op, Wo
 
 use crate::Error;
 use crate::interface::Stage;
+use crate::ir::Scalar;
+use crate::spirv::types::{malformed, scalar};
 use crate::spirv::words;
 
 /// An entry point of a module.
@@ -92,7 +94,7 @@ pub(crate) struct Chosen {
     /// The entry point.
     pub(crate) entry: EntryPoint,
     /// The values, by the id of the constant.
-    pub(crate) values: BTreeMap<Word, u32>,
+    pub(crate) values: BTreeMap<Word, u64>,
 }
 
 impl Shader {
@@ -104,7 +106,7 @@ impl Shader {
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let words = words::of(bytes)?;
         let mut loader = dr::Loader::new();
-        rspirv::binary::parse_words(&words, &mut loader).map_err(|state| malformed(&state))?;
+        rspirv::binary::parse_words(&words, &mut loader).map_err(|state| unparsed(&state))?;
         let module = loader.module();
         words::check_ids(&module)?;
         Ok(Self { module, chosen: None })
@@ -134,57 +136,95 @@ impl Shader {
         of_stage.ok_or_else(|| Error::EntryPointStage { name: name.to_owned(), stage, has: has() })
     }
 
-    /// Returns the constants that can be specialized, by their specialization ids.
-    fn constants(&self) -> BTreeMap<u32, &dr::Instruction> {
-        let all = self.module.types_global_values.iter();
-        let constants: HashMap<Word, &dr::Instruction> = all
+    /// Returns the constants that can be specialized, by their specialization ids. Several may have the same one.
+    fn constants(&self) -> BTreeMap<u32, Vec<&dr::Instruction>> {
+        let constants: HashMap<Word, &dr::Instruction> = self
+            .module
+            .types_global_values
+            .iter()
             .filter(|one| {
                 matches!(one.class.opcode, Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse)
             })
             .filter_map(|one| Some((one.result_id?, one)))
             .collect();
-        let ids = self.module.annotations.iter().filter_map(|one| match one.operands.as_slice() {
-            [
+        let mut found: BTreeMap<u32, Vec<&dr::Instruction>> = BTreeMap::new();
+        for one in &self.module.annotations {
+            if let [
                 dr::Operand::IdRef(target),
                 dr::Operand::Decoration(Decoration::SpecId),
                 dr::Operand::LiteralBit32(id),
-            ] if one.class.opcode == Op::Decorate => Some((*id, *constants.get(target)?)),
-            _ => None,
-        });
-        ids.collect()
+            ] = one.operands.as_slice()
+                && one.class.opcode == Op::Decorate
+                && let Some(constant) = constants.get(target)
+            {
+                found.entry(*id).or_default().push(constant);
+            }
+        }
+        found
     }
 
-    /// Chooses an entry point and values for specialization constants: for each the id, and the bits of the value.
+    /// Returns the type of a constant.
+    fn type_of(&self, constant: &dr::Instruction) -> Result<Scalar, Error> {
+        let of = constant.result_type;
+        let declared = self.module.types_global_values.iter().find(|one| one.result_id == of);
+        declared.map_or_else(|| Err(malformed(constant, "its type is not known")), scalar)
+    }
+
+    /// Returns the type of the constant that has a specialization id.
     ///
     /// # Errors
-    /// [`Error::Specialized`], [`Error::EntryPoint`], [`Error::EntryPointStage`], [`Error::SpecializationId`]; [`Error::Type`] for a value of a constant of 64 bits;
-    /// then [`Error::Capability`], [`Error::Extension`], [`Error::Model`], if `features` lacks what the module requires. On an error
+    /// [`Error::SpecializationId`]; [`Error::Type`] if constants of several types have the id, or one of a type that is not supported;
+    /// [`Error::Malformed`].
+    pub fn constant(&self, id: u32) -> Result<Scalar, Error> {
+        let mut constants = self.constants();
+        let Some(named) = constants.remove(&id) else {
+            return Err(Error::SpecializationId { id, has: constants.into_keys().collect() });
+        };
+        let types = named.into_iter().map(|one| self.type_of(one)).collect::<Result<Vec<_>, _>>()?;
+        match *types.as_slice() {
+            [of, ref others @ ..] if others.iter().all(|other| *other == of) => Ok(of),
+            _ => Err(Error::Type { name: format!("constants of several types with specialization id {id}") }),
+        }
+    }
+
+    /// Chooses an entry point and values for specialization constants: for each the id, and the bits of the value. Bits above the
+    /// constant's type are 0, or copies of the sign; of a truth, 0 is false, and anything else is true. GL's values have 32 bits. If an
+    /// id is given twice, its last value counts.
+    ///
+    /// # Errors
+    /// [`Error::Specialized`], [`Error::EntryPoint`], [`Error::EntryPointStage`], [`Error::SpecializationId`];
+    /// [`Error::SpecializationValue`] for bits that the constant's type does not have, and the errors of [`Self::constant`]; then [`Error::Capability`], [`Error::Extension`], [`Error::Model`], if `features` lacks what the module requires. On an error
     /// nothing is chosen.
     pub fn specialize(
         &mut self,
         name: &str,
         stage: Stage,
-        values: &[(u32, u32)],
+        values: &[(u32, u64)],
         features: &Features,
     ) -> Result<(), Error> {
         if self.chosen.is_some() {
             return Err(Error::Specialized);
         }
         let entry = self.entry_point(name, stage)?;
-        let constants = self.constants();
-        let value = |&(id, bits): &(u32, u32)| {
-            let Some(constant) = constants.get(&id) else {
-                return Err(Error::SpecializationId { id, has: constants.keys().copied().collect() });
-            };
-            if matches!(constant.operands.first(), Some(dr::Operand::LiteralBit64(_))) {
-                return Err(Error::Type { name: format!("values of 64 bits, as constant {id} has one,") });
-            }
-            Ok((constant.result_id.unwrap_or_default(), bits))
-        };
-        let values = values.iter().map(value).collect::<Result<_, _>>()?;
+        let values = self.values(values)?;
         self.check_features(features)?;
         self.chosen = Some(Chosen { entry, values });
         Ok(())
+    }
+
+    /// Returns the bits of constants, by their ids, from those by their specialization ids.
+    fn values(&self, given: &[(u32, u64)]) -> Result<BTreeMap<Word, u64>, Error> {
+        let constants = self.constants();
+        let mut values = BTreeMap::new();
+        for &(id, bits) in given {
+            let of = self.constant(id)?;
+            if !of.holds(bits) {
+                return Err(Error::SpecializationValue { id, of, bits });
+            }
+            let named = constants.get(&id).into_iter().flatten();
+            values.extend(named.filter_map(|one| Some((one.result_id?, of.masked(bits)))));
+        }
+        Ok(values)
     }
 
     /// Checks that `features` contains what the module requires.
@@ -222,6 +262,6 @@ impl Shader {
 }
 
 /// Returns the error of words that cannot be parsed.
-fn malformed(state: &ParseState) -> Error {
+fn unparsed(state: &ParseState) -> Error {
     Error::Malformed { why: state.to_string() }
 }

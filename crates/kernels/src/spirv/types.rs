@@ -114,12 +114,30 @@ pub(crate) fn literal(one: &dr::Instruction, place: usize) -> Result<u32, Error>
     }
 }
 
+/// Returns the type of numbers that an instruction declares.
+pub(crate) fn scalar(one: &dr::Instruction) -> Result<Scalar, Error> {
+    match one.class.opcode {
+        Op::TypeBool => Ok(Scalar::Bool),
+        Op::TypeInt => match (literal(one, 0)?, literal(one, 1)?) {
+            (bits @ (8 | 16 | 32 | 64), signed @ (0 | 1)) => {
+                Ok(Scalar::Integer { bits: bits as u8, signed: signed == 1 })
+            }
+            (bits, _) => Err(Error::Type { name: format!("integers of {bits} bits") }),
+        },
+        Op::TypeFloat => match literal(one, 0)? {
+            bits @ (16 | 32 | 64) => Ok(Scalar::Float { bits: bits as u8 }),
+            bits => Err(Error::Type { name: format!("floats of {bits} bits") }),
+        },
+        _ => Err(malformed(one, "it is no type of numbers")),
+    }
+}
+
 impl Globals {
     /// Returns the types and constants of a module. `values` are the bits of specialization constants, by their ids.
     ///
     /// # Errors
     /// [`Error::Opcode`], [`Error::Type`]; [`Error::Malformed`].
-    pub(crate) fn of(module: &dr::Module, values: &BTreeMap<Word, u32>) -> Result<Self, Error> {
+    pub(crate) fn of(module: &dr::Module, values: &BTreeMap<Word, u64>) -> Result<Self, Error> {
         let mut globals = Self::default();
         for one in &module.types_global_values {
             globals.add(one, values)?;
@@ -127,7 +145,7 @@ impl Globals {
         Ok(globals)
     }
 
-    fn add(&mut self, one: &dr::Instruction, values: &BTreeMap<Word, u32>) -> Result<(), Error> {
+    fn add(&mut self, one: &dr::Instruction, values: &BTreeMap<Word, u64>) -> Result<(), Error> {
         let Some(result) = one.result_id else { return Ok(()) };
         if let Some(kind) = self.type_of(one)? {
             self.sizes.insert(result, self.size_of(one, &kind)?);
@@ -147,17 +165,7 @@ impl Globals {
         let ids = |from: usize| (from..one.operands.len()).map(known).collect::<Result<Vec<_>, _>>();
         Ok(Some(match one.class.opcode {
             Op::TypeVoid => Type::Void,
-            Op::TypeBool => Type::Scalar(Scalar::Bool),
-            Op::TypeInt => match (literal(one, 0)?, literal(one, 1)?) {
-                (bits @ (8 | 16 | 32 | 64), signed @ (0 | 1)) => {
-                    Type::Scalar(Scalar::Integer { bits: bits as u8, signed: signed == 1 })
-                }
-                (bits, _) => return Err(Error::Type { name: format!("integers of {bits} bits") }),
-            },
-            Op::TypeFloat => match literal(one, 0)? {
-                bits @ (16 | 32 | 64) => Type::Scalar(Scalar::Float { bits: bits as u8 }),
-                bits => return Err(Error::Type { name: format!("floats of {bits} bits") }),
-            },
+            Op::TypeBool | Op::TypeInt | Op::TypeFloat => Type::Scalar(scalar(one)?),
             Op::TypeVector => match (self.types.get(&id(one, 0)?), literal(one, 1)?) {
                 (Some(Type::Scalar(of)), count @ 2..=4) => Type::Vector { of: *of, count },
                 (_, count) => return Err(Error::Type { name: format!("vectors of {count} components") }),

@@ -69,7 +69,7 @@ impl Translator<'_> {
 
     /// Adds a constant integer.
     pub(super) fn integer(&mut self, kind: Scalar, bits: u64) -> Result<Value, Error> {
-        self.make(kind, Operation::Constant(crate::spirv::fold::masked(kind, bits)))
+        self.make(kind, Operation::Constant(kind.masked(bits)))
     }
 
     /// Adds a constant float.

@@ -36,7 +36,7 @@ impl<'a> Translator<'a> {
                 [Operand::LiteralBit64(bits), Operand::IdRef(target)] => (*bits, *target),
                 _ => return Err(unsupported(one)),
             };
-            let literal = self.make(kind, Operation::Constant(crate::spirv::fold::masked(kind, bits)))?;
+            let literal = self.make(kind, Operation::Constant(kind.masked(bits)))?;
             let equal = Operation::Compare(Comparison::Equal, kind, selector, literal);
             let equal = self.make(Scalar::Bool, equal)?;
             any = self.make(Scalar::Bool, Operation::Binary(Binary::Or, any, equal))?;

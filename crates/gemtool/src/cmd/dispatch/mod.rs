@@ -101,6 +101,11 @@ fn run_on(target: &Target, args: &args::Dispatch) -> Result<DispatchReport, Fail
 
 /// Reads the module, and compiles it; an error names the flag whose value is wrong.
 fn compiled(args: &args::Dispatch, platform: Platform) -> Result<Compiled, Failure> {
+    for (place, one) in args.spec.iter().enumerate() {
+        if args.spec.iter().take(place).any(|other| other.id == one.id) {
+            return Err(Failure::flag("--spec", format!("constant {} is given twice", one.id)));
+        }
+    }
     let bytes = read(&args.module).map_err(|error| failure(&args.module, error))?;
     let choices = Choices {
         entry: args.entry.clone(),
@@ -109,10 +114,12 @@ fn compiled(args: &args::Dispatch, platform: Platform) -> Result<Compiled, Failu
         move_ends: !args.keep_ends,
     };
     compile(&bytes, platform, &choices).map_err(|refusal| match &refusal {
-        Refusal(gem_kernels::Error::EntryPoint { .. }) => Failure::flag("--entry", refusal),
-        Refusal(gem_kernels::Error::EntryPointStage { .. }) => Failure::flag("--stage", refusal),
-        Refusal(gem_kernels::Error::SpecializationId { .. }) => Failure::flag("--spec", refusal),
-        Refusal(_) => failure(&args.module, refusal),
+        Refusal::Module(gem_kernels::Error::EntryPoint { .. }) => Failure::flag("--entry", refusal),
+        Refusal::Module(gem_kernels::Error::EntryPointStage { .. }) => Failure::flag("--stage", refusal),
+        Refusal::Module(gem_kernels::Error::SpecializationId { .. }) | Refusal::Value(_) => {
+            Failure::flag("--spec", refusal)
+        }
+        Refusal::Module(_) => failure(&args.module, refusal),
     })
 }
 

@@ -6,7 +6,7 @@ use super::super::error::Error;
 use super::super::shader::{BoundBo, Dispatch};
 use super::super::words::{Line, Word};
 use super::{Kind, Names};
-use crate::dispatch::{Choices, Place, specialization};
+use crate::dispatch::{Choices, Place, Specialization};
 
 /// The options, for messages.
 const OPTIONS: [&str; 8] = [
@@ -59,8 +59,8 @@ pub(super) fn dispatch(line: &mut Line<'_>, names: &Names) -> Result<Dispatch, E
             "extent" => found.extent.replace(parsed(line, value)?).is_some(),
             "entry" => entry.replace(value.text.to_owned()).is_some(),
             "spec" => {
-                let constant = specialization(value.text).map_err(|why| line.wrong(value, why))?;
-                let is_known = found.choices.constants.iter().any(|(id, _)| *id == constant.0);
+                let constant: Specialization = parsed(line, value)?;
+                let is_known = found.choices.constants.iter().any(|one| one.id == constant.id);
                 found.choices.constants.push(constant);
                 is_known
             }

@@ -107,7 +107,7 @@ fn every_statement_is_read() {
             choices: Choices {
                 entry: "f".to_owned(),
                 stage: None,
-                constants: vec![(3, u32::MAX)],
+                constants: vec!["3=-1".parse().unwrap()],
                 move_ends: false,
             },
             is_raw: true,
