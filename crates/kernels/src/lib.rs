@@ -25,7 +25,7 @@
 //! L5  compile: all steps, from a module to a kernel
 //! L4  legalize -> propagate -> emit: instructions that the platform allows; without copies; with registers, as bytes
 //! L3  select: instructions for operations
-//! L2  translate   passes: SPIR-V as a program; programs as others
+//! L2  translate -> valid   passes: modules by the rules; SPIR-V as a program; programs as others
 //! L1  spirv   machine: modules; instructions without registers
 //! L0  error -> interface, ir: refusals; stages and surfaces; programs
 //! ```
@@ -44,6 +44,7 @@ mod propagate;
 mod select;
 mod spirv;
 mod translate;
+mod valid;
 
 pub use compile::{Kernel, Options, Used};
 pub use error::{Class, Error};

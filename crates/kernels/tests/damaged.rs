@@ -148,7 +148,7 @@ fn replaced_words_are_refused_or_kernels() {
             kernels += u32::from(compiles(name, &how, &bytes(&damaged), stage));
         }
     }
-    assert!(kernels > 300, "{kernels}");
+    assert!(kernels > 100, "{kernels}");
 }
 
 #[test]

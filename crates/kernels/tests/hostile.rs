@@ -266,3 +266,25 @@ fn lengths_of_buffers_are_limited() {
     // So many that their places among the constants have no number.
     refused(lengths(240), "lengths of 240 buffers (5 are the most)");
 }
+
+#[test]
+fn parts_of_structs_are_checked_once_for_each_type() {
+    // Structs of two structs each: 2^30 parts.
+    let block = |has_offsets: bool| {
+        let (mut b, types) = module();
+        let mut of = types[2];
+        for level in 0..30 {
+            of = b.type_struct([of, of]);
+            for member in (0..2).filter(|_| has_offsets || level > 0) {
+                b.member_decorate(of, member, Decoration::Offset, [Operand::LiteralBit32(4 * member)]);
+            }
+        }
+        b.decorate(of, Decoration::BufferBlock, []);
+        let pointer = b.type_pointer(None, StorageClass::Uniform, of);
+        b.variable(pointer, None, StorageClass::Uniform, None);
+        entry(&mut b, types, |_| {});
+        b
+    };
+    assert!(compile(block(true)).is_ok());
+    refused(block(false), "has no Offset of member 0");
+}

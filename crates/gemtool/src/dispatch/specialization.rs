@@ -181,10 +181,10 @@ fn half(text: &str) -> Result<u64, String> {
             let tie = format!("{magnitude:.DIGITS_OF_TIES$}");
             match Decimal::of(text).cmp(&Decimal::of(&tie)) {
                 Ordering::Equal => count % 2.0 == 1.0,
-                order => order == Ordering::Greater,
+                order @ (Ordering::Less | Ordering::Greater) => order == Ordering::Greater,
             }
         }
-        order => order == Ordering::Greater,
+        order @ (Ordering::Less | Ordering::Greater) => order == Ordering::Greater,
     };
     let count = count as u64 + u64::from(is_above);
     // A count of 2048 is the first one of the next power.

@@ -5,5 +5,6 @@ pub(crate) mod constants;
 pub(crate) mod decorations;
 pub(crate) mod fold;
 pub(crate) mod intake;
+mod sections;
 pub(crate) mod types;
 pub(crate) mod words;

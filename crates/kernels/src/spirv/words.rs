@@ -8,6 +8,7 @@ use rspirv::dr;
 use rspirv::spirv::{MAGIC_NUMBER, Op, Word};
 
 use crate::Error;
+use crate::spirv::sections::Sections;
 
 /// Largest number of ids of a module, so that memory and time are bounded.
 const MOST_IDS: u32 = 1 << 20;
@@ -52,9 +53,9 @@ fn check_header(words: &[u32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that each instruction ends within the module: the parser takes their lengths as they are.
+/// Checks that each instruction ends within the module, since the parser takes their lengths as they are; and their order.
 fn check_instructions(words: &[u32]) -> Result<(), Error> {
-    let mut at = HEADER_WORDS;
+    let (mut at, mut sections) = (HEADER_WORDS, Sections::default());
     while let Some(first) = words.get(at) {
         let (count, opcode) = ((first >> 16) as usize, first & 0xffff);
         let Some(instruction) = words.get(at..at + count).filter(|_| count > 0) else {
@@ -62,6 +63,9 @@ fn check_instructions(words: &[u32]) -> Result<(), Error> {
             let why = format!("the instruction at word {at} has {count} words, and {left} are left");
             return Err(Error::Malformed { why });
         };
+        if let Some(opcode) = Op::from_u32(opcode) {
+            sections.next(opcode, at)?;
+        }
         if opcode == Op::SpecConstantOp as u32 {
             check_constant_operation(instruction)?;
         }

@@ -35,6 +35,7 @@ use crate::ir::{Node, Operation, Program, Scalar, Surface, Value, Variable};
 use crate::spirv::decorations::Decorations;
 use crate::spirv::intake::Chosen;
 use crate::spirv::types::{Globals, id, malformed};
+use crate::valid;
 use data::Data;
 use memory::Pointer;
 
@@ -81,14 +82,17 @@ struct Translator<'a> {
 /// [`Error::Opcode`], [`Error::Type`], [`Error::Decoration`]; [`Error::Malformed`].
 pub(crate) fn translate(module: &dr::Module, chosen: &Chosen) -> Result<(Program, Vec<Binding>), Error> {
     let stage = chosen.entry.stage.ok_or_else(|| Error::Malformed { why: "it has no stage".to_owned() })?;
+    let globals = Globals::of(module, &chosen.values)?;
+    let decorations = Decorations::of(module)?;
+    valid::check(module, &globals)?;
     let results = module.all_inst_iter().filter_map(|one| Some((one.result_id?, one.result_type?)));
     let mut translator = Translator {
         module,
         functions: module.functions.iter().filter_map(|one| Some((one.def_id()?, one))).collect(),
         types: results.collect(),
         stage,
-        globals: Globals::of(module, &chosen.values)?,
-        decorations: Decorations::of(module)?,
+        globals,
+        decorations,
         program: Program::default(),
         bindings: Vec::new(),
         data: HashMap::new(),

@@ -3,9 +3,10 @@
 use gem_kernels::{Error, Features, Kernel, Options, Shader, Stage};
 use intel_eu::Platform;
 use rspirv::binary::Assemble;
-use rspirv::dr::Builder;
+use rspirv::dr::{Builder, Operand};
 use rspirv::spirv::{
-    AddressingModel, Capability, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Word,
+    AddressingModel, Capability, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op,
+    StorageClass, Word,
 };
 
 /// Returns a module with the types that all need: void, a function without parameters, an unsigned integer.
@@ -28,7 +29,14 @@ pub fn entry(b: &mut Builder, types: [Word; 3], body: impl FnOnce(&mut Builder))
     body(b);
     b.ret().unwrap();
     b.end_function().unwrap();
-    b.entry_point(ExecutionModel::GLCompute, main, "main", []);
+    let globals = &b.module_ref().types_global_values;
+    let is_interface = |one: &&rspirv::dr::Instruction| {
+        let class = one.operands.first();
+        let classes = [StorageClass::Input, StorageClass::Output].map(Operand::StorageClass);
+        one.class.opcode == Op::Variable && class.is_some_and(|class| classes.contains(class))
+    };
+    let interface: Vec<Word> = globals.iter().filter(is_interface).filter_map(|one| one.result_id).collect();
+    b.entry_point(ExecutionModel::GLCompute, main, "main", interface);
     b.execution_mode(main, ExecutionMode::LocalSize, [16, 1, 1]);
 }
 
