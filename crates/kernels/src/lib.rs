@@ -27,7 +27,7 @@
 //! L3  select: instructions for operations
 //! L2  translate -> valid   passes: modules by the rules; SPIR-V as a program; programs as others
 //! L1  spirv   machine: modules; instructions without registers
-//! L0  error -> interface, ir: refusals; stages and surfaces; programs
+//! L0  error -> interface   error -> ir: refusals; stages and surfaces; programs
 //! ```
 
 #![deny(unsafe_code)]
