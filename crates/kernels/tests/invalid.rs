@@ -1,4 +1,4 @@
-//! Modules that SPIR-V's rules forbid: each is refused, and its neighbour that they allow is a kernel. The verdicts are those of spirv-val.
+//! Modules that SPIR-V's rules forbid: each is refused, and its neighbour that they allow is a kernel. The verdicts are typed from the specification.
 
 mod build;
 
