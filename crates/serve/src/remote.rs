@@ -207,11 +207,9 @@ impl ProgramMemory for Remote {
         let answer = match shown {
             Shown::Bytes(views) => {
                 let is_hidden = || self.shared.across.as_ref().is_some_and(|it| it.is_hidden(views.object));
+                let flag = |is_set, flag| if is_set { flag } else { 0 };
                 let shows = match views.shows {
-                    Place::Cache => [(is_hidden(), SEE_LOADS), (views.evicts, EVICTS)]
-                        .into_iter()
-                        .filter_map(|(holds, flag)| holds.then_some(flag))
-                        .sum(),
+                    Place::Cache => flag(is_hidden(), SEE_LOADS) | flag(views.evicts, EVICTS),
                     Place::Memory => SHOWS_MEMORY,
                 };
                 let message = Call::Map.with([len, protection, views.offset, shows, views.object, at]);

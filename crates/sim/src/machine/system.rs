@@ -108,9 +108,10 @@ struct Objects {
 
 impl System {
     pub(crate) fn new(spec: &Spec) -> Self {
-        let library = Hardware::new(spec.machine.caps);
-        let hardware =
-            if spec.is_as_assumed { Hardware { held: Assumptions::ALL, ..library } } else { library };
+        let mut hardware = Hardware::new(spec.machine.caps);
+        if spec.is_as_assumed {
+            hardware.held = Assumptions::ALL;
+        }
         let faults = Faults::default();
         for &(fault, after) in &spec.faults {
             faults.inject(fault, after);
