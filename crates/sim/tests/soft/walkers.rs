@@ -199,6 +199,32 @@ fn a_thread_that_does_not_end_hangs_the_gpu() {
 }
 
 #[test]
+fn a_walker_writes_behind_its_last_thread_also_if_its_kernel_is_skipped() {
+    // The operation in COMPUTE_WALKER's POSTSYNC_DATA, and how many dwords at 64 are written.
+    for name in ["dg2", "mtl"] {
+        for (operation, written) in [(0, 0), (1, 2), (2, 0), (3, 4)] {
+            for is_known in [true, false] {
+                let gpu = Gpu::new(name);
+                let mut words = copy(&gpu, None, 1);
+                let walker = words.iter().position(|&word| word == 0x7208_0025).unwrap();
+                words[walker + 26..][..5].copy_from_slice(&[operation, TARGET + 64, 0, 7, 8]);
+                // Local numbers of channels are not known.
+                words[walker + 4] |= u32::from(!is_known) << 26;
+                gpu.source.put(0, &[5; 32]);
+                gpu.target.put(64, &[9; 8]);
+                run(&gpu, &words);
+                let seen: Vec<_> = (0..8).map(|dword| gpu.target.word(64 + 4 * dword)).collect();
+                let changed = seen.iter().filter(|word| **word != if is_known { 5 } else { 9 }).count();
+                assert_eq!(changed, written, "{name}, operation {operation}, {is_known}: {seen:?}");
+                if operation == 1 {
+                    assert_eq!(seen[..2], [7, 8], "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_kernel_ends_when_nobody_waits_for_it() {
     let gpu = Gpu::new("skl,hang=never");
     let endless = assemble(Platform::Skl, &format!("{ENDLESS}{STORE_CONSTANTS}"));

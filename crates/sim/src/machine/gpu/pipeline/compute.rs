@@ -26,6 +26,8 @@ const DESCRIPTOR_DWORDS: usize = 8;
 /// COMPUTE_WALKER: the dwords of the descriptor, and of the data for the threads.
 const DESCRIPTOR_IN_WALKER: Range<usize> = 18..26;
 const DATA_IN_WALKER: Range<usize> = 31..39;
+/// COMPUTE_WALKER: the dwords of the write behind the last thread (`POSTSYNC_DATA`).
+const POST_SYNC_IN_WALKER: Range<usize> = 26..31;
 /// Bytes of a register.
 const REGISTER_BYTES: usize = 32;
 /// The dwords of a thread's first register that have the numbers of its group: x, y, z. Others are not known here.
@@ -40,6 +42,41 @@ pub(super) struct Compute {
     descriptors: Option<(u64, u64)>,
     /// What MEDIA_CURBE_LOAD loaded.
     constants: Vec<u8>,
+}
+
+/// What COMPUTE_WALKER writes when its last thread has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PostSync {
+    /// Eight bytes.
+    Data { address: u64, data: u64 },
+    /// The times of its start and of its end, each by the context's clock and by the GPU's.
+    Times { address: u64 },
+}
+
+impl PostSync {
+    /// Decodes the write of a walker; `None` if there is none.
+    pub(super) fn of(opcode: u32, words: &[u32]) -> Option<Self> {
+        let &[operation, low, high, data, upper] = words.get(POST_SYNC_IN_WALKER)? else { return None };
+        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        let address = wide(low, high) & !7;
+        match bits(operation, 1, 0) {
+            _ if opcode != COMPUTE_WALKER => None,
+            1 => Some(Self::Data { address, data: wide(data, upper) }),
+            3 => Some(Self::Times { address }),
+            _ => None,
+        }
+    }
+
+    /// Returns the address and the bytes; `start` and `end` are times.
+    pub(super) fn bytes(self, start: u64, end: u64) -> (u64, Vec<u8>) {
+        match self {
+            Self::Data { address, data } => (address, data.to_le_bytes().to_vec()),
+            Self::Times { address } => {
+                let times = [start, start, end, end].map(|time| (time as u32).to_le_bytes());
+                (address, times.concat())
+            }
+        }
+    }
 }
 
 /// The groups that a walker starts.

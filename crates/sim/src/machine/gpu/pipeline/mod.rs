@@ -46,7 +46,8 @@ use super::memory::View;
 use super::work;
 use crate::machine::coverage::Kind;
 use crate::machine::system::System;
-use compute::Compute;
+use gem_coherency::vocabulary::MocsClass;
+use compute::{Compute, PostSync};
 use encoding::{Encoding, bits};
 use kernel::Outcome;
 pub(in crate::machine::gpu) use kernel::Refusal;
@@ -237,11 +238,28 @@ impl Followed {
         read.0.and(read.1).map(|()| true)
     }
 
+    /// Executes the kernel of a dispatch, and makes the write behind it, also if the kernel is skipped: programs wait for it.
+    ///
+    /// # Errors
+    /// The reason why the kernel hangs the GPU.
+    fn dispatch(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) -> Result<(), Refusal> {
+        let is_predicated = words.first().is_some_and(|first| bits(*first, 8, 8) != 0);
+        let Some(write) = PostSync::of(opcode, words).filter(|_| !is_predicated) else {
+            return self.execute(view, opcode, words);
+        };
+        let start = view.system.timestamp();
+        self.execute(view, opcode, words)?;
+        let (address, bytes) = write.bytes(start, view.system.timestamp());
+        view.write(MocsClass::PageTable, address, &bytes);
+        view.bindings.tally.stream();
+        Ok(())
+    }
+
     /// Executes the kernel of a dispatch.
     ///
     /// # Errors
-    /// The reason why it hangs the GPU.
-    fn dispatch(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) -> Result<(), Refusal> {
+    /// As [`Self::dispatch`].
+    fn execute(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) -> Result<(), Refusal> {
         let kind = Kind::Dispatch;
         let encoding = self.encoding;
         let State { tables, compute, .. } = &self.state;
