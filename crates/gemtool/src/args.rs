@@ -48,7 +48,8 @@ Devices:
                         [,kernel=6.12][,seed=N][,edram=0|1][,adversary=on|off]
                         [,memory=cached|coherent][,gpu=instant|timed]
                         [,hang=10s][,selfsnoop=on|off][,display=on|off]
-                        [,without=RULE][,drop=A3][,id=HEX][,fault=FAULT[@N]]
+                        [,without=RULE][,drop=A3][,id=HEX][,revision=HEX]
+                        [,fault=FAULT[@N]]
   Without --device gemtool uses the first i915 node, never a software device.
 
 Exit status:

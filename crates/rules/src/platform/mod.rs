@@ -28,6 +28,7 @@ mod lookup;
 mod machine;
 mod mocs;
 mod modifiers;
+mod revisions;
 mod scanout;
 mod table;
 mod topology;

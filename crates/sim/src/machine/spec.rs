@@ -16,7 +16,7 @@ pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,gpu=instant|timed][,hang=TIME][,selfsnoop=on|off][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request; TIME is a number and ms, s or m, or never";
+                       [,memory=cached|coherent][,gpu=instant|timed][,hang=TIME][,selfsnoop=on|off][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX][,revision=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request; TIME is a number and ms, s or m, or never";
 
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -44,6 +44,8 @@ pub(crate) struct Spec {
     pub(crate) dropped: Option<Assumption>,
     /// The PCI id.
     pub(crate) id: u16,
+    /// The PCI revision.
+    pub(crate) revision: u8,
     /// Faults, each with the number of requests that it lets pass first.
     pub(crate) faults: Vec<(Fault, u64)>,
 }
@@ -63,6 +65,7 @@ struct Settings {
     without: Option<Rule>,
     dropped: Option<Assumption>,
     id: Option<u16>,
+    revision: Option<u8>,
     faults: Vec<(Fault, u64)>,
 }
 
@@ -142,6 +145,11 @@ impl Settings {
                     .map_err(|_| format!("id '{value}' is not a PCI id (four hexadecimal digits)"))?;
                 once(key, &mut self.id, id)
             }
+            "revision" => {
+                let revision = u8::from_str_radix(value, 16)
+                    .map_err(|_| format!("revision '{value}' is not a PCI revision (two hexadecimal digits)"))?;
+                once(key, &mut self.revision, revision)
+            }
             "fault" => {
                 self.faults.push(fault(value)?);
                 Ok(())
@@ -169,6 +177,7 @@ impl Settings {
             machine: platform.claimed_by(kernel).map_err(|error| error.to_string())?.machine(kernel, edram),
             rules: KernelRules { without: self.without, ..rules },
             id,
+            revision: self.revision.unwrap_or_else(|| Platform::production_revision(id)),
             dropped: self.dropped,
             coherent: self.coherent.unwrap_or(false),
             timed: self.timed.unwrap_or(false),
@@ -314,7 +323,9 @@ mod tests {
     fn a_name_takes_a_rule_away_and_chooses_a_device_id() {
         let spec = Spec::parse("sim:jsl,without=bypass-acquire,memory=coherent,id=4e55").unwrap();
         assert!(spec.rules.lacks(Rule::BypassAcquire) && spec.coherent);
-        assert_eq!(spec.id, 0x4e55);
+        assert_eq!((spec.id, spec.revision), (0x4e55, 0x01));
+        let revision = |text: &str| Spec::parse(text).unwrap().revision;
+        assert_eq!(["sim:dg2", "sim:dg2,id=56a5", "sim:dg2,revision=0"].map(revision), [0x08, 0x05, 0x00]);
     }
 
     #[track_caller]
@@ -353,6 +364,8 @@ mod tests {
         for time in ["", "10", "s", "0s", "-1s", "1h", "18446744073709551615m", "1 s"] {
             bad(&format!("sim:jsl,hang={time}"), &format!("hang '{time}'"));
         }
+        bad("sim:jsl,revision=100", "'100'");
+        bad("sim:jsl,revision=z", "'z'");
         bad("sim:jsl,fault=eagain", "eagain");
         bad("sim:jsl,fault=eio@0", "from 1");
         bad("sim:jsl,fault=eio@x", "'x'");

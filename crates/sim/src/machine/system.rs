@@ -84,6 +84,8 @@ pub(crate) struct System {
     pub(crate) real_gpu: OnceLock<Arc<dyn RealGpu>>,
     /// The PCI id.
     pub(crate) id: u16,
+    /// The PCI revision.
+    pub(crate) revision: u8,
     /// The hardware's memory system.
     hardware: Hardware,
     /// The CPU looks its own caches up at accesses of programs through WC mappings.
@@ -148,6 +150,7 @@ impl System {
             coherent: spec.coherent,
             real_gpu: OnceLock::new(),
             id: spec.id,
+            revision: spec.revision,
             self_snoops: spec.self_snoops,
             hardware: spec.dropped.map_or(hardware, |dropped| hardware.without(dropped)),
             gt: platform::row_by_id(spec.id).map_or("", |row| row.gt),

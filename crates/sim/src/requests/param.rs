@@ -64,7 +64,8 @@ impl Soft {
             | I915_PARAM_LAST_DISPATCH
             | I915_PARAM_HAS_EXEC_CONSTANTS => return Err(Errno::ENODEV),
             I915_PARAM_CHIPSET_ID => i32::from(self.system.id),
-            I915_PARAM_REVISION | I915_PARAM_HAS_RESOURCE_STREAMER => 0,
+            I915_PARAM_REVISION => self.system.revision.into(),
+            I915_PARAM_HAS_RESOURCE_STREAMER => 0,
             I915_PARAM_NUM_FENCES_AVAIL => machine.fences() as i32,
             I915_PARAM_HAS_OVERLAY => i32::from(self.system.display && machine.has_overlay()),
             I915_PARAM_HAS_BSD
