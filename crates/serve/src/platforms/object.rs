@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MocsClass};
 use gem_coherency_hierarchy::Route;
 use gem_coherency_sim::MadeCall;
 
@@ -123,11 +123,14 @@ impl Object {
         let mut steps = Vec::new();
         for (number, ((bit, class), snapshot)) in classes.with_bits().zip(&mut self.snapshots).enumerate() {
             let Some(state) = snapshot else { continue };
-            if event == Event::AddFramebuffer && cannot_be_shown(class.machine.caps, state) {
+            let caps = class.machine.caps;
+            if event == Event::AddFramebuffer && cannot_be_shown(caps, state)
+                || event == Event::SetCaching(CachingMode::Cached) && cannot_be_cached(caps)
+            {
                 *snapshot = None;
                 continue;
             }
-            let Ok(done) = step(class.machine.caps, &classes.rules, *state, event) else { continue };
+            let Ok(done) = step(caps, &classes.rules, *state, event) else { continue };
             let before = std::mem::replace(state, done.next);
             for action in done.effects.actions() {
                 match action {
@@ -352,6 +355,11 @@ fn created(classes: &Classes, caps: Caps, creation: Creation) -> Option<Snapshot
     let as_asked = Snapshot::created(caps, rules, creation);
     // Where there is no local memory and no PAT index, a driver asks for an ordinary object.
     as_asked.or_else(|_| Snapshot::created(caps, rules, Creation::User)).ok()
+}
+
+/// Returns whether the kernel refuses to make any object coherent: the program relies on it (`i915_gem_set_caching_ioctl`).
+fn cannot_be_cached(caps: Caps) -> bool {
+    !caps.intersects(Caps::LLC | Caps::SNOOP)
 }
 
 /// Returns whether the display cannot show an object: on discrete devices, one that is not in local memory

@@ -18,7 +18,15 @@ const JSL: &[&str] = &["jsl", "ehl"];
 
 /// Judges a run with an object of four pages, number 1, that a program maps write-back; returns the judge, too.
 fn heard(deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verdict>) {
-    let platforms: Vec<_> = ALL.iter().map(|name| by_name(name).unwrap()).collect();
+    heard_on(ALL, deeds, object)
+}
+
+fn heard_on(
+    platforms: &[&str],
+    deeds: impl IntoIterator<Item = Deed>,
+    object: u64,
+) -> (Judge, Vec<Verdict>) {
+    let platforms: Vec<_> = platforms.iter().map(|name| by_name(name).unwrap()).collect();
     let kernel = KernelVersion::new(6, 12);
     let machine = by_name("tgl").unwrap().machine(kernel, false);
     let mut judge = Judge::new(machine, KernelRules::of(kernel).unwrap(), &platforms);
@@ -37,7 +45,14 @@ fn heard(deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verd
 
 /// Returns kinds, lines and platforms of the mistakes in such a run.
 fn judged(deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
-    let verdicts = heard(deeds.iter().copied(), 1).1;
+    judged_on(ALL, deeds)
+}
+
+fn judged_on(
+    platforms: &[&str],
+    deeds: &[Deed],
+) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
+    let verdicts = heard_on(platforms, deeds.iter().copied(), 1).1;
     let names = |verdict: &Verdict| names(&verdict.platforms);
     verdicts.into_iter().map(|verdict| (verdict.kind, verdict.lines.clone(), names(&verdict))).collect()
 }
@@ -90,6 +105,17 @@ fn a_surface_is_dirty_where_its_route_does_not_see_the_lines() {
     let cached = Deed::Event(Event::SetCaching(CachingMode::Cached));
     assert_eq!(judged(&[cached, stored(8, 12), bound(PLAIN, 10, 64)]), []);
     assert_eq!(judged(&[cached, stored(8, 12), bound(BYPASS, 10, 64)]), on(JSL));
+}
+
+#[test]
+fn an_object_is_not_judged_where_the_kernel_refuses_to_make_it_coherent() {
+    let on = |deeds: &[Deed]| judged_on(&["glk", "i965g"], deeds);
+    let (stores, reads) = (stored(8, 12), read(PLAIN, 8, 12));
+    let stale = (FindingKind::StaleRead, vec![LineRange::new(8, 12)], vec!["glk", "i965g"]);
+    assert_eq!(on(&[stores, reads]), std::slice::from_ref(&stale));
+    let mode = |mode| Deed::Event(Event::SetCaching(mode));
+    assert_eq!(on(&[mode(CachingMode::Cached), stores, reads]), []);
+    assert_eq!(on(&[mode(CachingMode::None), stores, reads]), [stale], "it relies on nothing");
 }
 
 #[test]
