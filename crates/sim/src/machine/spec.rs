@@ -146,8 +146,9 @@ impl Settings {
                 once(key, &mut self.id, id)
             }
             "revision" => {
-                let revision = u8::from_str_radix(value, 16)
-                    .map_err(|_| format!("revision '{value}' is not a PCI revision (two hexadecimal digits)"))?;
+                let revision = u8::from_str_radix(value, 16).map_err(|_| {
+                    format!("revision '{value}' is not a PCI revision (two hexadecimal digits)")
+                })?;
                 once(key, &mut self.revision, revision)
             }
             "fault" => {

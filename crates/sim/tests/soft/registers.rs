@@ -3,7 +3,7 @@
 use gem_coherency::platform::EngineClass::{self, Render, Video};
 use gem_coherency_sim::{HangCause, Remedy};
 
-use crate::gpu::{END, Gpu, SOURCE, TARGET};
+use crate::gpu::{BATCH, END, Gpu, SOURCE, TARGET};
 
 /// A general-purpose register of the render engine (`HSW_CS_GPR(0)`), and its upper half.
 const REGISTER: u32 = 0x2600;
@@ -68,9 +68,14 @@ fn a_register_carries_values_to_and_from_memory() {
             ],
         );
         assert_eq!(words(&gpu), [7, 6, 6], "{name}");
-        // The next batch finds them at 0.
+        // The context keeps it for the next batch; a batch that hangs leaves nothing.
+        gpu.target.put(0, &[0; 3]);
         runs(&gpu, Render, &[&store(REGISTER, TARGET)]);
-        assert_eq!(words(&gpu), [0, 6, 6], "{name}");
+        assert_eq!(words(&gpu), [6, 0, 0], "{name}");
+        run(&gpu, Render, &[&[0xe000_0000]]);
+        assert_eq!(gpu.device.take_gpu_hangs().len(), 1, "{name}");
+        runs(&gpu, Render, &[&store(REGISTER, TARGET)]);
+        assert_eq!(words(&gpu), [0, 0, 0], "{name}");
     }
 }
 
@@ -188,5 +193,79 @@ fn a_conditional_end_ends_the_batch_unless_memory_is_greater() {
         gpu.source.put(0, &end(flags, 5));
         runs(&gpu, Render, &[&[0x18c0_0101, SOURCE, 0], &after]);
         assert_eq!(gpu.target.word(8), expected, "{flags:x}");
+    }
+}
+
+/// The predicate's result, and MI_SET_PREDICATE: no predicate; no-ops if the result is clear, or set; always.
+const RESULT: u32 = 0x2418;
+const OFF: u32 = 0x0080_0000;
+const UNLESS: u32 = 0x0080_0003;
+const IF: u32 = 0x0080_0004;
+const ALWAYS: u32 = 0x0080_000f;
+
+/// MI_STORE_DATA_IMM of graphics 8 and later.
+fn put(address: u32, value: u32) -> [u32; 4] {
+    [0x1000_0002, address, 0, value]
+}
+
+#[test]
+fn the_streamer_computes_and_jumps_by_what_it_computed() {
+    // MI_MATH: register 2 is all ones if the registers 0 and 1 are equal.
+    let equal = [0x0d00_0003, 0x0800_8000, 0x0800_8401, 0x1010_0000, 0x1800_0832];
+    for name in ["bdw", "glk", "tgl", "dg2", "mtl"] {
+        for (second, jumps) in [(5, true), (6, false)] {
+            let gpu = Gpu::new(name);
+            let begin = [
+                &load(REGISTER, 5)[..],
+                &load(UPPER, 0),
+                &load(REGISTER + 8, second),
+                &load(UPPER + 8, 0),
+                &equal,
+                &copy(REGISTER + 16, RESULT),
+                &[UNLESS],
+            ]
+            .concat();
+            // Over the first store, and MI_SET_PREDICATE before it.
+            let behind = BATCH + 4 * (begin.len() as u32 + 3 + 1 + 4);
+            let jump = [0x1880_8101, behind, 0];
+            runs(&gpu, Render, &[&begin, &jump, &[OFF], &put(TARGET, 7), &[OFF], &put(TARGET + 4, 8)]);
+            assert_eq!(words(&gpu), [if jumps { 0 } else { 7 }, 8, 0], "{name}, {second}");
+            assert_eq!(gpu.device.coverage().unfinished.len(), 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn commands_are_no_ops_while_the_predicate_says_so() {
+    for (when, result, is_done) in [
+        (UNLESS, 0, false),
+        (UNLESS, 1, true),
+        (IF, 0, true),
+        (IF, 1, false),
+        (ALWAYS, 1, false),
+        (OFF, 0, true),
+    ] {
+        let gpu = Gpu::new("tgl");
+        let parts: [&[u32]; 5] =
+            [&load(RESULT, result), &[when], &put(TARGET, 7), &[OFF], &put(TARGET + 4, 8)];
+        runs(&gpu, Render, &parts);
+        assert_eq!(words(&gpu), [if is_done { 7 } else { 0 }, 8, 0], "{when:#x}, {result}");
+        assert_eq!(gpu.device.coverage().skipped_commands.len(), 0);
+    }
+}
+
+#[test]
+fn a_result_that_is_not_known_is_no_predicate() {
+    // MI_PREDICATE compares what is not simulated; the second result is not, either.
+    for parts in [
+        &[&load(RESULT, 1)[..], &[0x0600_0000], &[UNLESS]][..],
+        &[&[0x0080_0001]],
+        &[&copy(REGISTER, RESULT), &[IF]],
+    ] {
+        let gpu = Gpu::new("tgl");
+        let last: [&[u32]; 2] = [&put(TARGET, 7), &[OFF]];
+        runs(&gpu, Render, &[parts, &last].concat());
+        assert_eq!(words(&gpu), [7, 0, 0], "the streamer's own commands are executed");
+        assert_eq!(gpu.device.coverage().skipped_commands.get("MI_SET_PREDICATE"), Some(&1));
     }
 }

@@ -21,11 +21,7 @@ fn heard(deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verd
     heard_on(ALL, deeds, object)
 }
 
-fn heard_on(
-    platforms: &[&str],
-    deeds: impl IntoIterator<Item = Deed>,
-    object: u64,
-) -> (Judge, Vec<Verdict>) {
+fn heard_on(platforms: &[&str], deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verdict>) {
     let platforms: Vec<_> = platforms.iter().map(|name| by_name(name).unwrap()).collect();
     let kernel = KernelVersion::new(6, 12);
     let machine = by_name("tgl").unwrap().machine(kernel, false);
@@ -48,10 +44,7 @@ fn judged(deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>
     judged_on(ALL, deeds)
 }
 
-fn judged_on(
-    platforms: &[&str],
-    deeds: &[Deed],
-) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
+fn judged_on(platforms: &[&str], deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
     let verdicts = heard_on(platforms, deeds.iter().copied(), 1).1;
     let names = |verdict: &Verdict| names(&verdict.platforms);
     verdicts.into_iter().map(|verdict| (verdict.kind, verdict.lines.clone(), names(&verdict))).collect()

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::pipeline::Images;
+use super::registers::Values;
 use crate::machine::real_gpu::Counterpart;
 use gem_coherency::platform::Engine;
 
@@ -52,6 +53,7 @@ pub(crate) struct Standing {
     hangs: Mutex<Hangs>,
     /// The state of the pipelines.
     pub(super) images: Images,
+    registers: Mutex<BTreeMap<Lane, Values>>,
     /// The context of a real GPU.
     pub(crate) counterpart: Counterpart,
 }
@@ -104,6 +106,16 @@ impl Client {
 }
 
 impl Standing {
+    /// Takes the registers that the last batch of a queue left: a batch that hangs leaves none.
+    pub(super) fn take_registers(&self, lane: Lane) -> Values {
+        lock(&self.registers).remove(&lane).unwrap_or_default()
+    }
+
+    /// Keeps a queue's registers for its next batch.
+    pub(super) fn keep_registers(&self, lane: Lane, values: Values) {
+        lock(&self.registers).insert(lane, values);
+    }
+
     /// Returns whether the context is banned from this queue (`intel_context_is_banned`).
     pub(crate) fn is_banned(&self, lane: Lane) -> bool {
         lock(&self.hangs).banned.contains(&lane)

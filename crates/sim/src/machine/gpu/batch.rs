@@ -15,6 +15,7 @@ use super::fault_log::{GpuHang, HangCause, Remedy};
 use super::memory::{Bindings, View};
 use super::pipeline::Pipeline;
 use super::queue::Pace;
+use super::registers::Values;
 use crate::machine::real_gpu::{Ended, OnRealGpu, Work, WriteLog};
 use crate::machine::system::System;
 use gem_coherency::platform::Engine;
@@ -104,7 +105,7 @@ impl Batch {
             None => {
                 self.bindings.watch(submission);
                 let pipeline = self.pipeline(system, &streamer);
-                Position::new(system.machine, self.engine.class, self.start, pipeline)
+                self.begin(system, pipeline)
             }
             Some(Suspended(position)) => {
                 // Write-combining buffers are evicted within the time that a batch waits.
@@ -115,8 +116,8 @@ impl Batch {
         let stopped = Run::new(view, streamer, self, position, pace).until_end();
         system.coverage.ran(&self.bindings.tally);
         match stopped {
-            Ok(End::Ended(pipeline)) => {
-                pipeline.end(&self.owner.context.images, self.owner.lane);
+            Ok(End::Ended(pipeline, registers)) => {
+                self.keep(pipeline, registers);
                 system.coverage.ended(&self.bindings.tally, None);
                 Outcome::Over(None)
             }
@@ -124,6 +125,18 @@ impl Batch {
             Ok(End::Cancelled) => self.never_runs(system, RESET),
             Err(stuck) => self.hang(system, stuck, remedy(system, stuck)),
         }
+    }
+
+    /// Returns the batch's begin.
+    fn begin(&self, system: &System, pipeline: Pipeline) -> Position {
+        let registers = self.owner.context.take_registers(self.owner.lane);
+        Position::new(system.machine, self.engine.class, self.start, pipeline, registers)
+    }
+
+    /// Keeps what the batch left for the next one of its queue.
+    fn keep(&self, pipeline: Pipeline, registers: Values) {
+        pipeline.end(&self.owner.context.images, self.owner.lane);
+        self.owner.context.keep_registers(self.owner.lane, registers);
     }
 
     /// Returns the pipelines at the batch's begin.
@@ -162,13 +175,13 @@ impl Batch {
         let view = View { system, bindings: &self.bindings, engine: self.engine.class, log: &log };
         let streamer = self.streamer(system);
         let pipeline = self.pipeline(system, &streamer);
-        let position = Position::new(system.machine, self.engine.class, self.start, pipeline);
+        let position = self.begin(system, pipeline);
         let tally = &self.bindings.tally;
         let stopped = Run::new(view, streamer, self, position, Pace::Instant).until_end();
         system.coverage.ran(tally);
         let unfinished = match stopped {
-            Ok(End::Ended(pipeline)) => {
-                pipeline.end(&self.owner.context.images, self.owner.lane);
+            Ok(End::Ended(pipeline, registers)) => {
+                self.keep(pipeline, registers);
                 None
             }
             Ok(End::Waits(_)) => {

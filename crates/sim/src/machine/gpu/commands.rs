@@ -22,7 +22,7 @@ pub(super) enum Command {
     /// Ends the batch, or returns to the batch that started it.
     End,
     /// Jumps to another batch or another address of this one.
-    Start { target: u64, level: Level },
+    Start { target: u64, level: Level, is_predicated: bool },
     /// Sets whether the engine may preempt the batch from here on.
     Arbitrate(Arbitration),
     /// Writes dwords to memory.
@@ -33,6 +33,12 @@ pub(super) enum Command {
     Copy { to: u64, from: u64 },
     /// Transfers registers.
     Registers(Transfer),
+    /// Computes with registers.
+    Math(Vec<u32>),
+    /// Sets the predicate's result by a comparison that is not simulated.
+    Compare,
+    /// Makes the commands behind it no-ops, or not, by this number.
+    Predicate(u32),
     /// Waits until the comparison holds.
     Wait(Comparison),
     /// Ends batches unless the comparison holds.
@@ -51,6 +57,7 @@ impl Command {
             | Self::Arbitrate(_)
             | Self::Wait(_)
             | Self::EndUnless(..) => false,
+            Self::Math(_) | Self::Compare | Self::Predicate(_) => true,
             Self::Store { .. }
             | Self::StoreTimestamp { .. }
             | Self::Copy { .. }
@@ -213,7 +220,9 @@ impl Streamer {
             }
         };
         let second = has_levels && first & START_SECOND_LEVEL != 0;
-        Ok(Command::Start { target: target & !3, level: if second { Level::Second } else { Level::Chained } })
+        let level = if second { Level::Second } else { Level::Chained };
+        let is_predicated = self.has_predicates() && first & START_PREDICATED != 0;
+        Ok(Command::Start { target: target & !3, level, is_predicated })
     }
 
     /// Decodes MI_STORE_DATA_IMM.
@@ -239,6 +248,11 @@ impl Streamer {
             return Ok(Command::Nothing);
         }
         Ok(Command::Store { address: address & !(4 * unit as u64 - 1), data: data.to_vec() })
+    }
+
+    /// Returns whether commands can depend on the predicate's result, and the streamer computes.
+    pub(super) fn has_predicates(&self) -> bool {
+        lengths::generation(&self.machine) >= 75 && self.engine != EngineClass::Copy
     }
 
     /// Checks that the batch may use the global GTT.
@@ -298,7 +312,7 @@ mod tests {
             let secure = Streamer { privilege: Privilege::Secure, ..streamer(platform) };
             assert_eq!(secure.decode(words), stored, "{platform}");
         }
-        let jump = |target, level| Ok(Command::Start { target, level });
+        let jump = |target, level| Ok(Command::Start { target, level, is_predicated: false });
         case("hsw", &[0x1880_0100, 0x3000], jump(0x3000, Level::Chained));
         case("skl", &[0x18c0_0101, 0x3000, 2], jump(0x2_0000_3000, Level::Second));
     }

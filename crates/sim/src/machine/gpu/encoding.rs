@@ -23,6 +23,12 @@ pub(super) const MI_NOOP: u32 = 0x00;
 pub(super) const MI_USER_INTERRUPT: u32 = 0x02;
 /// MI_FLUSH, replaced by MI_FLUSH_DW.
 pub(super) const MI_FLUSH: u32 = 0x04;
+/// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select when the commands behind it are no-ops.
+pub(super) const MI_SET_PREDICATE: u32 = 0x01;
+/// MI_PREDICATE: sets the predicate's result.
+pub(super) const MI_PREDICATE: u32 = 0x0c;
+/// MI_MATH (graphics 7.5 and later).
+pub(super) const MI_MATH: u32 = 0x1a;
 /// MI_ARB_CHECK: a preemption point.
 pub(super) const MI_ARB_CHECK: u32 = 0x05;
 /// MI_REPORT_HEAD.

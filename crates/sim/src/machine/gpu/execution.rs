@@ -7,17 +7,22 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use super::alu;
 use super::batch::{Batch, Code, Stuck};
 use super::blits::{Blit, From, Surface};
 use super::commands::{Arbitration, Command, Ends, Level, Privilege, Streamer};
-use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
+use super::encoding::{
+    CLIENT_MI, CLIENT_SHIFT, MI_ARB_CHECK, MI_ARB_ON_OFF, MI_BATCH_BUFFER_END, MI_BATCH_BUFFER_START,
+    MI_OPCODE_SHIFT, MI_SET_PREDICATE, START_PREDICATED, mi_opcode,
+};
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
 use super::memory_commands::Comparison;
 use super::pipeline::{Pipeline, Refusal};
 use super::queue::Pace;
-use super::registers::{Registers, Transfer};
+use super::registers::{PREDICATE_RESULT, Registers, Transfer, Values};
 use super::work;
+use crate::machine::coverage::Kind;
 use gem_coherency::platform::{EngineClass, Machine};
 use gem_coherency::vocabulary::{Access, MocsClass};
 
@@ -51,6 +56,7 @@ pub(super) struct Run<'a> {
     returns: Vec<u64>,
     arbitration: Arbitration,
     registers: Registers,
+    predicate: Predicate,
     pipeline: Pipeline,
     /// The reason why a kernel hung the GPU.
     refusal: Option<Refusal>,
@@ -70,20 +76,39 @@ pub(super) struct Position {
     pub(super) arbitration: Arbitration,
     returns: Vec<u64>,
     registers: Registers,
+    predicate: Predicate,
     pipeline: Pipeline,
     idle_loop: Option<u64>,
 }
 
+/// What the next commands depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Predicate {
+    /// Nothing.
+    Off,
+    /// A predicate that makes them no-ops, or does not.
+    Known { skips: bool },
+    /// A predicate that is not known: commands of the command streamer are executed, and draws and dispatches are not.
+    Unknown,
+}
+
 impl Position {
-    /// Returns the start of a batch.
-    pub(super) fn new(machine: Machine, engine: EngineClass, at: u64, pipeline: Pipeline) -> Self {
-        let registers = Registers::new(machine, engine);
+    /// Returns the start of a batch, with what the context kept.
+    pub(super) fn new(
+        machine: Machine,
+        engine: EngineClass,
+        at: u64,
+        pipeline: Pipeline,
+        kept: Values,
+    ) -> Self {
+        let registers = Registers::new(machine, engine, kept);
         Self {
             at,
             command: NOTHING,
             arbitration: Arbitration::On,
             returns: Vec::new(),
             registers,
+            predicate: Predicate::Off,
             pipeline,
             idle_loop: None,
         }
@@ -93,8 +118,8 @@ impl Position {
 /// The way in which an execution ended without a hang.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The batch is done, and left the pipelines like this.
-    Ended(Pipeline),
+    /// The batch is done, and left the pipelines and the registers like this.
+    Ended(Pipeline, Values),
     /// It waits for memory.
     Waits(Position),
     /// It was ended, because nobody waits for it.
@@ -110,7 +135,7 @@ impl<'a> Run<'a> {
         position: Position,
         pace: Pace,
     ) -> Self {
-        let Position { at, arbitration, returns, registers, pipeline, idle_loop, .. } = position;
+        let Position { at, arbitration, returns, registers, predicate, pipeline, idle_loop, .. } = position;
         Self {
             view,
             streamer,
@@ -121,6 +146,7 @@ impl<'a> Run<'a> {
             returns,
             arbitration,
             registers,
+            predicate,
             pipeline,
             refusal: None,
             cost: 0,
@@ -142,7 +168,7 @@ impl<'a> Run<'a> {
                     return Ok(End::Waits(self.position(first)));
                 }
                 Ok(Step::On) => {}
-                Ok(Step::Ended) => return Ok(End::Ended(self.pipeline)),
+                Ok(Step::Ended) => return Ok(End::Ended(self.pipeline, self.registers.into_values())),
                 Ok(Step::Cancelled) => return Ok(End::Cancelled),
                 Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
                 Err(cause) => return Err(self.stuck(cause, at, first)),
@@ -152,8 +178,8 @@ impl<'a> Run<'a> {
 
     /// Returns the place where the batch goes on.
     fn position(self, command: u32) -> Position {
-        let Self { at, arbitration, returns, registers, pipeline, idle_loop, .. } = self;
-        Position { at, command, arbitration, returns, registers, pipeline, idle_loop }
+        let Self { at, arbitration, returns, registers, predicate, pipeline, idle_loop, .. } = self;
+        Position { at, command, arbitration, returns, registers, predicate, pipeline, idle_loop }
     }
 
     fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
@@ -190,6 +216,9 @@ impl<'a> Run<'a> {
         }
         let next = self.view.address(here.wrapping_add(4 * dwords as u64));
         self.at = next;
+        if self.predicate == (Predicate::Known { skips: true }) && self.is_skipped(first) {
+            return Ok(Step::On);
+        }
         let command = self.streamer.decode(&words)?;
         if let Err(refusal) = self.pipeline.follow(&self.view, &words) {
             self.refusal = Some(refusal);
@@ -207,7 +236,8 @@ impl<'a> Run<'a> {
             Command::Nothing => {}
             Command::Arbitrate(arbitration) => self.arbitration = arbitration,
             Command::End => return self.end(),
-            Command::Start { target, level } => {
+            Command::Start { is_predicated: true, .. } if !self.jumps() => {}
+            Command::Start { target, level, .. } => {
                 match level {
                     Level::Chained => {}
                     Level::Second if self.returns.len() < MOST_LEVELS => self.returns.push(next),
@@ -232,6 +262,12 @@ impl<'a> Run<'a> {
                 self.view.write(MocsClass::PageTable, to, &value.to_le_bytes());
             }
             Command::Registers(transfer) => self.transfer(&transfer)?,
+            Command::Math(instructions) => {
+                self.pay(ACCESS)?;
+                alu::math(&mut self.registers, &instructions);
+            }
+            Command::Compare => self.registers.load(PREDICATE_RESULT, None),
+            Command::Predicate(when) => self.predicate_by(when),
             Command::Wait(comparison) if self.holds(comparison)? => {}
             // Batches run one after another, so nothing changes the memory meanwhile.
             Command::Wait(_) if self.pace == Pace::Instant => return Err(HangCause::Endless),
@@ -245,6 +281,57 @@ impl<'a> Run<'a> {
             Command::Blit(blit) => self.blit(&blit)?,
         }
         Ok(Step::On)
+    }
+
+    /// Returns whether a command is a no-op while the predicate says so.
+    fn is_skipped(&self, first: u32) -> bool {
+        match (first >> CLIENT_SHIFT, mi_opcode(first)) {
+            (CLIENT_MI, MI_SET_PREDICATE | MI_BATCH_BUFFER_END | MI_ARB_CHECK | MI_ARB_ON_OFF) => false,
+            (CLIENT_MI, MI_BATCH_BUFFER_START) => first & START_PREDICATED != 0,
+            _ => true,
+        }
+    }
+
+    /// Sets when the next commands are no-ops (MI_SET_PREDICATE).
+    fn predicate_by(&mut self, when: u32) {
+        let result = self.result();
+        let skips = match when {
+            0 => {
+                self.predicate = Predicate::Off;
+                self.pipeline.depend(false);
+                return;
+            }
+            3 => result.map(|result| !result),
+            4 => result,
+            15 => Some(true),
+            // The second result is not simulated.
+            _ => None,
+        };
+        if skips.is_none() {
+            let name = "MI_SET_PREDICATE";
+            self.view.skip(Kind::Other(name), name);
+        }
+        self.predicate = skips.map_or(Predicate::Unknown, |skips| Predicate::Known { skips });
+        self.pipeline.depend(skips.is_none());
+    }
+
+    /// Returns the predicate's result, if it is known.
+    fn result(&self) -> Option<bool> {
+        self.registers.known(PREDICATE_RESULT).map(|result| result & 1 != 0)
+    }
+
+    /// Returns whether a start that depends on the predicate jumps; where that is not known, it does, and what follows is not judged.
+    fn jumps(&mut self) -> bool {
+        let jumps = match self.predicate {
+            Predicate::Off => self.result(),
+            Predicate::Known { skips } => Some(!skips),
+            Predicate::Unknown => None,
+        };
+        if jumps.is_none() {
+            self.view.stray("they jump if a predicate holds");
+            self.pipeline.stray();
+        }
+        jumps.unwrap_or(true)
     }
 
     /// Notes a jump back; a second one to the same target waits, because nothing can have changed since.
@@ -282,12 +369,14 @@ impl<'a> Run<'a> {
         }
         self.pay(ACCESS)?;
         match transfer {
-            Transfer::Load(pairs) => pairs.iter().for_each(|&(to, value)| self.registers.load(to, value)),
+            Transfer::Load(pairs) => {
+                pairs.iter().for_each(|&(to, value)| self.registers.load(to, Some(value)))
+            }
             &Transfer::Fetch { register, address } => {
                 let value = self.load(address);
-                self.registers.load(register, value);
+                self.registers.load(register, Some(value));
             }
-            &Transfer::Copy { from, to } => self.registers.load(to, self.registers.value(from, self.now())),
+            &Transfer::Copy { from, to } => self.registers.load(to, self.registers.read(from, self.now())),
             &Transfer::Store { register, address } => {
                 let value = self.registers.value(register, self.now());
                 self.view.write(MocsClass::PageTable, address, &value.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Decodes the MI commands that compare and copy dwords of memory, or move them to and from registers.
+//! Decodes the MI commands that compare and copy dwords of memory, move them to and from registers, or compute with registers.
 //!
 //! Copy engines execute the comparisons and the copies of dwords, from graphics 8 on.
 
@@ -108,6 +108,9 @@ pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Comm
             let ends = if first & END_CURRENT != 0 { Ends::Current } else { Ends::All };
             Ok(Command::EndUnless(Comparison { address: address & !7, value, relation, masked }, ends))
         }
+        MI_SET_PREDICATE if on.has_predicates() => Ok(Command::Predicate(first & 0xf)),
+        MI_PREDICATE if on.has_predicates() => Ok(Command::Compare),
+        MI_MATH if on.has_predicates() => Ok(Command::Math(operands.to_vec())),
         _ => Ok(Command::Nothing),
     }
 }

@@ -20,6 +20,7 @@
 //! ([`memory_commands`], [`registers`]), and run the kernels of compute walkers ([`pipeline`]); they skip any other command by its
 //! length ([`lengths`]). What the 3D pipeline reads is read on a device that is watched or traced.
 
+mod alu;
 mod bans;
 mod batch;
 mod blits;

@@ -1,7 +1,7 @@
 //! The registers of an engine that a batch of userspace may load.
 //!
-//! Only their storage is simulated: no command is predicated or dispatched by them, and MI_MATH leaves them
-//! alone. They are 0 at the start of every batch. A load of any other register is ignored, as the hardware
+//! From graphics 8 on a context keeps them between its batches ([`Values`]); before, they are 0 at the start of every batch. A register that
+//! was never loaded reads as 0, and is not known. A load of any other register is ignored, as the hardware
 //! ignores it, and any other register reads as 0: the counters count nothing, because nothing is drawn.
 
 use std::collections::BTreeMap;
@@ -40,34 +40,83 @@ const RENDER: &[std::ops::RangeInclusive<u32>] = &[
     0x5280..=0x528c,
 ];
 
+/// The result of MI_PREDICATE: bit 0.
+pub(super) const PREDICATE_RESULT: u32 = 0x2418;
+
+/// The values of registers that were loaded; `None` of one that is not known.
+pub(crate) type Values = BTreeMap<u32, Option<u32>>;
+
 /// The registers of an engine during a batch.
 #[derive(Debug)]
 pub(super) struct Registers {
     machine: Machine,
     engine: EngineClass,
-    values: BTreeMap<u32, u32>,
+    values: Values,
 }
 
 impl Registers {
-    /// Creates the registers at the start of a batch.
-    pub(super) fn new(machine: Machine, engine: EngineClass) -> Self {
-        Self { machine, engine, values: BTreeMap::new() }
+    /// Creates the registers at the start of a batch, with what the context kept.
+    pub(super) fn new(machine: Machine, engine: EngineClass, kept: Values) -> Self {
+        Self { machine, engine, values: if generation(&machine) >= 80 { kept } else { Values::new() } }
     }
 
-    /// Loads a register, if userspace may.
-    pub(super) fn load(&mut self, register: u32, value: u32) {
+    /// Returns what the context keeps.
+    pub(super) fn into_values(self) -> Values {
+        self.values
+    }
+
+    /// Loads a register, if userspace may; `None` is a value that is not known.
+    pub(super) fn load(&mut self, register: u32, value: Option<u32>) {
         if self.has(register) {
             self.values.insert(register, value);
         }
     }
 
-    /// Returns a register's value; `now` is that of the timestamp.
-    pub(super) fn value(&self, register: u32, now: u64) -> u32 {
-        match register & PAGE {
-            TIMESTAMP => now as u32,
-            TIMESTAMP_UPPER => (now >> 32) as u32,
-            _ => self.values.get(&register).copied().unwrap_or(0),
+    /// Returns a register's value if it is known.
+    pub(super) fn known(&self, register: u32) -> Option<u32> {
+        self.values.get(&register).copied().flatten()
+    }
+
+    /// Returns the number in one of the engine's general-purpose registers, if it is known.
+    pub(super) fn general(&self, number: u32) -> Option<u64> {
+        let [low, high] = self.halves(number)?;
+        Some(u64::from(self.known(high)?) << 32 | u64::from(self.known(low)?))
+    }
+
+    /// Sets one of the engine's general-purpose registers.
+    pub(super) fn set_general(&mut self, number: u32, value: Option<u64>) {
+        if let Some([low, high]) = self.halves(number) {
+            self.load(low, value.map(|value| value as u32));
+            self.load(high, value.map(|value| (value >> 32) as u32));
         }
+    }
+
+    /// Returns the halves of a general-purpose register of the engine, the first one of its class.
+    fn halves(&self, number: u32) -> Option<[u32; 2]> {
+        let page = match (self.engine, generation(&self.machine)) {
+            (EngineClass::Render, _) => 0x2000,
+            (EngineClass::Copy, _) => 0x2_2000,
+            (EngineClass::Video, 110..) => 0x1c_0000,
+            (EngineClass::Video, _) => 0x1_2000,
+            (EngineClass::VideoEnhance, 110..) => 0x1c_8000,
+            (EngineClass::VideoEnhance | EngineClass::Compute, _) => 0x1_a000,
+        };
+        let first = page + GENERAL_PURPOSE.start + 8 * number;
+        (number < 16).then_some([first, first + 4])
+    }
+
+    /// Returns a register's value if it is known; `now` is that of the timestamp.
+    pub(super) fn read(&self, register: u32, now: u64) -> Option<u32> {
+        match register & PAGE {
+            TIMESTAMP => Some(now as u32),
+            TIMESTAMP_UPPER => Some((now >> 32) as u32),
+            _ => self.known(register),
+        }
+    }
+
+    /// Returns a register's value, which is 0 if it is not known; `now` is that of the timestamp.
+    pub(super) fn value(&self, register: u32, now: u64) -> u32 {
+        self.read(register, now).unwrap_or(0)
     }
 
     fn has(&self, register: u32) -> bool {

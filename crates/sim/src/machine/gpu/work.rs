@@ -3,15 +3,13 @@
 use super::commands::{Command, Streamer};
 use super::encoding::{
     CLIENT_BLITTER, CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, END_COMPARES, MI_CONDITIONAL_BATCH_BUFFER_END,
-    START_PREDICATED, mi_opcode,
+    mi_opcode,
 };
 use super::lengths;
 use super::memory::View;
 use super::registers::Transfer;
 use crate::machine::coverage::Kind;
 
-/// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select the predicate of the commands behind it.
-const MI_SET_PREDICATE: u32 = 0x01;
 /// MI commands that access memory of the context, and are skipped.
 const MI: [(u32, &str); 7] = [
     (0x16, "MI_SEMAPHORE_MBOX"),
@@ -41,7 +39,6 @@ pub(super) fn started(on: &Streamer, first: u32) -> Option<Kind> {
 
 /// Counts a command that copies, or that is skipped although it may access memory.
 pub(super) fn cover(view: &View<'_>, on: &Streamer, command: &Command, words: &[u32]) {
-    let is_predicated = |first: &u32| first & START_PREDICATED != 0;
     match command {
         Command::Nothing => {
             if let Some(name) = skipped(on, words) {
@@ -49,17 +46,17 @@ pub(super) fn cover(view: &View<'_>, on: &Streamer, command: &Command, words: &[
             }
         }
         Command::Copy { .. } | Command::Blit(_) => view.follow(Kind::Copy),
-        Command::Start { .. } => {
-            if lengths::generation(&on.machine) >= 75 && words.first().is_some_and(is_predicated) {
-                view.stray("they jump if a predicate holds");
-            }
-        }
         Command::Store { .. }
         | Command::StoreTimestamp { .. }
         | Command::Registers(Transfer::Fetch { .. } | Transfer::Store { .. })
         | Command::Wait(_)
         | Command::EndUnless(..) => view.bindings.tally.stream(),
-        Command::End
+        // The run counts those that depend on what is not known.
+        Command::Start { .. }
+        | Command::Predicate(_)
+        | Command::Compare
+        | Command::Math(_)
+        | Command::End
         | Command::Arbitrate(_)
         | Command::Registers(Transfer::Load(_) | Transfer::Copy { .. }) => {}
     }
@@ -71,7 +68,6 @@ fn skipped(on: &Streamer, words: &[u32]) -> Option<&'static str> {
     let (&first, second) = (words.first()?, words.get(1).copied().unwrap_or(0));
     match first >> CLIENT_SHIFT {
         CLIENT_MI => match mi_opcode(first) {
-            MI_SET_PREDICATE if first & 0xf != 0 => Some("MI_SET_PREDICATE"),
             MI_CONDITIONAL_BATCH_BUFFER_END if first & END_COMPARES == 0 => {
                 Some("MI_CONDITIONAL_BATCH_BUFFER_END")
             }

@@ -38,25 +38,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Lane;
 use super::commands::Streamer;
-use super::encoding::{
-    CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_BATCH_BUFFER_START, MI_LOAD_REGISTER_IMM, REGISTER,
-    START_PREDICATED, mi_opcode,
-};
+use super::encoding::{CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_LOAD_REGISTER_IMM, REGISTER, mi_opcode};
 use super::memory::View;
 use super::work;
 use crate::machine::coverage::Kind;
 use crate::machine::system::System;
-use gem_coherency::vocabulary::MocsClass;
 use compute::{Compute, PostSync};
 use encoding::{Encoding, bits};
+use gem_coherency::vocabulary::MocsClass;
 use kernel::Outcome;
 pub(in crate::machine::gpu) use kernel::Refusal;
 use reader::{Judged, Reader};
 use tables::Tables;
 use vertices::Vertices;
 
-/// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select the predicate of the commands behind it.
-const MI_SET_PREDICATE: u32 = 0x01;
 /// GT_MODE (graphics 11 and 12): bit 10 selects the larger binding table pointers, and bit 26 makes it valid.
 const GT_MODE: u32 = 0x7008;
 
@@ -93,9 +88,9 @@ struct Followed {
     judged: Judged,
     /// What draws read is read: the device is watched or traced.
     judges: bool,
-    /// Whether the next commands are executed depends on a predicate, which is not simulated.
+    /// Whether the next commands are executed depends on a predicate that is not known.
     predicated: bool,
-    /// The batch jumped by a predicate: the hardware may be elsewhere.
+    /// The batch jumped by a predicate that is not known: the hardware may be elsewhere.
     astray: bool,
 }
 
@@ -128,6 +123,23 @@ impl Pipeline {
     pub(in crate::machine::gpu) fn end(self, images: &Images, lane: Lane) {
         if let Some(followed) = self.followed.filter(|followed| !followed.predicated && !followed.astray) {
             images.states().insert(lane, followed.state);
+        }
+    }
+
+    /// Sets whether the next commands depend on a predicate that is not known.
+    pub(in crate::machine::gpu) fn depend(&mut self, is_unknown: bool) {
+        if let Some(followed) = &mut self.followed {
+            followed.predicated = is_unknown;
+            if is_unknown {
+                followed.state = State::default();
+            }
+        }
+    }
+
+    /// Takes note of a jump by a predicate that is not known: the hardware may be elsewhere.
+    pub(in crate::machine::gpu) fn stray(&mut self) {
+        if let Some(followed) = &mut self.followed {
+            followed.astray = true;
         }
     }
 
@@ -186,25 +198,13 @@ impl Followed {
 
     fn streamer_command(&mut self, first: u32, words: &[u32]) {
         let encoding = self.encoding;
-        match mi_opcode(first) {
-            MI_SET_PREDICATE if encoding.generation >= 75 => {
-                self.predicated = bits(first, 3, 0) != 0;
-                if self.predicated {
-                    self.state = State::default();
+        if mi_opcode(first) == MI_LOAD_REGISTER_IMM {
+            for pair in words.get(1..).unwrap_or_default().as_chunks::<2>().0 {
+                let [register, value] = *pair;
+                if register & REGISTER == GT_MODE && bits(value, 26, 26) != 0 {
+                    self.state.tables.set_alignment(encoding, bits(value, 10, 10) != 0);
                 }
             }
-            MI_BATCH_BUFFER_START if encoding.generation >= 75 && first & START_PREDICATED != 0 => {
-                self.astray = true;
-            }
-            MI_LOAD_REGISTER_IMM => {
-                for pair in words.get(1..).unwrap_or_default().as_chunks::<2>().0 {
-                    let [register, value] = *pair;
-                    if register & REGISTER == GT_MODE && bits(value, 26, 26) != 0 {
-                        self.state.tables.set_alignment(encoding, bits(value, 10, 10) != 0);
-                    }
-                }
-            }
-            _ => {}
         }
     }
 

@@ -79,15 +79,17 @@ fn draws_that_depend_on_what_is_not_simulated_read_nothing() {
             }
         }
         if bench.generation >= 75 {
-            // MI_SET_PREDICATE, and no predicate; then nothing is known.
-            let on_and_off = |rest: &[Vec<u32>]| [&[vec![0x0080_0001], vec![0x0080_0000]], rest].concat();
-            assert_eq!(bench.run(Vertices, &on_and_off(&plain)), []);
+            // A predicate that is not known, and no predicate; then no state is known.
+            bench.pipeline.depend(true);
+            bench.pipeline.depend(false);
+            assert_eq!(bench.run(Vertices, &plain), []);
             let all = [&state[..], &plain].concat();
-            assert_eq!(bench.run(Vertices, &on_and_off(&all)), [(0, 8)]);
-            assert_eq!(bench.run(Vertices, &[&[vec![0x0080_0001]], &all[..]].concat()), []);
-            bench.run(Vertices, &[vec![0x0080_0000]]);
-            // MI_BATCH_BUFFER_START with a predicate.
-            assert_eq!(bench.run(Vertices, &[&[vec![0x1880_8101, 0, 0]], &all[..]].concat()), []);
+            assert_eq!(bench.run(Vertices, &all), [(0, 8)]);
+            bench.pipeline.depend(true);
+            assert_eq!(bench.run(Vertices, &all), []);
+            bench.pipeline.depend(false);
+            bench.pipeline.stray();
+            assert_eq!(bench.run(Vertices, &all), []);
         }
     });
 }
