@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) purged: bool,
     /// The state to which the object returns if its mappings by programs turn out to be untouched.
     pub(crate) untouched: Option<Untouched>,
+    /// A kernel that was skipped should have written it.
+    pub(crate) is_unwritten: bool,
     /// The GPU's uses of it.
     pub(crate) used: Uses,
     /// The GPU's uses that no request has waited for.
@@ -158,6 +160,7 @@ impl Object {
             advice: Advice::WillNeed,
             purged: false,
             untouched: None,
+            is_unwritten: false,
             used: Uses::default(),
             unwaited: Unwaited::default(),
             name: None,

@@ -387,3 +387,32 @@ fn what_a_stalled_gpu_still_has_outlives_its_file() {
     witness.stall_gpu(false);
     assert_eq!(witness.objects_alive(), 0);
 }
+
+#[test]
+fn a_batch_that_a_skipped_kernel_should_have_written_is_skipped() {
+    let second = |name: &str, address: u32| match name {
+        "hsw" => vec![0x18c0_0100, address],
+        _ => vec![0x18c0_0101, address, 0],
+    };
+    for name in ["hsw", "glk"] {
+        let gpu = Gpu::new(name);
+        gpu.target.put(0, &[INVALID]);
+        gpu.source.put(0, &[INVALID]);
+        let hangs = |words: &[u32]| {
+            gpu.run_on(EngineClass::Render, &[words, &[END]].concat()).unwrap();
+            gpu.device.take_gpu_hangs().len()
+        };
+        assert_eq!(hangs(&second(name, TARGET)), 1, "{name}: nothing was skipped");
+        // A draw that is not known, of a submission that writes the target.
+        assert_eq!(hangs(&[0x7b01_0000, 0]), 0);
+        assert_eq!(hangs(&second(name, TARGET)), 0, "{name}");
+        let skipped = gpu.device.coverage().skipped_commands;
+        assert_eq!(skipped.get("batches that a skipped kernel writes"), Some(&1), "{name}");
+        assert_eq!(
+            hangs(&[&second(name, TARGET)[..], &[INVALID]].concat()),
+            1,
+            "{name}: what is behind it is executed"
+        );
+        assert_eq!(hangs(&second(name, SOURCE)), 1, "{name}: no kernel writes it");
+    }
+}

@@ -40,6 +40,8 @@ const BYTES: u64 = 256;
 const MOST_LEVELS: usize = 2;
 /// Bytes that fills and copies transfer at once.
 const PIECE_BYTES: u64 = 16 << 10;
+/// The name of a second-level batch of which the commands are missing.
+const UNWRITTEN: &str = "batches that a skipped kernel writes";
 /// The value that reads of the scratch page return: MI_NOOP, a no-op.
 const NOTHING: u32 = 0;
 
@@ -54,6 +56,8 @@ pub(super) struct Run<'a> {
     line: Option<(Range<u64>, Vec<u32>)>,
     /// The return addresses of second-level batches.
     returns: Vec<u64>,
+    /// The number of these inside a batch that a skipped kernel should have written.
+    unwritten: Option<usize>,
     arbitration: Arbitration,
     registers: Registers,
     predicate: Predicate,
@@ -75,6 +79,7 @@ pub(super) struct Position {
     pub(super) command: u32,
     pub(super) arbitration: Arbitration,
     returns: Vec<u64>,
+    unwritten: Option<usize>,
     registers: Registers,
     predicate: Predicate,
     pipeline: Pipeline,
@@ -107,6 +112,7 @@ impl Position {
             command: NOTHING,
             arbitration: Arbitration::On,
             returns: Vec::new(),
+            unwritten: None,
             registers,
             predicate: Predicate::Off,
             pipeline,
@@ -135,7 +141,9 @@ impl<'a> Run<'a> {
         position: Position,
         pace: Pace,
     ) -> Self {
-        let Position { at, arbitration, returns, registers, predicate, pipeline, idle_loop, .. } = position;
+        let Position {
+            at, arbitration, returns, unwritten, registers, predicate, pipeline, idle_loop, ..
+        } = position;
         Self {
             view,
             streamer,
@@ -144,6 +152,7 @@ impl<'a> Run<'a> {
             at,
             line: None,
             returns,
+            unwritten,
             arbitration,
             registers,
             predicate,
@@ -162,7 +171,11 @@ impl<'a> Run<'a> {
     pub(super) fn until_end(mut self) -> Result<End, Stuck> {
         loop {
             let at = self.at;
-            let first = self.word(at).map_err(|cause| self.stuck(cause, at, NOTHING))?;
+            let first = match self.word(at) {
+                Ok(first) => first,
+                Err(_) if self.leave_unwritten() => continue,
+                Err(cause) => return Err(self.stuck(cause, at, NOTHING)),
+            };
             match self.step(first) {
                 Ok(Step::On) if self.pace == Pace::Timed && self.loops && self.cost > SLICE => {
                     return Ok(End::Waits(self.position(first)));
@@ -171,15 +184,29 @@ impl<'a> Run<'a> {
                 Ok(Step::Ended) => return Ok(End::Ended(self.pipeline, self.registers.into_values())),
                 Ok(Step::Cancelled) => return Ok(End::Cancelled),
                 Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
+                Err(_) if self.leave_unwritten() => {}
                 Err(cause) => return Err(self.stuck(cause, at, first)),
             }
         }
     }
 
+    /// Returns from a batch that a skipped kernel should have written, whose commands mean nothing; returns false outside of one, and if the batch has
+    /// cost too much.
+    fn leave_unwritten(&mut self) -> bool {
+        let Some(back) = self.unwritten.take().and_then(|levels| self.returns.drain(levels - 1..).next())
+        else {
+            return false;
+        };
+        self.view.skip(Kind::Other(UNWRITTEN), UNWRITTEN);
+        self.refusal = None;
+        self.jump(back).is_ok()
+    }
+
     /// Returns the place where the batch goes on.
     fn position(self, command: u32) -> Position {
-        let Self { at, arbitration, returns, registers, predicate, pipeline, idle_loop, .. } = self;
-        Position { at, command, arbitration, returns, registers, predicate, pipeline, idle_loop }
+        let Self { at, arbitration, returns, unwritten, registers, predicate, pipeline, idle_loop, .. } =
+            self;
+        Position { at, command, arbitration, returns, unwritten, registers, predicate, pipeline, idle_loop }
     }
 
     fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
@@ -244,6 +271,9 @@ impl<'a> Run<'a> {
                     Level::Second => return Err(HangCause::Unknown),
                 }
                 let target = self.view.address(target);
+                if level == Level::Second && self.unwritten.is_none() && self.view.is_unwritten(target) {
+                    self.unwritten = Some(self.returns.len());
+                }
                 self.jump(target)?;
                 return Ok(if target <= here { self.jumped_back(target) } else { Step::On });
             }
@@ -344,6 +374,7 @@ impl<'a> Run<'a> {
     /// Returns to the batch that started this one, if there is one.
     fn end(&mut self) -> Result<Step, HangCause> {
         let Some(back) = self.returns.pop() else { return Ok(Step::Ended) };
+        self.unwritten = self.unwritten.filter(|levels| self.returns.len() >= *levels);
         self.jump(back)?;
         Ok(Step::On)
     }

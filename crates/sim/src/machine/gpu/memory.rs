@@ -20,15 +20,21 @@ use gem_coherency_hierarchy::Route;
 pub(crate) struct Bindings {
     /// The submission's objects by start address; they are kept alive until the batch is done.
     own: BTreeMap<u64, Arc<Object>>,
+    /// Those that the batch may write.
+    written: Vec<Arc<Object>>,
     space: Arc<Bound>,
     /// What is followed of the batch.
     pub(super) tally: Tally,
 }
 
 impl Bindings {
-    /// Creates the bindings of a batch in `space` whose objects are at these addresses.
-    pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Arc<Object>)>) -> Self {
-        Self { own: own.collect(), space: Arc::clone(space), tally: Tally::default() }
+    /// Creates the bindings of a batch in `space` whose objects are at these addresses, and of which it may write some.
+    pub(crate) fn new(
+        space: &Arc<Bound>,
+        own: impl Iterator<Item = (u64, Arc<Object>)>,
+        written: Vec<Arc<Object>>,
+    ) -> Self {
+        Self { own: own.collect(), written, space: Arc::clone(space), tally: Tally::default() }
     }
 
     /// The address space's counterpart on a real GPU.
@@ -219,6 +225,14 @@ impl View<'_> {
         tracing::debug!(?kind, why, "skipped");
         self.system.coverage.skipped(kind, why);
         self.bindings.miss();
+        if matches!(kind, Kind::Draw | Kind::Dispatch) {
+            self.bindings.written.iter().for_each(|object| object.state().is_unwritten = true);
+        }
+    }
+
+    /// Returns whether a kernel that was skipped should have written the object at an address.
+    pub(super) fn is_unwritten(&self, address: u64) -> bool {
+        self.bindings.at(address).is_some_and(|(object, _)| object.state().is_unwritten)
     }
 
     /// Counts work that is followed.

@@ -323,7 +323,8 @@ impl<'a> Submission<'a> {
     fn bindings(&self) -> Bindings {
         let space = self.context.space.lock().unwrap_or_else(PoisonError::into_inner);
         let own = self.slots.iter().map(|slot| (slot.entry.offset, Arc::clone(&slot.object)));
-        Bindings::new(space.bound(), own)
+        let written = self.slots.iter().filter(|slot| slot.flags & EXEC_OBJECT_WRITE != 0);
+        Bindings::new(space.bound(), own, written.map(|slot| Arc::clone(&slot.object)).collect())
     }
 
     /// Writes the addresses of objects that moved to the caller's list.

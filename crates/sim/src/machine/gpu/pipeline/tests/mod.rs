@@ -52,7 +52,7 @@ impl Bench {
         let snapshot = Snapshot::created(system.machine.caps, &system.rules, Creation::User).unwrap();
         let object = Object::new(&system, SIZE, snapshot);
         object.happen(&mut object.state(), "test", Event::Acquire).unwrap();
-        let bindings = Bindings::new(&Arc::default(), [(HERE.into(), object)].into_iter());
+        let bindings = Bindings::new(&Arc::default(), [(HERE.into(), object)].into_iter(), Vec::new());
         let on =
             Streamer { machine: system.machine, engine: EngineClass::Render, privilege: Privilege::User };
         let pipeline = Pipeline::begin(&system, &on, &Images::default(), Lane::Slot(0));
