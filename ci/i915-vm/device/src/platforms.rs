@@ -185,7 +185,7 @@ pub static PLATFORMS: &[Platform] = &[
     Platform {
         name: "tgl",
         device_id: 0x9a49,
-        revision: 0x01,
+        revision: 0x03,
         display: Display::Model(&models::TIGER_LAKE),
         ..gen11_12::GEN12
     },

@@ -205,14 +205,13 @@ impl Machine {
     /// Returns whether planes show framebuffers that these engines compressed (`skl_plane_has_rc_ccs`,
     /// `gen12_plane_has_mc_ccs`).
     ///
-    /// Some steppings do not. The result is that of revision 0, the first, which emulated and software
-    /// devices have.
+    /// The first steppings of Tiger Lake and Alder Lake-P do not; the result is that of production steppings.
     fn shows_compressed(&self, by: Compressor) -> bool {
         let platform = self.platform;
         let six_one_dg2 = platform == &DG2 && self.kernel < LATER_FOUR;
         match by {
-            Compressor::Render => platform != &ADLP,
-            Compressor::Media => ![&TGL, &RKL, &DG1, &ADLP].contains(&platform) && !six_one_dg2,
+            Compressor::Render => true,
+            Compressor::Media => ![&RKL, &DG1].contains(&platform) && !six_one_dg2,
         }
     }
 }
@@ -249,6 +248,15 @@ mod tests {
         assert!(four(12) && !four(1));
         let media = |kernel| shows(&DG2, kernel, DRM_FORMAT_NV12, I915_FORMAT_MOD_4_TILED_DG2_MC_CCS);
         assert!(media(12) && !media(1));
+    }
+
+    #[test]
+    fn production_steppings_show_what_media_engines_compressed() {
+        let media = |platform| shows(platform, 12, DRM_FORMAT_NV12, I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS);
+        assert!(media(&TGL) && media(&ADLP) && !media(&RKL) && !media(&DG1));
+        let rendered =
+            |platform| shows(platform, 12, DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS);
+        assert!(rendered(&ADLP) && rendered(&RKL) && !rendered(&ICL));
     }
 
     #[test]
