@@ -26,6 +26,8 @@ pub(super) enum Componentwise {
     CompareInverted(Comparison),
     /// The operands change places, and the result is inverted.
     CompareSwappedInverted(Comparison),
+    /// The number of bits that are set, in an integer of any width.
+    Count,
     /// A conversion.
     Convert(Conversion),
     /// The result is an integer with a sign, whatever the sign of its type.
@@ -42,7 +44,7 @@ pub(super) fn componentwise(opcode: Op) -> Option<Componentwise> {
     Some(match opcode {
         Op::SNegate | Op::FNegate => U(Unary::Negate),
         Op::Not | Op::LogicalNot => U(Unary::Not),
-        Op::BitCount => U(Unary::Bits),
+        Op::BitCount => Componentwise::Count,
         Op::BitReverse => U(Unary::Reverse),
         Op::IAdd | Op::FAdd => B(Binary::Add),
         Op::ISub | Op::FSub => B(Binary::Subtract),
@@ -91,7 +93,10 @@ impl Translator<'_> {
         let first = self.operand(one, 0)?;
         let has_two = !matches!(
             operation,
-            Componentwise::Unary(_) | Componentwise::Convert(_) | Componentwise::ConvertToSigned
+            Componentwise::Unary(_)
+                | Componentwise::Count
+                | Componentwise::Convert(_)
+                | Componentwise::ConvertToSigned
         );
         let second = if has_two { self.operand(one, 1)? } else { first.clone() };
         if first.len() != second.len() {
@@ -101,6 +106,10 @@ impl Translator<'_> {
         for (a, b) in first.into_iter().zip(second) {
             let value = match *operation {
                 Componentwise::Unary(unary) => self.make(kind, Operation::Unary(unary, a))?,
+                Componentwise::Count => {
+                    let count = self.make(self.program.kind(a), Operation::Unary(Unary::Bits, a))?;
+                    self.convert_to(kind, count)?
+                }
                 Componentwise::Binary(binary) => self.make(kind, Operation::Binary(binary, a, b))?,
                 Componentwise::Shift(shift) => {
                     let count = self.convert_to(kind, b)?;

@@ -6,7 +6,7 @@ use rspirv::spirv::GlslStd450Op as Glsl;
 use super::Translator;
 use super::data::Data;
 use crate::Error;
-use crate::ir::{Binary, Comparison, Unary, Value};
+use crate::ir::{Binary, Comparison, Conversion, Operation, Unary, Value};
 use crate::spirv::types::malformed;
 
 impl Translator<'_> {
@@ -120,6 +120,11 @@ impl Translator<'_> {
         let product = self.inner_product(one, n, i)?;
         let kind = self.program.kind(product);
         let (zero, unit) = (self.real(kind, 0.0)?, self.real(kind, 1.0)?);
+        let from = self.program.kind(eta);
+        let eta = match from == kind {
+            true => eta,
+            false => self.make(kind, Operation::Convert(Conversion::Float, from, eta))?,
+        };
         let square = self.binary(Binary::Multiply, product, product)?;
         let sine = self.binary(Binary::Subtract, unit, square)?;
         let scale = self.binary(Binary::Multiply, eta, eta)?;

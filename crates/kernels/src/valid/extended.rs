@@ -5,7 +5,7 @@
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::{GlslStd450Op as Glsl, Op, Word};
 
-use super::{Checker, float, integer, same_count, same_width};
+use super::{Checker, Shape, float, integer, same_count, same_width};
 use crate::Error;
 use crate::ir::Scalar;
 use crate::spirv::types::{Type, id, malformed};
@@ -86,12 +86,12 @@ impl Checker<'_> {
                 self.have_type(one, FIRST, self.result(one)?)
             }
             Glsl::Refract => {
-                let (kind, _) = self.result_of(one, float, "floats")?;
+                self.result_of(one, float, "floats")?;
                 let result = self.result(one)?;
                 self.has_type(one, FIRST, result)?;
                 self.has_type(one, FIRST + 1, result)?;
                 match self.operand_of(one, FIRST + 2, float, "floats")? {
-                    (own, 1) if own == kind || own.bits() == 32 => Ok(()),
+                    (_, 1) => Ok(()),
                     _ => Err(malformed(one, "its last operand is no float")),
                 }
             }
@@ -101,7 +101,12 @@ impl Checker<'_> {
             }
             _ => match packed(function) {
                 Some([result, operand]) => {
-                    let fits = |of: Word, shape| self.shape(of) == Some(shape);
+                    // An integer has a sign, or none.
+                    let same =
+                        |a: Scalar, b: Scalar| a == b || integer(a) && integer(b) && a.bits() == b.bits();
+                    let fits = |of: Word, (kind, count): Shape| {
+                        self.shape(of).is_some_and(|(own, of)| of == count && same(own, kind))
+                    };
                     if fits(self.result(one)?, result) && fits(self.of(one, FIRST)?, operand) {
                         return Ok(());
                     }

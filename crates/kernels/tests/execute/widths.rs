@@ -104,3 +104,21 @@ fn half_floats_are_packed_and_taken_out() {
         }
     }
 }
+
+#[test]
+fn operands_may_be_wider_or_narrower_than_results() {
+    let from: Vec<u32> = numbers(5).take(16).collect();
+    let results: Vec<u32> = from
+        .iter()
+        .flat_map(|word| {
+            // -32768 is -1.0, which is packed as -32767.
+            let part = |part: u32| if part == 0x8000 { 0x8001 } else { part };
+            // The ray along x, times the ratio.
+            [word.count_ones(), part(word & 0xffff) | part(word >> 16) << 16, 0.25_f32.to_bits()]
+        })
+        .collect();
+    for platform in PLATFORMS.into_iter().filter(|platform| *platform != Platform::Hsw) {
+        let kernel = compile(platform, include_bytes!("../data/mixed.spv"), Stage::Compute);
+        assert_eq!(run(&kernel, [1, 1, 1], &[from.clone(), vec![0; 48]])[1], results, "{platform}");
+    }
+}
