@@ -23,47 +23,22 @@ impl Checker<'_> {
         let Some(function) = Glsl::from_u32(*number) else {
             return Err(malformed(one, &format!("GLSL.std.450 has no instruction {number}")));
         };
-        let Some(count) = operands(function) else { return Ok(()) };
+        let Some((count, rule)) = rule(function) else { return Ok(()) };
         if one.operands.len() != FIRST + count {
             let found = one.operands.len().saturating_sub(FIRST);
             return Err(malformed(one, &format!("{function:?} has {found} operands instead of {count}")));
         }
-        match function {
-            Glsl::Radians
-            | Glsl::Degrees
-            | Glsl::Sin
-            | Glsl::Cos
-            | Glsl::Tan
-            | Glsl::Asin
-            | Glsl::Acos
-            | Glsl::Atan
-            | Glsl::Sinh
-            | Glsl::Cosh
-            | Glsl::Tanh
-            | Glsl::Asinh
-            | Glsl::Acosh
-            | Glsl::Atanh
-            | Glsl::Atan2
-            | Glsl::Pow
-            | Glsl::Exp
-            | Glsl::Log
-            | Glsl::Exp2
-            | Glsl::Log2 => {
+        match rule {
+            Rule::Floats => {
+                self.result_of(one, float, "floats")?;
+                self.have_type(one, FIRST, self.result(one)?)
+            }
+            Rule::NarrowFloats => {
                 let narrow = |kind| float(kind) && kind != Scalar::Float { bits: 64 };
                 self.result_of(one, narrow, "floats of 16 or 32 bits")?;
                 self.have_type(one, FIRST, self.result(one)?)
             }
-            Glsl::SAbs
-            | Glsl::SSign
-            | Glsl::UMin
-            | Glsl::SMin
-            | Glsl::UMax
-            | Glsl::SMax
-            | Glsl::UClamp
-            | Glsl::SClamp
-            | Glsl::FindILsb
-            | Glsl::FindSMsb
-            | Glsl::FindUMsb => {
+            Rule::Integers => {
                 let (kind, result) = self.result_of(one, integer, "integers")?;
                 for place in FIRST..one.operands.len() {
                     let (own, count) = self.operand_of(one, place, integer, "integers")?;
@@ -72,7 +47,7 @@ impl Checker<'_> {
                 }
                 Ok(())
             }
-            Glsl::Length | Glsl::Distance => {
+            Rule::Length => {
                 let (kind, count) = self.result_of(one, float, "floats")?;
                 let (own, _) = self.operand_of(one, FIRST, float, "floats")?;
                 if count != 1 || own != kind {
@@ -80,12 +55,12 @@ impl Checker<'_> {
                 }
                 self.have_type(one, FIRST + 1, self.of(one, FIRST)?)
             }
-            Glsl::Cross => {
+            Rule::Cross => {
                 let (_, count) = self.result_of(one, float, "floats")?;
                 same_count(one, count, 3)?;
                 self.have_type(one, FIRST, self.result(one)?)
             }
-            Glsl::Refract => {
+            Rule::Refract => {
                 self.result_of(one, float, "floats")?;
                 let result = self.result(one)?;
                 self.has_type(one, FIRST, result)?;
@@ -95,28 +70,19 @@ impl Checker<'_> {
                     _ => Err(malformed(one, "its last operand is no float")),
                 }
             }
-            Glsl::Determinant | Glsl::MatrixInverse => self.square(one, function),
-            Glsl::Modf | Glsl::Frexp | Glsl::Ldexp | Glsl::ModfStruct | Glsl::FrexpStruct => {
-                self.parts_of_floats(one, function)
+            Rule::Square => self.square(one, function),
+            Rule::Parts => self.parts_of_floats(one, function),
+            Rule::Packed([result, operand]) => {
+                // An integer has a sign, or none.
+                let same = |a: Scalar, b: Scalar| a == b || integer(a) && integer(b) && a.bits() == b.bits();
+                let fits = |of: Word, (kind, count): Shape| {
+                    self.shape(of).is_some_and(|(own, of)| of == count && same(own, kind))
+                };
+                if fits(self.result(one)?, result) && fits(self.of(one, FIRST)?, operand) {
+                    return Ok(());
+                }
+                Err(malformed(one, &format!("{function:?} has operands of other types")))
             }
-            _ => match packed(function) {
-                Some([result, operand]) => {
-                    // An integer has a sign, or none.
-                    let same =
-                        |a: Scalar, b: Scalar| a == b || integer(a) && integer(b) && a.bits() == b.bits();
-                    let fits = |of: Word, (kind, count): Shape| {
-                        self.shape(of).is_some_and(|(own, of)| of == count && same(own, kind))
-                    };
-                    if fits(self.result(one)?, result) && fits(self.of(one, FIRST)?, operand) {
-                        return Ok(());
-                    }
-                    Err(malformed(one, &format!("{function:?} has operands of other types")))
-                }
-                None => {
-                    self.result_of(one, float, "floats")?;
-                    self.have_type(one, FIRST, self.result(one)?)
-                }
-            },
         }
     }
 
@@ -181,20 +147,51 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the number of operands of an instruction that the compiler may support.
-fn operands(function: Glsl) -> Option<usize> {
+/// The types that an instruction requires.
+enum Rule {
+    /// Operands of the result's type, which has floats.
+    Floats,
+    /// The same, but for doubles.
+    NarrowFloats,
+    /// Integers of the result's width, with a sign or without.
+    Integers,
+    /// Vectors, and a result of their components' type.
+    Length,
+    /// Vectors with three floats.
+    Cross,
+    /// Two vectors, and a float of any width.
+    Refract,
+    /// A square matrix.
+    Square,
+    /// Floats that are taken apart, or put together.
+    Parts,
+    /// The shapes of the result and of the operand.
+    Packed([Shape; 2]),
+}
+
+/// Returns the number of operands of an instruction that the compiler may support, and the rule for them.
+fn rule(function: Glsl) -> Option<(usize, Rule)> {
+    let word = (Scalar::Integer { bits: 32, signed: false }, 1);
+    let words = (word.0, 2);
+    let floats = |count| (Scalar::Float { bits: 32 }, count);
+    let double = (Scalar::Float { bits: 64 }, 1);
     Some(match function {
         Glsl::Round
         | Glsl::RoundEven
         | Glsl::Trunc
         | Glsl::FAbs
-        | Glsl::SAbs
         | Glsl::FSign
-        | Glsl::SSign
         | Glsl::Floor
         | Glsl::Ceil
         | Glsl::Fract
-        | Glsl::Radians
+        | Glsl::Sqrt
+        | Glsl::InverseSqrt
+        | Glsl::Normalize => (1, Rule::Floats),
+        Glsl::FMin | Glsl::NMin | Glsl::FMax | Glsl::NMax | Glsl::Step | Glsl::Reflect => (2, Rule::Floats),
+        Glsl::FClamp | Glsl::NClamp | Glsl::FMix | Glsl::SmoothStep | Glsl::Fma | Glsl::FaceForward => {
+            (3, Rule::Floats)
+        }
+        Glsl::Radians
         | Glsl::Degrees
         | Glsl::Sin
         | Glsl::Cos
@@ -211,61 +208,28 @@ fn operands(function: Glsl) -> Option<usize> {
         | Glsl::Exp
         | Glsl::Log
         | Glsl::Exp2
-        | Glsl::Log2
-        | Glsl::Sqrt
-        | Glsl::InverseSqrt
-        | Glsl::Determinant
-        | Glsl::MatrixInverse
-        | Glsl::ModfStruct
-        | Glsl::FrexpStruct
-        | Glsl::Length
-        | Glsl::Normalize
-        | Glsl::FindILsb
-        | Glsl::FindSMsb
-        | Glsl::FindUMsb => 1,
-        Glsl::Atan2
-        | Glsl::Pow
-        | Glsl::Modf
-        | Glsl::Frexp
-        | Glsl::Ldexp
-        | Glsl::FMin
-        | Glsl::UMin
-        | Glsl::SMin
-        | Glsl::NMin
-        | Glsl::FMax
-        | Glsl::UMax
-        | Glsl::SMax
-        | Glsl::NMax
-        | Glsl::Step
-        | Glsl::Distance
-        | Glsl::Cross
-        | Glsl::Reflect => 2,
-        Glsl::FClamp
-        | Glsl::UClamp
-        | Glsl::SClamp
-        | Glsl::NClamp
-        | Glsl::FMix
-        | Glsl::SmoothStep
-        | Glsl::Fma
-        | Glsl::FaceForward
-        | Glsl::Refract => 3,
-        function => return packed(function).map(|_| 1),
-    })
-}
-
-/// Returns the shapes of the result and of the operand of an instruction that packs or unpacks.
-fn packed(function: Glsl) -> Option<[(Scalar, u32); 2]> {
-    let word = (Scalar::Integer { bits: 32, signed: false }, 1);
-    let words = (word.0, 2);
-    let floats = |count| (Scalar::Float { bits: 32 }, count);
-    let double = (Scalar::Float { bits: 64 }, 1);
-    Some(match function {
-        Glsl::PackSnorm4x8 | Glsl::PackUnorm4x8 => [word, floats(4)],
-        Glsl::PackSnorm2x16 | Glsl::PackUnorm2x16 | Glsl::PackHalf2x16 => [word, floats(2)],
-        Glsl::UnpackSnorm4x8 | Glsl::UnpackUnorm4x8 => [floats(4), word],
-        Glsl::UnpackSnorm2x16 | Glsl::UnpackUnorm2x16 | Glsl::UnpackHalf2x16 => [floats(2), word],
-        Glsl::PackDouble2x32 => [double, words],
-        Glsl::UnpackDouble2x32 => [words, double],
+        | Glsl::Log2 => (1, Rule::NarrowFloats),
+        Glsl::Atan2 | Glsl::Pow => (2, Rule::NarrowFloats),
+        Glsl::SAbs | Glsl::SSign | Glsl::FindILsb | Glsl::FindSMsb | Glsl::FindUMsb => (1, Rule::Integers),
+        Glsl::UMin | Glsl::SMin | Glsl::UMax | Glsl::SMax => (2, Rule::Integers),
+        Glsl::UClamp | Glsl::SClamp => (3, Rule::Integers),
+        Glsl::Length => (1, Rule::Length),
+        Glsl::Distance => (2, Rule::Length),
+        Glsl::Cross => (2, Rule::Cross),
+        Glsl::Refract => (3, Rule::Refract),
+        Glsl::Determinant | Glsl::MatrixInverse => (1, Rule::Square),
+        Glsl::ModfStruct | Glsl::FrexpStruct => (1, Rule::Parts),
+        Glsl::Modf | Glsl::Frexp | Glsl::Ldexp => (2, Rule::Parts),
+        Glsl::PackSnorm4x8 | Glsl::PackUnorm4x8 => (1, Rule::Packed([word, floats(4)])),
+        Glsl::PackSnorm2x16 | Glsl::PackUnorm2x16 | Glsl::PackHalf2x16 => {
+            (1, Rule::Packed([word, floats(2)]))
+        }
+        Glsl::UnpackSnorm4x8 | Glsl::UnpackUnorm4x8 => (1, Rule::Packed([floats(4), word])),
+        Glsl::UnpackSnorm2x16 | Glsl::UnpackUnorm2x16 | Glsl::UnpackHalf2x16 => {
+            (1, Rule::Packed([floats(2), word]))
+        }
+        Glsl::PackDouble2x32 => (1, Rule::Packed([double, words])),
+        Glsl::UnpackDouble2x32 => (1, Rule::Packed([words, double])),
         _ => return None,
     })
 }
