@@ -156,10 +156,10 @@ fn work_behind_a_predicate_is_skipped() {
     assert_eq!(seen.skipped_commands, BTreeMap::from([("MI_SET_PREDICATE".to_owned(), 1)]));
     assert_eq!((seen.submissions, seen.followed_submissions), (1, 0), "a store beside it is not enough");
     assert!(!seen.is_judged());
-    // MI_BATCH_BUFFER_START that jumps if the predicate holds.
+    // MI_BATCH_BUFFER_START that jumps if the predicate of MI_PREDICATE holds.
     let gpu = watched("glk");
     let words_at = walker_in(&words);
-    let jump = [0x1880_8101, BATCH + 12, 0];
+    let jump = [0x0600_0000, 0x1880_8101, BATCH + 16, 0];
     let seen = covered(&gpu, Render, &[&jump, &words[words_at..words_at + 15]]);
     assert_eq!(seen.dispatches, skipped("an earlier command depends on a predicate", 1));
     assert_eq!(seen.unfinished, BTreeMap::from([("they jump if a predicate holds".to_owned(), 1)]));
@@ -284,7 +284,11 @@ fn skipped_work_concerns_each_object_of_its_submission_once() {
     let draws = [&VERTICES[..], &DRAW, &DRAW, &[END]].concat();
     assert_eq!(unfollowed(&gpu, &draws), all, "two draws");
     assert_eq!(unfollowed(&gpu, &[0x0080_0002, 0x0080_0000, END]), all, "a predicate");
-    assert_eq!(unfollowed(&gpu, &[0x1880_8101, BATCH + 12, 0, END]), all, "a jump by a predicate");
+    assert_eq!(
+        unfollowed(&gpu, &[0x0600_0000, 0x1880_8101, BATCH + 16, 0, END]),
+        all,
+        "a jump by a predicate"
+    );
     assert_eq!(unfollowed(&gpu, &[0x1780_0001, TARGET, 0, END]), all, "MI_ATOMIC");
     assert_eq!(unfollowed(&gpu, &[1 << 29]), all, "a hang");
 }

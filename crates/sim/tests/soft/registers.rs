@@ -1,6 +1,6 @@
 //! Commands that move, compare and copy dwords of memory and registers, on other engines than copy engines.
 
-use gem_coherency::platform::EngineClass::{self, Render, Video};
+use gem_coherency::platform::EngineClass::{self, Render, Video, VideoEnhance};
 use gem_coherency_sim::{HangCause, Remedy};
 
 use crate::gpu::{BATCH, END, Gpu, SOURCE, TARGET};
@@ -260,12 +260,104 @@ fn a_result_that_is_not_known_is_no_predicate() {
     for parts in [
         &[&load(RESULT, 1)[..], &[0x0600_0000], &[UNLESS]][..],
         &[&[0x0080_0001]],
-        &[&copy(REGISTER, RESULT), &[IF]],
+        &[&copy(PIXELS, RESULT), &[IF]],
     ] {
         let gpu = Gpu::new("tgl");
         let last: [&[u32]; 2] = [&put(TARGET, 7), &[OFF]];
         runs(&gpu, Render, &[parts, &last].concat());
         assert_eq!(words(&gpu), [7, 0, 0], "the streamer's own commands are executed");
         assert_eq!(gpu.device.coverage().skipped_commands.get("MI_SET_PREDICATE"), Some(&1));
+    }
+}
+
+#[test]
+fn a_new_context_has_zeroes_in_its_registers() {
+    let parts: [&[u32]; 5] =
+        [&copy(REGISTER, RESULT), &[UNLESS], &put(TARGET, 7), &[OFF], &put(TARGET + 4, 8)];
+    for name in ["bdw", "tgl", "mtl"] {
+        let gpu = Gpu::new(name);
+        runs(&gpu, Render, &parts);
+        assert_eq!(words(&gpu), [0, 8, 0], "{name}: the predicate does not hold");
+        assert_eq!(gpu.device.coverage().skipped_commands.len(), 0, "{name}");
+        // Behind a hang it is not known what the hardware has.
+        run(&gpu, Render, &[&[0xe000_0000]]);
+        assert_eq!(gpu.device.take_gpu_hangs().len(), 1, "{name}");
+        runs(&gpu, Render, &parts);
+        assert_eq!(words(&gpu), [7, 8, 0], "{name}");
+        assert_eq!(gpu.device.coverage().skipped_commands.get("MI_SET_PREDICATE"), Some(&1), "{name}");
+    }
+}
+
+#[test]
+fn behind_a_jump_that_is_not_known_the_registers_are_not_either() {
+    let gpu = Gpu::new("tgl");
+    let next = BATCH + 4 * 7;
+    runs(&gpu, Render, &[&load(REGISTER, 1), &[0x0600_0000], &[0x1880_8101, next, 0]]);
+    assert_eq!(gpu.device.coverage().unfinished.values().sum::<u64>(), 1);
+    runs(&gpu, Render, &[&copy(REGISTER, RESULT), &[UNLESS], &[OFF]]);
+    assert_eq!(gpu.device.coverage().skipped_commands.get("MI_SET_PREDICATE"), Some(&1));
+    // A jump that is known leaves them known.
+    let gpu = Gpu::new("tgl");
+    runs(&gpu, Render, &[&load(REGISTER, 1), &load(RESULT, 1), &[0x1880_8101, next + 8, 0]]);
+    runs(&gpu, Render, &[&copy(REGISTER, RESULT), &[UNLESS], &[OFF]]);
+    assert_eq!(gpu.device.coverage().skipped_commands.len(), 0);
+}
+
+#[test]
+fn a_bit_adds_the_start_of_the_engines_registers() {
+    // MI_LOAD_REGISTER_IMM, _MEM and _REG, and MI_STORE_REGISTER_MEM, with offsets of 0x600 on.
+    const OF_ENGINE: u32 = 1 << 19;
+    const SOURCE_OF_ENGINE: u32 = 1 << 18;
+    let with = |command: &[u32], bits: u32| [&[command[0] | bits], &command[1..]].concat();
+    for (name, engine, start, adds) in [
+        ("glk", Render, 0x2000, false),
+        ("jsl", Render, 0x2000, true),
+        ("tgl", Render, 0x2000, true),
+        ("tgl", Video, 0x1c_0000, true),
+        ("dg2", VideoEnhance, 0x1c_8000, true),
+        ("mtl", Render, 0x2000, true),
+    ] {
+        let gpu = Gpu::new(name);
+        gpu.source.put(0, &[5, 6]);
+        let parts = [
+            with(&load(0x600, 7), OF_ENGINE),
+            with(&fetch(0x608, SOURCE), OF_ENGINE),
+            with(&copy(0x600, 0x610), OF_ENGINE | SOURCE_OF_ENGINE),
+            store(start + 0x600, TARGET).to_vec(),
+            store(start + 0x608, TARGET + 4).to_vec(),
+            store(start + 0x610, TARGET + 8).to_vec(),
+            load(start + 0x618, 9).to_vec(),
+            with(&store(0x618, TARGET + 12), OF_ENGINE),
+        ];
+        runs(&gpu, engine, &parts.each_ref().map(Vec::as_slice));
+        let expected = if adds { [7, 5, 7] } else { [0, 0, 0] };
+        assert_eq!((words(&gpu), gpu.target.word(12)), (expected, if adds { 9 } else { 0 }), "{name}");
+    }
+}
+
+#[test]
+fn the_streamer_jumps_by_what_it_computed_with_registers_of_its_own() {
+    const OF_ENGINE: u32 = 1 << 19;
+    // MI_MATH: register 2 is all ones if the registers 0 and 1 are equal.
+    let equal = [0x0d00_0003, 0x0800_8000, 0x0800_8401, 0x1010_0000, 0x1800_0832];
+    let load = |register: u32, value: u32| [0x1100_0001 | OF_ENGINE, register, value];
+    for name in ["jsl", "tgl", "dg2", "mtl"] {
+        for (second, jumps) in [(5, true), (6, false)] {
+            let gpu = Gpu::new(name);
+            let begin = [
+                &load(0x600, 5)[..],
+                &load(0x604, 0),
+                &load(0x608, second),
+                &load(0x60c, 0),
+                &equal,
+                &[0x150c_0001, 0x610, 0x418],
+                &[UNLESS],
+            ]
+            .concat();
+            let behind = BATCH + 4 * (begin.len() as u32 + 3 + 1 + 4);
+            runs(&gpu, Render, &[&begin, &[0x1880_8101, behind, 0], &[OFF], &put(TARGET, 7), &[OFF]]);
+            assert_eq!(words(&gpu), [if jumps { 0 } else { 7 }, 0, 0], "{name}, {second}");
+            assert_eq!(gpu.device.coverage().skipped_commands.len(), 0, "{name}");
+        }
     }
 }

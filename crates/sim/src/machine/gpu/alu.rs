@@ -97,13 +97,14 @@ impl Alu {
 
 #[cfg(test)]
 mod tests {
+    use super::super::registers::Values;
     use super::*;
     use gem_coherency::platform::{EngineClass, by_name};
     use gem_coherency::vocabulary::KernelVersion;
 
     fn registers() -> Registers {
         let machine = by_name("dg2").unwrap().machine(KernelVersion::new(6, 12), false);
-        Registers::new(machine, EngineClass::Render, Default::default())
+        Registers::new(machine, EngineClass::Render, Values::lost())
     }
 
     fn alu(operation: u32, first: u32, second: u32) -> u32 {
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(computed(Some(1), None, SUBTRACT, IS_ZERO), None);
         assert_eq!(computed(Some(1), Some(1), 0x3ff, ACCUMULATOR), None, "an unknown operation");
         let mut registers = registers();
-        assert_eq!(registers.general(3), None, "never loaded");
+        assert_eq!(registers.general(3), None, "never loaded, behind a hang");
         math(&mut registers, &[alu(LOAD_ONES, SOURCE_A, 0), alu(LOAD_ZEROES, SOURCE_B, 0), alu(ADD, 0, 0)]);
         math(&mut registers, &[alu(STORE_INVERTED, 3, ACCUMULATOR)]);
         assert_eq!(registers.general(3), None, "the accumulator of another command");

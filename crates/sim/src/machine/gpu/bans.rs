@@ -106,9 +106,9 @@ impl Client {
 }
 
 impl Standing {
-    /// Takes the registers that the last batch of a queue left: a batch that hangs leaves none.
+    /// Takes the registers that the last batch of a queue left: a batch that hangs leaves none that is known.
     pub(super) fn take_registers(&self, lane: Lane) -> Values {
-        lock(&self.registers).remove(&lane).unwrap_or_default()
+        lock(&self.registers).insert(lane, Values::lost()).unwrap_or_default()
     }
 
     /// Keeps a queue's registers for its next batch.

@@ -104,6 +104,11 @@ pub(super) const MEMORY_GLOBAL: u32 = 1 << 22;
 pub(super) const COPY_TO_GLOBAL: u32 = 1 << 21;
 /// The bits of a register's offset in a command.
 pub(super) const REGISTER: u32 = 0x7f_fffc;
+/// MI_LOAD_REGISTER_IMM, MI_LOAD_REGISTER_MEM, MI_STORE_REGISTER_MEM, and the destination of MI_LOAD_REGISTER_REG: the register's offset
+/// is behind the start of the engine's registers (`MI_LRI_LRM_CS_MMIO`, graphics 11 and later).
+pub(super) const REGISTER_OF_ENGINE: u32 = 1 << 19;
+/// The same of the source of MI_LOAD_REGISTER_REG (`MI_LRR_SOURCE_CS_MMIO`).
+pub(super) const SOURCE_OF_ENGINE: u32 = 1 << 18;
 /// MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END: bits 14:12 select the comparison.
 pub(super) const COMPARE_SHIFT: u32 = 12;
 /// MI_SEMAPHORE_WAIT: a register is compared, not memory (graphics 12 and later).

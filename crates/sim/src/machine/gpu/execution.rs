@@ -20,7 +20,7 @@ use super::memory::{Fetched, View};
 use super::memory_commands::Comparison;
 use super::pipeline::{Pipeline, Refusal};
 use super::queue::Pace;
-use super::registers::{PREDICATE_RESULT, Registers, Transfer, Values};
+use super::registers::{Registers, Transfer, Values};
 use super::work;
 use crate::machine::coverage::Kind;
 use gem_coherency::platform::{EngineClass, Machine};
@@ -181,7 +181,11 @@ impl<'a> Run<'a> {
                     return Ok(End::Waits(self.position(first)));
                 }
                 Ok(Step::On) => {}
-                Ok(Step::Ended) => return Ok(End::Ended(self.pipeline, self.registers.into_values())),
+                Ok(Step::Ended) => {
+                    let is_certain = self.pipeline.is_certain();
+                    let values = if is_certain { self.registers.into_values() } else { Values::lost() };
+                    return Ok(End::Ended(self.pipeline, values));
+                }
                 Ok(Step::Cancelled) => return Ok(End::Cancelled),
                 Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
                 Err(_) if self.leave_unwritten() => {}
@@ -296,7 +300,7 @@ impl<'a> Run<'a> {
                 self.pay(ACCESS)?;
                 alu::math(&mut self.registers, &instructions);
             }
-            Command::Compare => self.registers.load(PREDICATE_RESULT, None),
+            Command::Compare => self.registers.forget_predicate(),
             Command::Predicate(when) => self.predicate_by(when),
             Command::Wait(comparison) if self.holds(comparison)? => {}
             // Batches run one after another, so nothing changes the memory meanwhile.
@@ -324,7 +328,7 @@ impl<'a> Run<'a> {
 
     /// Sets when the next commands are no-ops (MI_SET_PREDICATE).
     fn predicate_by(&mut self, when: u32) {
-        let result = self.result();
+        let result = self.registers.predicate();
         let skips = match when {
             0 => {
                 self.predicate = Predicate::Off;
@@ -345,15 +349,10 @@ impl<'a> Run<'a> {
         self.pipeline.depend(skips.is_none());
     }
 
-    /// Returns the predicate's result, if it is known.
-    fn result(&self) -> Option<bool> {
-        self.registers.known(PREDICATE_RESULT).map(|result| result & 1 != 0)
-    }
-
     /// Returns whether a start that depends on the predicate jumps; where that is not known, it does, and what follows is not judged.
     fn jumps(&mut self) -> bool {
         let jumps = match self.predicate {
-            Predicate::Off => self.result(),
+            Predicate::Off => self.registers.predicate(),
             Predicate::Known { skips } => Some(!skips),
             Predicate::Unknown => None,
         };

@@ -5,7 +5,7 @@
 use super::commands::{Command, Ends, Streamer, wide};
 use super::encoding::*;
 use super::fault_log::HangCause;
-use super::registers::Transfer;
+use super::registers::{self, Transfer};
 
 /// A comparison of a dword in memory with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,25 +66,32 @@ impl Relation {
 /// The cause of the hang for a wrong length, or an address in the global GTT.
 pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
     let transfer = |transfer| Ok(Command::Registers(transfer));
+    let register = |word: u32, of_engine: u32| match word & REGISTER {
+        offset if first & of_engine != 0 && on.graphics() >= 11 => {
+            registers::start(&on.machine, on.engine) + offset
+        }
+        register => register,
+    };
+    let own = |word| register(word, REGISTER_OF_ENGINE);
     match mi_opcode(first) {
         MI_LOAD_REGISTER_IMM => {
             let (pairs, rest) = operands.as_chunks::<2>();
             if !rest.is_empty() {
                 return Err(HangCause::Unknown);
             }
-            transfer(Transfer::Load(pairs.iter().map(|&[at, value]| (at & REGISTER, value)).collect()))
+            transfer(Transfer::Load(pairs.iter().map(|&[at, value]| (own(at), value)).collect()))
         }
         MI_LOAD_REGISTER_REG => match operands {
-            &[from, to] => transfer(Transfer::Copy { from: from & REGISTER, to: to & REGISTER }),
+            &[from, to] => transfer(Transfer::Copy { from: register(from, SOURCE_OF_ENGINE), to: own(to) }),
             _ => Err(HangCause::Unknown),
         },
         MI_LOAD_REGISTER_MEM => {
-            let (register, address) = dword_and_address(on, first, operands)?;
-            transfer(Transfer::Fetch { register: register & REGISTER, address: address & !3 })
+            let (word, address) = dword_and_address(on, first, operands)?;
+            transfer(Transfer::Fetch { register: own(word), address: address & !3 })
         }
         MI_STORE_REGISTER_MEM => {
-            let (register, address) = dword_and_address(on, first, operands)?;
-            transfer(Transfer::Store { register: register & REGISTER, address: address & !3 })
+            let (word, address) = dword_and_address(on, first, operands)?;
+            transfer(Transfer::Store { register: own(word), address: address & !3 })
         }
         MI_COPY_MEM_MEM => match operands {
             &[low, high, from, from_high] => {
