@@ -416,3 +416,41 @@ fn a_batch_that_a_skipped_kernel_should_have_written_is_skipped() {
         assert_eq!(hangs(&second(name, SOURCE)), 1, "{name}: no kernel writes it");
     }
 }
+
+#[test]
+fn a_chained_batch_that_a_skipped_kernel_should_have_written_ends_where_it_would_hang() {
+    let chained = |name: &str, address: u32| match name {
+        "byt" | "hsw" => vec![0x1880_0100, address],
+        _ => vec![0x1880_0101, address, 0],
+    };
+    for name in ["byt", "hsw", "glk"] {
+        // What is in memory: a command that is unknown; no-ops up to the end of the object, behind which there is nothing.
+        for garbage in [&[INVALID][..], &[]] {
+            let gpu = Gpu::new(name);
+            gpu.target.put(0, garbage);
+            gpu.source.put(0, garbage);
+            let hangs = |words: &[u32]| {
+                gpu.run_on(EngineClass::Render, &[words, &[END]].concat()).unwrap();
+                gpu.device.take_gpu_hangs().len()
+            };
+            let skipped = || {
+                let skipped = gpu.device.coverage().skipped_commands;
+                skipped.get("batches that a skipped kernel writes").copied().unwrap_or(0)
+            };
+            // Without an unknown command it jumps in a circle: behind the object, no-ops lead back to the batch.
+            assert_eq!(hangs(&chained(name, SOURCE)), 1, "{name}");
+            assert_eq!(skipped(), 0, "{name}: nothing was skipped");
+            assert_eq!(hangs(&[0x7b01_0000, 0]), 0);
+            assert_eq!(hangs(&chained(name, TARGET)), 0, "{name}");
+            assert_eq!(skipped(), 1, "{name}");
+            // It took the place of the batch that started it.
+            assert_eq!(hangs(&[&chained(name, TARGET)[..], &[INVALID]].concat()), 0, "{name}");
+            // A batch that no kernel writes takes its place again.
+            let back = BATCH + 0x100;
+            gpu.target.put(0, &chained(name, back));
+            let mut words = chained(name, TARGET);
+            words.resize(0x100 / 4, 0);
+            assert_eq!(hangs(&[&words[..], &[INVALID]].concat()), 1, "{name}");
+        }
+    }
+}

@@ -40,7 +40,7 @@ const BYTES: u64 = 256;
 const MOST_LEVELS: usize = 2;
 /// Bytes that fills and copies transfer at once.
 const PIECE_BYTES: u64 = 16 << 10;
-/// The name of a second-level batch of which the commands are missing.
+/// The name of a batch of which the commands are missing.
 const UNWRITTEN: &str = "batches that a skipped kernel writes";
 /// The value that reads of the scratch page return: MI_NOOP, a no-op.
 const NOTHING: u32 = 0;
@@ -56,8 +56,8 @@ pub(super) struct Run<'a> {
     line: Option<(Range<u64>, Vec<u32>)>,
     /// The return addresses of second-level batches.
     returns: Vec<u64>,
-    /// The number of these inside a batch that a skipped kernel should have written.
-    unwritten: Option<usize>,
+    /// The batch that a skipped kernel should have written, inside of one.
+    unwritten: Option<Unwritten>,
     arbitration: Arbitration,
     registers: Registers,
     predicate: Predicate,
@@ -79,11 +79,20 @@ pub(super) struct Position {
     pub(super) command: u32,
     pub(super) arbitration: Arbitration,
     returns: Vec<u64>,
-    unwritten: Option<usize>,
+    unwritten: Option<Unwritten>,
     registers: Registers,
     predicate: Predicate,
     pipeline: Pipeline,
     idle_loop: Option<u64>,
+}
+
+/// A batch in an object that a skipped kernel should have written.
+#[derive(Clone, Debug)]
+struct Unwritten {
+    /// The number of return addresses inside of it.
+    levels: usize,
+    /// The addresses of the object.
+    object: Range<u64>,
 }
 
 /// What the next commands depend on.
@@ -171,39 +180,63 @@ impl<'a> Run<'a> {
     pub(super) fn until_end(mut self) -> Result<End, Stuck> {
         loop {
             let at = self.at;
-            let first = match self.word(at) {
-                Ok(first) => first,
-                Err(_) if self.leave_unwritten() => continue,
-                Err(cause) => return Err(self.stuck(cause, at, NOTHING)),
+            let stepped = match self.next_word() {
+                Ok(first) => self.step(first).map(|step| (step, first)).map_err(|cause| (cause, first)),
+                Err(cause) => Err((cause, NOTHING)),
             };
-            match self.step(first) {
-                Ok(Step::On) if self.pace == Pace::Timed && self.loops && self.cost > SLICE => {
+            let (step, first) = match stepped {
+                Ok(stepped) => stepped,
+                Err((cause, first)) => match self.leave_unwritten() {
+                    Some(step) => (step, first),
+                    None => return Err(self.stuck(cause, at, first)),
+                },
+            };
+            match step {
+                Step::On if self.pace == Pace::Timed && self.loops && self.cost > SLICE => {
                     return Ok(End::Waits(self.position(first)));
                 }
-                Ok(Step::On) => {}
-                Ok(Step::Ended) => {
+                Step::On => {}
+                Step::Ended => {
                     let is_certain = self.pipeline.is_certain();
                     let values = if is_certain { self.registers.into_values() } else { Values::lost() };
                     return Ok(End::Ended(self.pipeline, values));
                 }
-                Ok(Step::Cancelled) => return Ok(End::Cancelled),
-                Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
-                Err(_) if self.leave_unwritten() => {}
-                Err(cause) => return Err(self.stuck(cause, at, first)),
+                Step::Cancelled => return Ok(End::Cancelled),
+                Step::Waits => return Ok(End::Waits(self.position(first))),
             }
         }
     }
 
-    /// Returns from a batch that a skipped kernel should have written, whose commands mean nothing; returns false outside of one, and if the batch has
+    /// Returns the first dword of the current command.
+    ///
+    /// # Errors
+    /// Those of [`Self::word`]; behind the end of a batch that a skipped kernel should have written, [`HangCause::Endless`].
+    fn next_word(&mut self) -> Result<u32, HangCause> {
+        let is_past = self.unwritten.as_ref().is_some_and(|Unwritten { levels, object }| {
+            self.returns.len() == *levels && !object.contains(&self.at)
+        });
+        if is_past { Err(HangCause::Endless) } else { self.word(self.at) }
+    }
+
+    /// Takes note of a start of `target`, of which [`Self::returns`] has the return address already.
+    fn enter(&mut self, target: u64, level: Level) {
+        let levels = self.returns.len();
+        // A chained batch takes the place of the one that starts it.
+        let replaces = |inside: &Unwritten| level == Level::Chained && inside.levels == levels;
+        if self.unwritten.as_ref().is_none_or(replaces) {
+            let object = self.view.unwritten(target);
+            self.unwritten = object.map(|object| Unwritten { levels, object });
+        }
+    }
+
+    /// Ends a batch that a skipped kernel should have written, whose commands mean nothing; returns `None` outside of one, and if the batch has
     /// cost too much.
-    fn leave_unwritten(&mut self) -> bool {
-        let Some(back) = self.unwritten.take().and_then(|levels| self.returns.drain(levels - 1..).next())
-        else {
-            return false;
-        };
+    fn leave_unwritten(&mut self) -> Option<Step> {
+        let Unwritten { levels, .. } = self.unwritten.take()?;
         self.view.skip(Kind::Other(UNWRITTEN), UNWRITTEN);
         self.refusal = None;
-        self.jump(back).is_ok()
+        self.returns.truncate(levels);
+        self.end().ok()
     }
 
     /// Returns the place where the batch goes on.
@@ -275,9 +308,7 @@ impl<'a> Run<'a> {
                     Level::Second => return Err(HangCause::Unknown),
                 }
                 let target = self.view.address(target);
-                if level == Level::Second && self.unwritten.is_none() && self.view.is_unwritten(target) {
-                    self.unwritten = Some(self.returns.len());
-                }
+                self.enter(target, level);
                 self.jump(target)?;
                 return Ok(if target <= here { self.jumped_back(target) } else { Step::On });
             }
@@ -373,7 +404,7 @@ impl<'a> Run<'a> {
     /// Returns to the batch that started this one, if there is one.
     fn end(&mut self) -> Result<Step, HangCause> {
         let Some(back) = self.returns.pop() else { return Ok(Step::Ended) };
-        self.unwritten = self.unwritten.filter(|levels| self.returns.len() >= *levels);
+        self.unwritten = self.unwritten.take().filter(|inside| self.returns.len() >= inside.levels);
         self.jump(back)?;
         Ok(Step::On)
     }

@@ -1,6 +1,7 @@
 //! Memory as the GPU sees it: translates addresses of a context's space to objects.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault_log::GpuFault;
@@ -230,9 +231,11 @@ impl View<'_> {
         }
     }
 
-    /// Returns whether a kernel that was skipped should have written the object at an address.
-    pub(super) fn is_unwritten(&self, address: u64) -> bool {
-        self.bindings.at(address).is_some_and(|(object, _)| object.state().is_unwritten)
+    /// Returns the addresses of the object at an address, if a kernel that was skipped should have written it.
+    pub(super) fn unwritten(&self, address: u64) -> Option<Range<u64>> {
+        let (object, offset) = self.bindings.at(address)?;
+        let start = address - offset;
+        object.state().is_unwritten.then(|| start..start.saturating_add(object.size()))
     }
 
     /// Counts work that is followed.
