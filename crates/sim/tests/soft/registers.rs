@@ -296,11 +296,31 @@ fn behind_a_jump_that_is_not_known_the_registers_are_not_either() {
     assert_eq!(gpu.device.coverage().unfinished.values().sum::<u64>(), 1);
     runs(&gpu, Render, &[&copy(REGISTER, RESULT), &[UNLESS], &[OFF]]);
     assert_eq!(gpu.device.coverage().skipped_commands.get("MI_SET_PREDICATE"), Some(&1));
+    runs(&gpu, Render, &[&store(REGISTER, TARGET)]);
+    assert_eq!(words(&gpu), [1, 0, 0], "what was loaded is stored");
     // A jump that is known leaves them known.
     let gpu = Gpu::new("tgl");
     runs(&gpu, Render, &[&load(REGISTER, 1), &load(RESULT, 1), &[0x1880_8101, next + 8, 0]]);
     runs(&gpu, Render, &[&copy(REGISTER, RESULT), &[UNLESS], &[OFF]]);
     assert_eq!(gpu.device.coverage().skipped_commands.len(), 0);
+}
+
+#[test]
+fn what_is_loaded_behind_a_predicate_that_is_not_known_is_not_either() {
+    let compares: [&[u32]; 2] = [&[0x0600_0000], &[UNLESS]];
+    for is_doubtful in [true, false] {
+        let gpu = Gpu::new("tgl");
+        let load = [&load(REGISTER, 1)[..], &copy(REGISTER, REGISTER + 8)].concat();
+        let store = store(REGISTER + 8, TARGET);
+        let behind: [&[u32]; 2] = if is_doubtful { [&load, &[OFF]] } else { [&[OFF], &load] };
+        let parts = [&compares[..], &behind, &[&store]].concat();
+        runs(&gpu, Render, &parts);
+        assert_eq!(words(&gpu), [1, 0, 0], "the streamer's own commands are executed");
+        assert_eq!(gpu.device.coverage().skipped_commands.get("MI_SET_PREDICATE"), Some(&1));
+        runs(&gpu, Render, &[&copy(REGISTER + 8, RESULT), &[UNLESS], &[OFF]]);
+        let skipped = gpu.device.coverage().skipped_commands;
+        assert_eq!(skipped.get("MI_SET_PREDICATE"), Some(if is_doubtful { &2 } else { &1 }));
+    }
 }
 
 #[test]

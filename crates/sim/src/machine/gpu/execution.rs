@@ -196,11 +196,7 @@ impl<'a> Run<'a> {
                     return Ok(End::Waits(self.position(first)));
                 }
                 Step::On => {}
-                Step::Ended => {
-                    let is_certain = self.pipeline.is_certain();
-                    let values = if is_certain { self.registers.into_values() } else { Values::lost() };
-                    return Ok(End::Ended(self.pipeline, values));
-                }
+                Step::Ended => return Ok(End::Ended(self.pipeline, self.registers.into_values())),
                 Step::Cancelled => return Ok(End::Cancelled),
                 Step::Waits => return Ok(End::Waits(self.position(first))),
             }
@@ -364,6 +360,7 @@ impl<'a> Run<'a> {
             0 => {
                 self.predicate = Predicate::Off;
                 self.pipeline.depend(false);
+                self.registers.doubt(false);
                 return;
             }
             3 => result.map(|result| !result),
@@ -378,6 +375,7 @@ impl<'a> Run<'a> {
         }
         self.predicate = skips.map_or(Predicate::Unknown, |skips| Predicate::Known { skips });
         self.pipeline.depend(skips.is_none());
+        self.registers.doubt(skips.is_none());
     }
 
     /// Returns whether a start that depends on the predicate jumps; where that is not known, it does, and what follows is not judged.
@@ -390,6 +388,7 @@ impl<'a> Run<'a> {
         if jumps.is_none() {
             self.view.stray("they jump if a predicate holds");
             self.pipeline.stray();
+            self.registers.stray();
         }
         jumps.unwrap_or(true)
     }
@@ -437,7 +436,7 @@ impl<'a> Run<'a> {
                 let value = self.load(address);
                 self.registers.load(register, Some(value));
             }
-            &Transfer::Copy { from, to } => self.registers.load(to, self.registers.read(from, self.now())),
+            &Transfer::Copy { from, to } => self.registers.copy(from, to, self.now()),
             &Transfer::Store { register, address } => {
                 let value = self.registers.value(register, self.now());
                 self.view.write(MocsClass::PageTable, address, &value.to_le_bytes());

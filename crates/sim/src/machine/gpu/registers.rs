@@ -48,14 +48,21 @@ const PREDICATE_RESULT: u32 = 0x418;
 /// What a context keeps of registers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
-    /// Those that were loaded; `None` of one that is not known.
-    loaded: BTreeMap<u32, Option<u32>>,
-    /// The others are not known, either.
+    loaded: BTreeMap<u32, Loaded>,
+    /// Registers that were not loaded are not known.
     is_lost: bool,
 }
 
+/// A register that was loaded.
+#[derive(Clone, Copy, Debug)]
+struct Loaded {
+    value: u32,
+    /// The hardware has this value, too.
+    is_known: bool,
+}
+
 impl Values {
-    /// The registers behind a batch that hung, or that the hardware may have executed in another way.
+    /// The registers behind a batch that hung.
     pub(crate) fn lost() -> Self {
         Self { is_lost: true, ..Self::default() }
     }
@@ -67,30 +74,62 @@ pub(super) struct Registers {
     machine: Machine,
     engine: EngineClass,
     values: Values,
+    /// Whether the next commands are executed is not known.
+    is_doubtful: bool,
+    /// The batch jumped by a predicate that is not known: the hardware may be elsewhere.
+    is_astray: bool,
 }
 
 impl Registers {
     /// Creates the registers at the start of a batch, with what the context kept.
     pub(super) fn new(machine: Machine, engine: EngineClass, kept: Values) -> Self {
-        Self { machine, engine, values: if generation(&machine) >= 80 { kept } else { Values::lost() } }
+        let values = if generation(&machine) >= 80 { kept } else { Values::lost() };
+        Self { machine, engine, values, is_doubtful: false, is_astray: false }
     }
 
     /// Returns what the context keeps.
-    pub(super) fn into_values(self) -> Values {
+    pub(super) fn into_values(mut self) -> Values {
+        if self.is_astray {
+            self.values.loaded.values_mut().for_each(|loaded| loaded.is_known = false);
+            self.values.is_lost = true;
+        }
         self.values
+    }
+
+    /// Sets whether it is not known if the next commands are executed.
+    pub(super) fn doubt(&mut self, is_doubtful: bool) {
+        self.is_doubtful = is_doubtful;
+    }
+
+    /// Takes note of a jump by a predicate that is not known.
+    pub(super) fn stray(&mut self) {
+        self.is_astray = true;
     }
 
     /// Loads a register, if userspace may; `None` is a value that is not known.
     pub(super) fn load(&mut self, register: u32, value: Option<u32>) {
+        self.set(register, Loaded { value: value.unwrap_or(0), is_known: value.is_some() });
+    }
+
+    /// Copies a register; `now` is that of the timestamp.
+    pub(super) fn copy(&mut self, from: u32, to: u32, now: u64) {
+        let is_known = self.read(from, now).is_some();
+        self.set(to, Loaded { value: self.value(from, now), is_known });
+    }
+
+    fn set(&mut self, register: u32, loaded: Loaded) {
         if self.has(register) {
-            self.values.loaded.insert(register, value);
+            let is_known = loaded.is_known && !self.is_doubtful;
+            self.values.loaded.insert(register, Loaded { is_known, ..loaded });
         }
     }
 
     /// Returns a register's value if it is known.
     pub(super) fn known(&self, register: u32) -> Option<u32> {
-        let initial = (!self.values.is_lost && self.has(register)).then_some(0);
-        self.values.loaded.get(&register).copied().unwrap_or(initial)
+        match self.values.loaded.get(&register) {
+            Some(loaded) => loaded.is_known.then_some(loaded.value),
+            None => (!self.values.is_lost && self.has(register)).then_some(0),
+        }
     }
 
     /// Returns the number in one of the engine's general-purpose registers, if it is known.
@@ -132,9 +171,10 @@ impl Registers {
         }
     }
 
-    /// Returns a register's value, which is 0 if it is not known; `now` is that of the timestamp.
+    /// Returns a register's value, which is 0 if it was not loaded; `now` is that of the timestamp.
     pub(super) fn value(&self, register: u32, now: u64) -> u32 {
-        self.read(register, now).unwrap_or(0)
+        let loaded = || self.values.loaded.get(&register).map(|loaded| loaded.value);
+        self.read(register, now).or_else(loaded).unwrap_or(0)
     }
 
     fn has(&self, register: u32) -> bool {

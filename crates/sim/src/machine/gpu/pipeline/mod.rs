@@ -121,14 +121,9 @@ impl Pipeline {
 
     /// Ends the batch, and keeps the state for the next one.
     pub(in crate::machine::gpu) fn end(self, images: &Images, lane: Lane) {
-        if let Some(followed) = self.followed.filter(|followed| followed.is_certain()) {
+        if let Some(followed) = self.followed.filter(|followed| !followed.predicated && !followed.astray) {
             images.states().insert(lane, followed.state);
         }
-    }
-
-    /// Returns whether the hardware executed the commands that were followed.
-    pub(in crate::machine::gpu) fn is_certain(&self) -> bool {
-        self.followed.as_ref().is_none_or(|followed| followed.is_certain())
     }
 
     /// Sets whether the next commands depend on a predicate that is not known.
@@ -174,11 +169,6 @@ impl Images {
 }
 
 impl Followed {
-    /// Returns whether the hardware executed the commands that were followed.
-    fn is_certain(&self) -> bool {
-        !self.predicated && !self.astray
-    }
-
     fn follow(
         &mut self,
         view: &View<'_>,
