@@ -98,6 +98,20 @@ fn destinations_of_branches_are_no_data() {
 }
 
 #[test]
+fn only_a_null_destination_can_have_a_stride_of_zero() {
+    let mov = |place| {
+        op(Opcode::Mov, 8)
+            .to(Ub, 0)
+            .from(Ub, (8, 8, 1))
+            .with(|i| i.destination.as_mut().expect("it has one").place = place)
+    };
+    for platform in [Platform::Bxt, Platform::Glk, Platform::Dg2] {
+        assert_eq!(rules(platform, &mov(Place::NULL)), [], "{platform}");
+        assert_eq!(rules(platform, &mov(Place::general(10))), [Rule::ZeroStride], "{platform}");
+    }
+}
+
+#[test]
 fn rules_for_regions_are_those_of_align1() {
     let upper = |kind| {
         copy(4, kind, (4, 4, 1)).with(|i| {
