@@ -10,7 +10,8 @@ const SWITCH: u8 = 2;
 const INTEGER_DIVISIONS: [u8; 3] = [11, 12, 13];
 
 /// The types of `csel`, by the first version of graphics that has them.
-const SELECTED: [(Type, u8); 4] = [(Type::F, 80), (Type::Hf, 110), (Type::D, 110), (Type::W, 110)];
+const SELECTED: [(Type, u8); 6] =
+    [(Type::F, 80), (Type::Hf, 110), (Type::D, 110), (Type::Ud, 110), (Type::W, 110), (Type::Uw, 110)];
 
 /// The types of `add3`.
 const ADDED: [Type; 4] = [Type::D, Type::Ud, Type::W, Type::Uw];
@@ -72,9 +73,20 @@ pub(super) fn selected_type(view: &View<'_>, destination: &Destination) -> Optio
     (!is_known).then(|| format!("type {kind}"))
 }
 
+pub(super) fn selected_kind(view: &View<'_>, typed: &Typed) -> Option<String> {
+    let destination = view.destination?.kind;
+    let is_alike =
+        is_integer(typed.kind) == is_integer(destination) && typed.kind.bytes() == destination.bytes();
+    (!is_alike).then(|| different(typed.kind, destination))
+}
+
+fn different(kind: Type, destination: Type) -> String {
+    format!("type {kind}, that of the destination {destination}")
+}
+
 pub(super) fn same_type(view: &View<'_>, typed: &Typed) -> Option<String> {
     let destination = view.destination?.kind;
-    (typed.kind != destination).then(|| format!("type {}, that of the destination {destination}", typed.kind))
+    (typed.kind != destination).then(|| different(typed.kind, destination))
 }
 
 pub(super) fn inserted_type(_: &View<'_>, destination: &Destination) -> Option<String> {

@@ -209,9 +209,10 @@ rules! {
         CselPredicate All, CSEL, ToAll(opcodes::predicate), "csel must not have a predicate";
         CselCondition All, CSEL, ToAll(opcodes::no_condition), "csel must have a condition";
         CselType All, CSEL, ToDestination(opcodes::selected_type),
-            "the type of csel must be f, or also hf, d or w from graphics 11 on";
-        EqualTypes All, Of(&[Opcode::Csel, Opcode::Bfi2]), ToTypes(opcodes::same_type),
-            "the sources must have the destination's type";
+            "the type of csel must be f, or also hf, d, ud, w or uw from graphics 11 on";
+        CselSources All, CSEL, ToTypes(opcodes::selected_kind),
+            "the sources of csel must have the destination's type, up to the sign of integers";
+        EqualTypes All, BFI2, ToTypes(opcodes::same_type), "the sources must have the destination's type";
         InsertType All, BFI2, ToDestination(opcodes::inserted_type), "the type of bfi2 must be d or ud";
         InsertModifier All, BFI2, ToAll(opcodes::result_modifier),
             "bfi2 must not have a condition or saturation";

@@ -222,8 +222,8 @@ fn opcodes(case: Add<'_>) {
     case(Rule::CselPredicate, &[Icl, Tgl, Dg2], csel, |i| i.predicate = PREDICATE);
     case(Rule::CselCondition, &[Bdw, Skl], csel.align16(), |i| i.condition = None);
     case(Rule::CselType, &[Bdw, Skl], csel.align16(), |i| i.every_kind(D));
-    case(Rule::CselType, &[Icl, Tgl], csel, |i| i.every_kind(Ud));
-    case(Rule::EqualTypes, &[Icl, Tgl, Dg2], csel, |i| *i.kind(1) = Hf);
+    case(Rule::CselType, &[Mtl], csel, |i| i.every_kind(Df));
+    case(Rule::CselSources, &[Icl, Tgl, Dg2], csel, |i| *i.kind(1) = Hf);
     let insert = three(op(Opcode::Bfi2, 8), D);
     case(Rule::EqualTypes, &[Icl, Tgl, Dg2], insert, |i| *i.kind(2) = Ud);
     case(Rule::InsertType, &[Icl, Tgl, Dg2], insert, |i| i.every_kind(W));

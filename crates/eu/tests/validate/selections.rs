@@ -1,6 +1,6 @@
-//! Conversions of results: selections have none, other operations have.
+//! Conversions of results: selections have none, other operations have. The types of `csel`.
 
-use intel_eu::{Instruction, Opcode, Platform, Type, execution_type, supports_conversion};
+use intel_eu::{Instruction, Opcode, Platform, Rule, Type, execution_type, supports_conversion, validate};
 
 use crate::build::{Build, Rows, decide, op};
 
@@ -44,6 +44,43 @@ fn a_selection_writes_its_execution_type_only() {
         let compare = both(decide(Opcode::Csel, 8), to, sources).from(sources[0], ROWS);
         assert_eq!(supports_conversion(Platform::Skl, &compare), expected, "csel {to} {sources:?}");
     }
+}
+
+#[test]
+fn csel_takes_integers_of_either_sign_from_graphics_11_on() {
+    let csel = |to: Type, sources: [Type; 3]| {
+        let start = both(decide(Opcode::Csel, 8), to, [sources[0], sources[1]]);
+        start.from(sources[2], (1, 1, 1))
+    };
+    let rules = |platform, instruction: &Instruction| -> Vec<Rule> {
+        validate(platform, instruction).iter().map(|violation| violation.rule).collect()
+    };
+    for (to, sources, expected) in [
+        (Ud, [Ud, Ud, Ud], vec![]),
+        (Uw, [Uw, Uw, Uw], vec![]),
+        (D, [Ud, D, Ud], vec![]),
+        (Ud, [D, D, D], vec![]),
+        (Uw, [W, Uw, W], vec![]),
+        (D, [D, W, D], vec![Rule::CselSources]),
+        (Ud, [Ud, Ud, F], vec![Rule::CselSources]),
+        (F, [F, D, F], vec![Rule::CselSources]),
+        (W, [Hf, W, W], vec![Rule::CselSources]),
+        (Ub, [Ub, W, W], vec![Rule::CselType, Rule::CselSources, Rule::CselSources]),
+    ] {
+        for platform in [Platform::Icl, Platform::Tgl, Platform::Mtl] {
+            assert_eq!(rules(platform, &csel(to, sources)), expected, "{platform} {to} {sources:?}");
+        }
+    }
+    // Before, it has floats only.
+    let integers = csel(Ud, [Ud; 3]).align16();
+    assert_eq!(rules(Platform::Skl, &integers), [Rule::CselType]);
+    assert_eq!(rules(Platform::Skl, &csel(F, [F; 3]).align16()), []);
+    // The operands of bfi2 differ in nothing.
+    let insert = csel(Ud, [Ud, D, Ud]).with(|i| {
+        i.opcode = Opcode::Bfi2;
+        i.condition = None;
+    });
+    assert_eq!(rules(Platform::Icl, &insert), [Rule::EqualTypes]);
 }
 
 #[test]
