@@ -3,6 +3,7 @@
 //! The rules are a table ([`rule`]): each has platforms and instructions to which it applies ([`scope`]), and a check,
 //! which sees an instruction by its [`view`]. The other modules are the checks.
 
+mod brain;
 mod messages;
 mod mixed;
 mod opcodes;

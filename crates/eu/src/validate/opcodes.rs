@@ -103,7 +103,7 @@ pub(super) fn added_type(_: &View<'_>, typed: &Typed) -> Option<String> {
 }
 
 pub(super) fn added_immediate(_: &View<'_>, typed: &Typed) -> Option<String> {
-    (typed.is_immediate && typed.kind.bytes() != 2).then(|| format!("immediate of type {}", typed.kind))
+    (typed.is_immediate() && typed.kind.bytes() != 2).then(|| format!("immediate of type {}", typed.kind))
 }
 
 pub(super) fn two_accumulators(view: &View<'_>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::scope::{On, Scope};
 use super::view::{Register, Typed, View};
-use super::{messages, mixed, opcodes, regions, spans, systolic, types, wide};
+use super::{brain, messages, mixed, opcodes, regions, spans, systolic, types, wide};
 use crate::{Destination, Opcode, Platform};
 
 /// The check of a rule: the values that break it, as text.
@@ -62,9 +62,11 @@ const COMPARISONS: Scope = Of(&[Opcode::Cmp, Opcode::Cmpn]);
 const MUL: Scope = Of(&[Opcode::Mul]);
 const CSEL: Scope = Of(&[Opcode::Csel]);
 const MATRICES: Scope = Of(&[Opcode::Dpas, Opcode::Dpasw]);
+const MAD: Scope = Of(&[Opcode::Mad]);
 const BFI2: Scope = Of(&[Opcode::Bfi2]);
 
-// The sections are those of the Programmer's Reference Manuals, the functions those of Mesa's brw_eu_validate.c (24.1).
+// The sections are those of the Programmer's Reference Manuals, the functions those of Mesa's brw_eu_validate.c (24.1; types of csel: 25.0;
+// brain floats: commit 3f436bdc). That native floats are those of accumulators is in Mesa's brw_reg_type.h (22.3).
 rules! {
     "EU Opcode Encoding; is_unsupported_inst" {
         Existence All, Any, ToAll(opcodes::exists), "the platform must have the opcode";
@@ -91,6 +93,9 @@ rules! {
             "the destination's stride in bytes must be the size of a wider execution type";
         DestinationAlignment All, Channels, ToDestination(types::offset),
             "the destination must be aligned to the size of a wider execution type";
+    }
+    "Numeric Data Types; brw_reg_type" {
+        NativeFloat All, Operations, ToTypes(types::native_place), "native floats must be in accumulators";
     }
     "mov, direct conversions; general_restrictions_based_on_operand_types" {
         ByteToLong All, Channels, ToTypes(types::byte_and_long),
@@ -164,6 +169,17 @@ rules! {
             "half floats in mixed float mode must have a stride of 2 if an accumulator is read";
         MixedMath From(80), Mixed1, ToSources(mixed::math_stride),
             "half floats that math reads in mixed float mode must have a stride above 1";
+    }
+    "Register Region Restrictions, brain floats; special_restrictions_for_mixed_float_mode" {
+        BrainFloat All, Three, ToAll(brain::alone),
+            "an operation on brain floats must have an operand of another type";
+        BrainSize All, Three, ToAll(brain::channels),
+            "the execution size of an operation on brain floats must not be above 8";
+        BrainFactor All, MAD, ToTypes(brain::second_factor), "source 2 of mad must not be of brain floats";
+        BrainSource All, Three, ToSources(brain::source),
+            "brain floats of a source must be side by side, from byte 0 or 16 on";
+        BrainResult All, Three, ToDestination(brain::result),
+            "brain floats must be written side by side from byte 0 or 16 on, or with a stride of 2 from byte 0 or 2 on";
     }
     "Immediate vectors; vector_immediate_restrictions" {
         VectorAlignment All, Basic, ToDestination(types::vector_offset),

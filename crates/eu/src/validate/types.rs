@@ -25,7 +25,7 @@ fn lacks_quadword(platform: Platform, kind: Type) -> bool {
 }
 
 pub(super) fn code(view: &View<'_>, typed: &Typed) -> Option<String> {
-    let Typed { kind, is_immediate, .. } = *typed;
+    let (kind, is_immediate) = (typed.kind, typed.is_immediate());
     let code = match (view.form, is_immediate) {
         (Form::Three, _) if view.instruction.align16 => {
             kind.align16_code().filter(|_| kind.register_code(view.platform).is_some())
@@ -45,6 +45,11 @@ pub(super) fn double(view: &View<'_>, typed: &Typed) -> Option<String> {
 
 pub(super) fn quadword(view: &View<'_>, typed: &Typed) -> Option<String> {
     lacks_quadword(view.platform, typed.kind).then(|| format!("type {}", typed.kind))
+}
+
+pub(super) fn native_place(_: &View<'_>, typed: &Typed) -> Option<String> {
+    let place = typed.place.filter(|place| typed.kind == Type::Nf && !place.is_accumulator())?;
+    (!place.is_null()).then(|| format!("type {}", typed.kind))
 }
 
 pub(super) fn late_byte(_: &View<'_>, source: &Register) -> Option<String> {

@@ -38,7 +38,8 @@ pub(super) struct Register {
 pub(super) struct Typed {
     pub operand: Operand,
     pub kind: Type,
-    pub is_immediate: bool,
+    /// Where it is, unless it is an immediate.
+    pub place: Option<Place>,
 }
 
 impl<'a> View<'a> {
@@ -84,7 +85,7 @@ impl<'a> View<'a> {
 
     /// Returns the type of the immediate.
     pub(super) fn immediate(&self) -> Option<Type> {
-        self.typed().find(|typed| typed.is_immediate).map(|typed| typed.kind)
+        self.typed().find(Typed::is_immediate).map(|typed| typed.kind)
     }
 
     /// Returns the types of all sources.
@@ -97,11 +98,11 @@ impl<'a> View<'a> {
         let destination = self.destination.map(|destination| Typed {
             operand: Operand::Destination,
             kind: destination.kind,
-            is_immediate: false,
+            place: Some(destination.place),
         });
         let sources = (0..).zip(self.sources).filter_map(|(number, source)| {
-            let (kind, is_immediate) = kind_of(source.as_ref()?);
-            Some(Typed { operand: Operand::Source(number), kind, is_immediate })
+            let (kind, place) = kind_of(source.as_ref()?);
+            Some(Typed { operand: Operand::Source(number), kind, place })
         });
         destination.into_iter().chain(sources)
     }
@@ -156,6 +157,12 @@ impl<'a> View<'a> {
     }
 }
 
+impl Typed {
+    pub(super) fn is_immediate(&self) -> bool {
+        self.place.is_none()
+    }
+}
+
 impl Register {
     fn of(number: u8, source: Source) -> Option<Self> {
         let Source::Register { place, kind, region, absolute, negate } = source else { return None };
@@ -176,6 +183,15 @@ impl Register {
     pub(super) fn is_packed(&self) -> bool {
         let horizontal = u8::from(self.width > 1);
         self.vertical == Some(self.width) && self.horizontal == horizontal
+    }
+
+    /// Returns whether the elements of so many channels are one behind the other, whatever the rows are.
+    pub(super) fn is_consecutive(&self, channels: u32) -> bool {
+        let (vertical, width) = (self.vertical.map(u32::from), u32::from(self.width));
+        (0..channels).all(|channel| {
+            let row = vertical.map(|vertical| channel / width * vertical);
+            row.map(|row| row + channel % width * u32::from(self.horizontal)) == Some(channel)
+        })
     }
 
     /// Returns the width of a row times the distance of its elements.
@@ -255,10 +271,10 @@ impl Place {
     }
 }
 
-fn kind_of(source: &Source) -> (Type, bool) {
+fn kind_of(source: &Source) -> (Type, Option<Place>) {
     match source {
-        Source::Register { kind, .. } => (*kind, false),
-        Source::Immediate { kind, .. } => (*kind, true),
+        Source::Register { kind, place, .. } => (*kind, Some(*place)),
+        Source::Immediate { kind, .. } => (*kind, None),
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Case {
 }
 
 use Platform::{Bdw, Bxt, Chv, Dg2, Glk, Hsw, Icl, Ivb, Jsl, Mtl, Skl, Tgl};
-use Type::{B, D, Df, F, Hf, Q, Ub, Ud, V, Vf, W};
+use Type::{B, Bf, D, Df, F, Hf, Nf, Q, Ub, Ud, V, Vf, W};
 
 const ALL: &[Platform] = &[Ivb, Hsw, Bdw, Chv, Skl, Glk, Icl, Tgl, Dg2, Mtl];
 const LATER: &[Platform] = &[Bdw, Chv, Skl, Glk, Icl, Tgl, Dg2];
@@ -73,6 +73,7 @@ pub fn cases() -> Vec<Case> {
     operations(&mut case);
     regions(&mut case);
     mixed_floats(&mut case);
+    native_and_brain_floats(&mut case);
     long_operands(&mut case);
     opcodes(&mut case);
     matrix_operations(&mut case);
@@ -85,6 +86,11 @@ pub fn cases() -> Vec<Case> {
     });
     let also = &[Rule::MixedAccumulatorStride];
     cases.push(Case { rule: Rule::MixedAccumulatorOffset, also, platforms: ODD_WORDS, right, wrong });
+    // The last of only brain floats is a factor, too.
+    let wrong = three(op(Opcode::Mad, 8), Bf);
+    let right = wrong.with(|i| *i.kind(2) = F);
+    let also = &[Rule::BrainFactor];
+    cases.push(Case { rule: Rule::BrainFloat, also, platforms: &[Dg2, Mtl], right, wrong });
     cases
 }
 
@@ -167,6 +173,25 @@ fn mixed_floats(case: Add<'_>) {
     case(Rule::MixedPackedAlignment, &LATER[..6], mov(1, (Hf, 1), (F, ONE)), |i| i.offset(2));
     case(Rule::MixedAccumulatorStride, ODD_WORDS, narrow, |i| *i.place(0) = ACCUMULATOR);
     case(Rule::MixedMath, &LATER[..6], root(F, (Hf, (16, 8, 2))), |i| i.rows(0, EIGHT));
+}
+
+fn native_and_brain_floats(case: Add<'_>) {
+    let narrowed = mov(4, (F, 2), (Nf, FOUR)).with(|i| *i.place(0) = ACCUMULATOR);
+    case(Rule::NativeFloat, &[Icl, Jsl], narrowed, |i| *i.place(0) = at(2, 0));
+    let product = three(op(Opcode::Mad, 8), F).with(|i| {
+        target(i, ACCUMULATOR);
+        i.destination.as_mut().expect("it has one").kind = Nf;
+    });
+    case(Rule::NativeFloat, &[Icl, Jsl, Tgl, Dg2], product, |i| target(i, at(10, 0)));
+    const LAST: &[Platform] = &[Dg2, Mtl];
+    let product = three(op(Opcode::Mad, 8), F).with(|i| *i.kind(0) = Bf);
+    case(Rule::BrainSize, LAST, product, |i| i.execution_size = 16);
+    case(Rule::BrainFactor, LAST, product, |i| *i.kind(2) = Bf);
+    case(Rule::BrainSource, LAST, product, |i| i.rows(0, ONE));
+    case(Rule::BrainSource, LAST, product.with(|i| *i.place(0) = at(2, 16)), |i| *i.place(0) = at(2, 8));
+    let narrowed = product.with(|i| i.destination.as_mut().expect("it has one").kind = Bf);
+    case(Rule::BrainResult, LAST, narrowed, |i| i.offset(8));
+    case(Rule::BrainResult, LAST, narrowed, |i| i.stride(4));
 }
 
 fn long_operands(case: Add<'_>) {
@@ -277,8 +302,8 @@ fn matrix_operations(case: Add<'_>) {
     const DG2: &[Platform] = &[Dg2];
     case(Rule::MatrixDepth, DG2, integers, |i| i.systolic.as_mut().expect("it has one").depth = 4);
     case(Rule::MatrixSum, DG2, floats, |i| *i.kind(0) = Hf);
-    case(Rule::MatrixSum, DG2, floats, |i| i.destination.as_mut().expect("it has one").kind = Type::Bf);
-    case(Rule::MatrixFactors, DG2, floats, |i| *i.kind(2) = Type::Bf);
+    case(Rule::MatrixSum, DG2, floats, |i| i.destination.as_mut().expect("it has one").kind = Bf);
+    case(Rule::MatrixFactors, DG2, floats, |i| *i.kind(2) = Bf);
     case(Rule::MatrixSign, DG2, small, |i| *i.kind(0) = D);
     case(Rule::MatrixSign, DG2, small, |i| *i.kind(1) = B);
     case(Rule::MatrixSign, DG2, small, |i| *i.kind(2) = B);

@@ -3,6 +3,7 @@
 mod build;
 mod cases;
 mod exceptions;
+mod floats;
 mod half;
 mod matrices;
 mod messages;
