@@ -1,4 +1,4 @@
-//! Checks of operations with three sources on brain floats.
+//! Checks of operations on brain floats.
 
 use super::Operand;
 use super::view::{Register, Typed, View};

@@ -66,7 +66,7 @@ const MAD: Scope = Of(&[Opcode::Mad]);
 const BFI2: Scope = Of(&[Opcode::Bfi2]);
 
 // The sections are those of the Programmer's Reference Manuals, the functions those of Mesa's brw_eu_validate.c (24.1; types of csel: 25.0;
-// brain floats: commit 3f436bdc). That native floats are those of accumulators is in Mesa's brw_reg_type.h (22.3).
+// brain floats: commit 3f436bdc, by Alchemist's manual, volume 9). That native floats are those of accumulators is in Mesa's brw_reg_type.h (22.3).
 rules! {
     "EU Opcode Encoding; is_unsupported_inst" {
         Existence All, Any, ToAll(opcodes::exists), "the platform must have the opcode";
@@ -171,14 +171,14 @@ rules! {
             "half floats that math reads in mixed float mode must have a stride above 1";
     }
     "Register Region Restrictions, brain floats; special_restrictions_for_mixed_float_mode" {
-        BrainFloat All, Three, ToAll(brain::alone),
+        BrainFloat All, Operations, ToAll(brain::alone),
             "an operation on brain floats must have an operand of another type";
-        BrainSize All, Three, ToAll(brain::channels),
+        BrainSize All, Operations, ToAll(brain::channels),
             "the execution size of an operation on brain floats must not be above 8";
         BrainFactor All, MAD, ToTypes(brain::second_factor), "source 2 of mad must not be of brain floats";
-        BrainSource All, Three, ToSources(brain::source),
+        BrainSource All, Operations, ToSources(brain::source),
             "brain floats of a source must be side by side, from byte 0 or 16 on";
-        BrainResult All, Three, ToDestination(brain::result),
+        BrainResult All, Operations, ToDestination(brain::result),
             "brain floats must be written side by side from byte 0 or 16 on, or with a stride of 2 from byte 0 or 2 on";
     }
     "Immediate vectors; vector_immediate_restrictions" {

@@ -188,7 +188,8 @@ impl Register {
     /// Returns whether the elements of so many channels are one behind the other, whatever the rows are.
     pub(super) fn is_consecutive(&self, channels: u32) -> bool {
         let (vertical, width) = (self.vertical.map(u32::from), u32::from(self.width));
-        (0..channels).all(|channel| {
+        // The first one is where the region begins.
+        (1..channels).all(|channel| {
             let row = vertical.map(|vertical| channel / width * vertical);
             row.map(|row| row + channel % width * u32::from(self.horizontal)) == Some(channel)
         })

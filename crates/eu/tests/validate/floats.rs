@@ -1,8 +1,8 @@
-//! Native floats, which only accumulators have, and brain floats of operations with three sources.
+//! Native floats, which only accumulators have, and brain floats.
 
 use intel_eu::{Destination, File, Instruction, Opcode, Place, Platform, Rule, Type, validate};
 
-use crate::build::{ACCUMULATOR, Build, FLAGS, decide, op};
+use crate::build::{ACCUMULATOR, Build, FLAGS, decide, op, send};
 
 use Type::{Bf, F, Hf, Nf};
 
@@ -128,6 +128,34 @@ fn brain_floats_are_written_side_by_side_or_in_every_second_word() {
             assert_eq!(rules(Platform::Dg2, &product), expected, "stride {stride}, byte {offset}");
             assert_eq!(rules(Platform::Dg2, &product.with(to(|one| one.kind = F))), [], "{stride} {offset}");
         }
+    }
+}
+
+/// Instructions with one or two sources have no code for brain floats; a driver may validate before it encodes.
+#[test]
+fn brain_floats_have_their_rules_whatever_the_number_of_sources() {
+    let mov = |channels, to, from| op(Opcode::Mov, channels).to(to, 2).from(from, (8, 8, 1));
+    for (instruction, rule) in [
+        (mov(8, Bf, Bf), Rule::BrainFloat),
+        (mov(16, Bf, F), Rule::BrainSize),
+        (mov(8, F, Bf).with(|i| *i.place(0) = at(2, 8)), Rule::BrainSource),
+        (mov(8, Bf, F).with(|i| i.stride(4)), Rule::BrainResult),
+    ] {
+        let of_brain_floats = |found: &[Rule]| -> Vec<Rule> {
+            let all = [Rule::BrainFloat, Rule::BrainSize, Rule::BrainSource, Rule::BrainResult];
+            all.into_iter().filter(|rule| found.contains(rule)).collect()
+        };
+        assert_eq!(of_brain_floats(&rules(Platform::Dg2, &instruction)), [rule]);
+        assert_eq!(of_brain_floats(&rules(Platform::Dg2, &mov(8, Bf, F))), []);
+    }
+    // The types of a message are not computed with.
+    for kind in [Nf, Bf] {
+        let message = send(Opcode::Send, 10, 0).with(|i| {
+            i.execution_size = 16;
+            i.offset(8);
+            i.every_kind(kind);
+        });
+        assert_eq!(rules(Platform::Skl, &message), [], "{kind}");
     }
 }
 

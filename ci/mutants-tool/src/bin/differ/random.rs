@@ -107,8 +107,12 @@ impl Random {
         let base = [self.pick(&types), self.pick(&types)];
         let all_alike = form == Form::Three && (i.align16 || self.one_in(2));
         let kind = |random: &mut Self| if all_alike { base[0] } else { random.kind(base, &types) };
-        let stride =
-            if form == Form::Three || is_message || i.align16 { 1 } else { self.pick(&[0, 1, 1, 1, 2, 4]) };
+        let strides: &[u8] = match form {
+            _ if is_message || i.align16 => &[1],
+            Form::Three => &[1, 1, 2],
+            _ => &[0, 1, 1, 1, 2, 4],
+        };
+        let stride = self.pick(strides);
         let mask = if i.align16 { 0xf } else { 0 };
         i.destination = Some(Destination { place: self.place(10, form), kind: kind(self), stride, mask });
         for number in 0..sources {
