@@ -106,14 +106,16 @@ impl Client {
 }
 
 impl Standing {
-    /// Takes the registers that the last batch of a queue left: a batch that hangs leaves none that is known.
+    /// Takes the registers that the last batch of a queue left.
     pub(super) fn take_registers(&self, lane: Lane) -> Values {
-        lock(&self.registers).insert(lane, Values::lost()).unwrap_or_default()
+        lock(&self.registers).remove(&lane).unwrap_or_default()
     }
 
-    /// Keeps a queue's registers for its next batch.
+    /// Keeps a queue's registers for its next batch. Those of a new context need no entry.
     pub(super) fn keep_registers(&self, lane: Lane, values: Values) {
-        lock(&self.registers).insert(lane, values);
+        if !values.are_new() {
+            lock(&self.registers).insert(lane, values);
+        }
     }
 
     /// Returns whether the context is banned from this queue (`intel_context_is_banned`).

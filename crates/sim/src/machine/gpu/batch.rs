@@ -139,6 +139,11 @@ impl Batch {
         self.owner.context.keep_registers(self.owner.lane, registers);
     }
 
+    /// Takes note that the batch left registers that are not known.
+    fn lose_registers(&self) {
+        self.owner.context.keep_registers(self.owner.lane, Values::lost());
+    }
+
     /// Returns the pipelines at the batch's begin.
     fn pipeline(&self, system: &System, streamer: &Streamer) -> Pipeline {
         Pipeline::begin(system, streamer, &self.owner.context.images, self.owner.lane)
@@ -195,6 +200,7 @@ impl Batch {
             }
         };
         if unfinished.is_some() {
+            self.lose_registers();
             self.bindings.miss();
         }
         let written = on.gpu.write_results(&work, &log.take());
@@ -215,6 +221,7 @@ impl Batch {
 
     /// Ends a batch that does not start, or does not go on.
     pub(super) fn never_runs(&self, system: &System, errno: Errno) -> Outcome {
+        self.lose_registers();
         // Nothing is judged of what it does not access.
         self.bindings.tally.miss();
         system.coverage.ended(&self.bindings.tally, Some("they were cancelled"));
@@ -237,6 +244,7 @@ impl Batch {
             remedy,
             rule: stuck.rule,
         });
+        self.lose_registers();
         self.bindings.miss();
         system.coverage.ended(&self.bindings.tally, Some(&hung(stuck.cause)));
         match remedy {

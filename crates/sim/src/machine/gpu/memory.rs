@@ -20,22 +20,28 @@ use gem_coherency_hierarchy::Route;
 #[derive(Debug)]
 pub(crate) struct Bindings {
     /// The submission's objects by start address; they are kept alive until the batch is done.
-    own: BTreeMap<u64, Arc<Object>>,
-    /// Those that the batch may write.
-    written: Vec<Arc<Object>>,
+    own: BTreeMap<u64, Named>,
     space: Arc<Bound>,
     /// What is followed of the batch.
     pub(super) tally: Tally,
 }
 
+/// An object that a submission names.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) object: Arc<Object>,
+    /// The batch may write it.
+    pub(crate) is_written: bool,
+}
+
 impl Bindings {
-    /// Creates the bindings of a batch in `space` whose objects are at these addresses, and of which it may write some.
-    pub(crate) fn new(
-        space: &Arc<Bound>,
-        own: impl Iterator<Item = (u64, Arc<Object>)>,
-        written: Vec<Arc<Object>>,
-    ) -> Self {
-        Self { own: own.collect(), written, space: Arc::clone(space), tally: Tally::default() }
+    /// Creates the bindings of a batch in `space` whose objects are at these addresses.
+    pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Named)>) -> Self {
+        Self { own: own.collect(), space: Arc::clone(space), tally: Tally::default() }
+    }
+
+    fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.own.values().map(|named| &named.object)
     }
 
     /// The address space's counterpart on a real GPU.
@@ -45,19 +51,19 @@ impl Bindings {
 
     /// Logs the dirty lines of the submission's objects.
     pub(super) fn watch(&self, submission: u64) {
-        self.own.values().for_each(|object| object.watch_submission(submission));
+        self.objects().for_each(|object| object.watch_submission(submission));
     }
 
     /// Takes note of accesses of the batch that are not followed, and may be to any object of the submission.
     pub(super) fn miss(&self) {
         if self.tally.miss() {
-            self.own.values().for_each(|object| object.unfollowed());
+            self.objects().for_each(|object| object.unfollowed());
         }
     }
 
     /// Drains the write-combining buffers of the submission's objects.
     pub(super) fn drain(&self) {
-        for object in self.own.values() {
+        for object in self.objects() {
             let state = object.state();
             let terms = object.terms(&state);
             if let Err(error) = object.drain(terms) {
@@ -68,7 +74,8 @@ impl Bindings {
 
     /// Returns the object at `address` and the offset in it.
     fn at(&self, address: u64) -> Option<(Arc<Object>, u64)> {
-        let own = self.own.range(..=address).next_back().map(|(&start, object)| (object, address - start));
+        let own = self.own.range(..=address).next_back();
+        let own = own.map(|(&start, named)| (&named.object, address - start));
         if let Some((object, offset)) = own.filter(|(object, offset)| *offset < object.size()) {
             return Some((Arc::clone(object), offset));
         }
@@ -227,7 +234,8 @@ impl View<'_> {
         self.system.coverage.skipped(kind, why);
         self.bindings.miss();
         if matches!(kind, Kind::Draw | Kind::Dispatch) {
-            self.bindings.written.iter().for_each(|object| object.state().is_unwritten = true);
+            let written = self.bindings.own.values().filter(|named| named.is_written);
+            written.for_each(|named| named.object.state().is_unwritten = true);
         }
     }
 

@@ -58,7 +58,7 @@ pub use fault_log::{GpuFault, GpuHang, HangCause, Remedy};
 use gem_coherency::platform::{Engine, Machine};
 use gem_coherency::vocabulary::Access;
 pub use kernel_clock::{KernelClock, KernelProgress, Overtime, end_kernels_when, report_kernels};
-pub(crate) use memory::Bindings;
+pub(crate) use memory::{Bindings, Named};
 pub(crate) use queue::Pace;
 use queue::{After, Job, Queue};
 pub(crate) use request::{Request, Uses};

@@ -66,6 +66,11 @@ impl Values {
     pub(crate) fn lost() -> Self {
         Self { is_lost: true, ..Self::default() }
     }
+
+    /// Returns whether they are those of a new context.
+    pub(super) fn are_new(&self) -> bool {
+        self.loaded.is_empty() && !self.is_lost
+    }
 }
 
 /// The registers of an engine during a batch.

@@ -28,7 +28,7 @@ use crate::machine::context::Context;
 use crate::machine::faults::Needs;
 use crate::machine::fence::Fence;
 use crate::machine::files::File;
-use crate::machine::gpu::{Batch, Bindings, Code, Lane, Owner, Privilege, Turn};
+use crate::machine::gpu::{Batch, Bindings, Code, Lane, Named, Owner, Privilege, Turn};
 use crate::machine::memory::Memory;
 use crate::machine::progress::Patience;
 use crate::machine::real_gpu::{OnRealGpu, Operand};
@@ -322,9 +322,11 @@ impl<'a> Submission<'a> {
     /// Returns the bindings that the batch can use.
     fn bindings(&self) -> Bindings {
         let space = self.context.space.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = self.slots.iter().map(|slot| (slot.entry.offset, Arc::clone(&slot.object)));
-        let written = self.slots.iter().filter(|slot| slot.flags & EXEC_OBJECT_WRITE != 0);
-        Bindings::new(space.bound(), own, written.map(|slot| Arc::clone(&slot.object)).collect())
+        let own = self.slots.iter().map(|slot| {
+            let is_written = slot.flags & EXEC_OBJECT_WRITE != 0;
+            (slot.entry.offset, Named { object: Arc::clone(&slot.object), is_written })
+        });
+        Bindings::new(space.bound(), own)
     }
 
     /// Writes the addresses of objects that moved to the caller's list.

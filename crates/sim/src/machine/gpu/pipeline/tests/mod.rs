@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::reader::Purpose::{self, State as Tables, Surface, Vertices};
 use super::*;
 use crate::machine::gpu::commands::Privilege;
-use crate::machine::gpu::memory::Bindings;
+use crate::machine::gpu::memory::{Bindings, Named};
 use crate::machine::object::Object;
 use crate::machine::real_gpu::WriteLog;
 use crate::machine::spec::Spec;
@@ -52,7 +52,8 @@ impl Bench {
         let snapshot = Snapshot::created(system.machine.caps, &system.rules, Creation::User).unwrap();
         let object = Object::new(&system, SIZE, snapshot);
         object.happen(&mut object.state(), "test", Event::Acquire).unwrap();
-        let bindings = Bindings::new(&Arc::default(), [(HERE.into(), object)].into_iter(), Vec::new());
+        let bindings =
+            Bindings::new(&Arc::default(), [(HERE.into(), Named { object, is_written: false })].into_iter());
         let on =
             Streamer { machine: system.machine, engine: EngineClass::Render, privilege: Privilege::User };
         let pipeline = Pipeline::begin(&system, &on, &Images::default(), Lane::Slot(0));
