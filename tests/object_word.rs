@@ -21,14 +21,18 @@ const TRANSITIONS: &[(&str, Transition)] = &[
     ("unmap", State::begin_unmap),
     ("pin at none", |state| state.pin_screen(CacheLevel::None)),
     ("pin at llc", |state| state.pin_screen(CacheLevel::Llc)),
-    ("set_dont_need", State::set_dont_need),
-    ("set_will_need", State::set_will_need),
+    ("dont_need", State::begin_dont_need),
+    ("will_need", State::begin_will_need),
     ("purge", State::purge),
     ("close", State::close),
 ];
 
 fn llc() -> State {
     State::new(CacheLevel::Llc)
+}
+
+fn not_needed() -> State {
+    llc().begin_dont_need().unwrap().end_advice(false)
 }
 
 /// Checks that in `state` exactly the transitions named in `blocked` are blocked, each by its cause.
@@ -62,7 +66,7 @@ fn open_guards_and_submissions_block_close_level_and_dont_need() {
     ] {
         let in_use = Blocked::InUse { writers, readers, submits };
         let blocked =
-            ["change to none", "change to llc", "unmap", "set_dont_need", "close"].map(|name| (name, in_use));
+            ["change to none", "change to llc", "unmap", "dont_need", "close"].map(|name| (name, in_use));
         case(state.unwrap(), &blocked);
     }
 }
@@ -80,7 +84,7 @@ fn a_screen_pin_blocks_another_level_close_and_dont_need() {
     let on_screen = |asked| Blocked::OnScreen { level: CacheLevel::Llc, asked };
     let always = [
         ("change to none", on_screen(CacheLevel::None)),
-        ("set_dont_need", Blocked::Pinned),
+        ("dont_need", Blocked::Pinned),
         ("close", Blocked::Pinned),
     ];
     case(llc().pin_screen(CacheLevel::Llc).unwrap(), &always);
@@ -144,17 +148,34 @@ fn a_purged_object_can_only_be_closed() {
 
 #[test]
 fn contents_that_are_not_needed_are_not_accessed_until_they_are_needed_again() {
-    let state = llc().set_dont_need().unwrap();
+    let state = not_needed();
     let accesses = ["begin_read", "begin_write", "begin_submit", "unmap", "pin at none", "pin at llc"];
     case(state, &accesses.map(|name| (name, Blocked::DontNeed)));
-    assert_eq!(state.set_will_need(), Ok(llc()));
+    assert_eq!(state.begin_will_need().map(|state| state.end_advice(true)), Ok(llc()));
+    assert_eq!(
+        state.begin_will_need().map(|state| state.end_advice(false)),
+        Ok(state),
+        "the kernel may still purge"
+    );
+}
+
+#[test]
+fn advice_blocks_everything_but_purge_until_the_kernel_has_it() {
+    for state in [llc().begin_dont_need().unwrap(), not_needed().begin_will_need().unwrap()] {
+        assert!(state.is_dont_need());
+        every(Blocked::Changing, &["purge"], state);
+    }
+    assert_eq!(llc().begin_dont_need().unwrap().end_advice(true), llc(), "the request failed");
+    // Contents that are needed can be asked for at any time.
+    let used = llc().begin_submit().unwrap();
+    assert_eq!(used.begin_will_need(), Ok(used));
 }
 
 #[test]
 fn a_request_about_the_handle_needs_nothing_but_an_open_one_and_keeps_it_open() {
     let in_use = Err(Blocked::InUse { writers: 0, readers: 0, submits: 1 });
     let changing = llc().begin_level_change(CacheLevel::None).unwrap();
-    for state in [llc(), llc().set_dont_need().unwrap(), llc().purge().unwrap(), changing] {
+    for state in [llc(), not_needed(), llc().purge().unwrap(), changing] {
         let asking = state.begin_request().unwrap();
         assert_eq!(asking.end_request(), state);
         assert!(asking.end_level_change(CacheLevel::Llc).close() == in_use);
@@ -167,7 +188,7 @@ fn an_end_without_a_begin_changes_nothing() {
     let ends =
         [State::end_read, State::end_write, State::end_submit, State::end_request, State::unpin_screen];
     for end in ends {
-        for state in [llc(), llc().note_gpu_write(), llc().set_dont_need().unwrap()] {
+        for state in [llc(), llc().note_gpu_write(), not_needed()] {
             assert_eq!(end(state), state);
         }
     }
@@ -211,7 +232,7 @@ fn notes_are_kept_apart() {
 #[test]
 fn the_level_survives_every_other_transition() {
     for &level in CacheLevel::ALL {
-        let state = State::new(level).begin_write().unwrap().note_gpu_write().set_will_need().unwrap();
+        let state = State::new(level).begin_write().unwrap().note_gpu_write().begin_will_need().unwrap();
         assert_eq!(state.level(), level);
     }
 }

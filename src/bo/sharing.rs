@@ -66,35 +66,33 @@ impl Bo {
     ///
     /// # Errors
     /// [`crate::Error::InUse`] while guards or submissions are open, [`crate::Error::Pinned`] on screen,
-    /// [`crate::Error::Closed`], [`crate::Error::Purged`]; GEM_MADVISE's.
+    /// [`crate::Error::Closed`], [`crate::Error::Purged`]; [`crate::Error::LevelChanging`] while another thread marks them;
+    /// GEM_MADVISE's.
     pub fn dont_need(&self) -> Result<Retained> {
         self.check_process()?;
         let word = self.shared().tracked.word();
-        word.set_dont_need().map_err(|blocked| blocked.error(self.handle()))?;
-        self.advise(Advice::DontNeed).inspect_err(|_| {
-            // The request did not reach the kernel, so the contents stay.
-            let _ = word.set_will_need();
-        })
+        let before = word.begin_dont_need().map_err(|blocked| blocked.error(self.handle()))?;
+        let advised = self.advise(Advice::DontNeed);
+        // A request that failed changed nothing in the kernel.
+        word.end_advice(advised.is_err() && !before.is_dont_need());
+        advised
     }
 
     /// Marks the contents as needed again; returns whether they still exist.
     ///
     /// # Errors
-    /// [`crate::Error::Closed`], [`crate::Error::Purged`]; GEM_MADVISE's.
+    /// [`crate::Error::Closed`], [`crate::Error::Purged`]; [`crate::Error::LevelChanging`] while another thread marks them;
+    /// GEM_MADVISE's.
     pub fn will_need(&self) -> Result<Retained> {
         self.check_process()?;
         let word = self.shared().tracked.word();
-        let state = word.state();
-        if state.is_closed() || state.is_purged() {
-            // Returns the transition's error.
-            word.set_will_need().map_err(|blocked| blocked.error(self.handle()))?;
+        let before = word.begin_will_need().map_err(|blocked| blocked.error(self.handle()))?;
+        let advised = self.advise(Advice::WillNeed);
+        if before.is_dont_need() {
+            // Last: the contents must not be used while the kernel may purge them.
+            word.end_advice(matches!(advised, Ok(Retained::Yes)));
         }
-        // Ask the kernel first: the contents must not be used while it may purge them.
-        let retained = self.advise(Advice::WillNeed)?;
-        if retained == Retained::Yes {
-            word.set_will_need().map_err(|blocked| blocked.error(self.handle()))?;
-        }
-        Ok(retained)
+        advised
     }
 
     fn advise(&self, advice: Advice) -> Result<Retained> {

@@ -218,7 +218,7 @@ impl fmt::Display for Error {
             Self::Pinned { handle } => write!(f, "BO {handle} is on screen: flip away and unpin it first"),
             Self::LevelChanging { handle } => write!(
                 f,
-                "another thread is changing the caching mode or the mapping of BO {handle}: try again when it is done"
+                "another thread is changing the caching mode or the mapping of BO {handle}, or whether it is needed: try again when it is done"
             ),
             Self::HandleInUse { handle } => {
                 write!(f, "handle {handle} has a BO already: clone that one, or release it first")

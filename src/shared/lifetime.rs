@@ -94,7 +94,9 @@ impl SharedBo {
     ) -> Option<Arc<Confined<Self>>> {
         let (handle, number) = (object.handle, object.number);
         let revive = || {
-            object.tracked.word().set_will_need().ok()?;
+            // Nobody else has the object, and the kernel was told already.
+            object.tracked.word().begin_will_need().ok()?;
+            object.tracked.word().end_advice(true);
             // The mappings stay, because the tracked state concerns lines that were cached through them.
             object.maps.forget_choice();
             // The kernel reported that the GPU is idle.

@@ -161,11 +161,14 @@ impl Reuse {
     /// it.
     pub(crate) fn keep(&self, device: &SharedDevice, key: Key, object: &Arc<Object>) -> bool {
         // Fails if the object is on screen or purged, or a guard was leaked.
-        if object.tracked.word().set_dont_need().is_err() {
+        let word = object.tracked.word();
+        if word.begin_dont_need().is_err() {
             return false;
         }
         // Before the object is in the cache, where another thread may take it and need its contents.
-        match device.drm.madvise(object.handle, Advice::DontNeed) {
+        let advised = device.drm.madvise(object.handle, Advice::DontNeed);
+        word.end_advice(false);
+        match advised {
             Ok(Retained::Yes) => {}
             Ok(Retained::Purged) => {
                 count(&self.counts.purged, 1);

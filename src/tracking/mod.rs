@@ -21,9 +21,11 @@
 //! - **Mapping, and writing around the cache**: [`Mappings`], which orders the two.
 //! - **Unmapping**: [`ObjectWord::begin_unmap`], which excludes accesses; the drain; [`Mappings::forget`];
 //!   [`ObjectWord::end_unmap`].
-//! - **Releasing an object for reuse**: everything above has ended; [`ObjectWord::set_dont_need`]; MADVISE;
-//!   then, as the last step, [`ReuseCache::put`]. **Reusing it**: [`ReuseCache::take`]; the GPU is idle;
-//!   MADVISE; [`ObjectWord::set_will_need`]. The word and the maps are kept unchanged.
+//! - **Advice**: [`ObjectWord::begin_dont_need`] or [`ObjectWord::begin_will_need`], which exclude each other; MADVISE;
+//!   [`ObjectWord::end_advice`].
+//! - **Releasing an object for reuse**: everything above has ended; the advice that it is not needed; then, as the last step,
+//!   [`ReuseCache::put`]. **Reusing it**: [`ReuseCache::take`]; the GPU is idle; MADVISE; the word's advice that it is needed. The rest of the
+//!   word and the maps are kept unchanged.
 
 mod blocked;
 mod board;

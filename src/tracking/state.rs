@@ -346,20 +346,27 @@ impl State {
         self.clear(GTT_STORES)
     }
 
-    /// Marks the contents as not needed.
-    pub fn set_dont_need(self) -> Result<Self, Blocked> {
+    /// Begins to mark the contents as not needed: no other transition may begin until [`State::end_advice`].
+    pub fn begin_dont_need(self) -> Result<Self, Blocked> {
         self.check_alive()?;
         self.check_idle()?;
         if self.get(PINS) != 0 {
             return Err(Blocked::Pinned);
         }
-        Ok(self.set(DONT_NEED))
+        Ok(self.set(DONT_NEED).set(CHANGING))
     }
 
-    /// Marks the contents as needed again.
-    pub fn set_will_need(self) -> Result<Self, Blocked> {
+    /// Begins to mark the contents as needed again, if they are marked as not needed: no other transition may begin until
+    /// [`State::end_advice`]. Contents that are needed stay as they are.
+    pub fn begin_will_need(self) -> Result<Self, Blocked> {
         self.check_alive()?;
-        Ok(self.clear(DONT_NEED))
+        Ok(if self.is(DONT_NEED) { self.set(CHANGING) } else { self })
+    }
+
+    /// Ends what [`State::begin_dont_need`] or [`State::begin_will_need`] began, with what the kernel does now.
+    pub fn end_advice(self, is_needed: bool) -> Self {
+        let ended = self.clear(CHANGING);
+        if is_needed { ended.clear(DONT_NEED) } else { ended.set(DONT_NEED) }
     }
 
     /// Marks the contents as purged, which is final.

@@ -246,21 +246,27 @@ impl ObjectWord {
         self.take(State::has_gtt_stores, State::take_gtt_stores)
     }
 
-    /// Marks the contents as not needed.
+    /// Begins to mark the contents as not needed: until [`ObjectWord::end_advice`] nothing else can begin. Returns the state before.
     ///
     /// # Errors
     /// [`Blocked::InUse`], [`Blocked::Pinned`], [`Blocked::Closed`], [`Blocked::Purged`],
     /// [`Blocked::Changing`].
-    pub fn set_dont_need(&self) -> Result<State, Blocked> {
-        self.attempt(State::set_dont_need)
+    pub fn begin_dont_need(&self) -> Result<State, Blocked> {
+        self.update(State::begin_dont_need).map(|(before, _)| before)
     }
 
-    /// Marks the contents as needed again.
+    /// Begins to mark the contents as needed again; if they are marked as not needed, nothing else can begin until
+    /// [`ObjectWord::end_advice`]. Returns the state before.
     ///
     /// # Errors
     /// [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::Changing`].
-    pub fn set_will_need(&self) -> Result<State, Blocked> {
-        self.attempt(State::set_will_need)
+    pub fn begin_will_need(&self) -> Result<State, Blocked> {
+        self.update(State::begin_will_need).map(|(before, _)| before)
+    }
+
+    /// Ends what [`ObjectWord::begin_dont_need`] or [`ObjectWord::begin_will_need`] began, with what the kernel does now.
+    pub fn end_advice(&self, is_needed: bool) {
+        self.always(|state| state.end_advice(is_needed));
     }
 
     /// Marks the contents as purged, which is final.

@@ -161,6 +161,23 @@ fn retained_contents_are_readable_again() {
 }
 
 #[test]
+fn advice_that_fails_leaves_the_contents_as_they_were() {
+    for is_marked in [false, true] {
+        let rig = rig("sim:tgl");
+        let bo = rig.bo(Cached, MmapMode::Wb);
+        write(&bo, 0, &NEW);
+        if is_marked {
+            bo.dont_need().unwrap();
+        }
+        rig.soft.inject(Fault::Unplugged, 0);
+        assert_eq!(refused(bo.dont_need()).errno(), Errno::ENODEV);
+        let error = bo.read(0, 8).map(drop).err();
+        assert_eq!(matches!(error, Some(Error::DontNeed { .. })), is_marked, "{error:?}");
+        assert_eq!(refused(bo.will_need()).errno(), Errno::ENODEV);
+    }
+}
+
+#[test]
 fn contents_that_are_not_there_yet_are_purged_at_once() {
     let rig = rig("sim:tgl");
     let bo = rig.device.alloc(AllocRequest::new(4096)).unwrap();

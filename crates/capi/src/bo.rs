@@ -334,7 +334,8 @@ pub unsafe extern "C" fn gemco_bo_dont_need(bo: *const gemco_bo) -> c_int {
 /// Marks the contents as needed again.
 ///
 /// Returns 1 if they still exist, 0 if they were purged, which is final; -EFAULT if an earlier call returned that; -EBUSY
-/// while another thread changes the caching mode or the mapping; -ENOENT for a closed BO; the errno of MADVISE. Any thread.
+/// while another thread changes the caching mode, the mapping, or whether the contents are needed; -ENOENT for a closed BO; the
+/// errno of MADVISE. Any thread.
 ///
 /// # Safety
 /// As the module says.
