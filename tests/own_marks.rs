@@ -129,6 +129,20 @@ fn a_flush_that_fails_returns_the_marks() {
 }
 
 #[test]
+fn marks_behind_a_flush_that_failed_half_way_are_found() {
+    let object = object();
+    for page in 0..3 {
+        write(&object, line(64 * page));
+    }
+    let mut failed = object.begin_flush(object.dirty().all()).unwrap();
+    failed.take_own_pages(Marks::Own).unwrap().next().unwrap();
+    drop(failed);
+    assert!(flush(&object, Marks::Own, object.dirty().all()).len() >= 3, "a flush that failed may return more");
+    write(&object, line(65));
+    assert_eq!(flush(&object, Marks::Own, object.dirty().all()), [65]);
+}
+
+#[test]
 fn flushes_of_another_thread_lose_no_store_of_the_writer() {
     const ROUNDS: u64 = if cfg!(miri) { 100 } else { 100_000 };
     let object = object();

@@ -127,6 +127,43 @@ fn a_reader_that_flushes_finds_the_marks() {
     race(PREEMPTIONS, setup, read, writer, submit_at_last);
 }
 
+/// A writer that stores twice to one line, and marks it by `mark_again` after the second store, against a submission.
+fn stored_twice(mark_again: fn(&Object, LineRange)) {
+    let setup = || {
+        let object = object();
+        assert_eq!(begin_write(&object, State::marks), Marks::Own);
+        object
+    };
+    let writer = move |object: &Object| {
+        let line = LineRange::new(0, 1);
+        object.memory.store(0, 1);
+        object.tracked.dirty().mark_in(Marks::Own, line);
+        object.memory.store(0, 2);
+        mark_again(object, line);
+        object.tracked.word().end_write();
+    };
+    let submit = |object: &Object| submit(object, State::marks, &[]);
+    race(PREEMPTIONS, setup, writer, submit, move |object| {
+        submit(object);
+        assert_eq!(object.memory.gpu_load(0), 2, "the second store, submitted at last");
+    });
+}
+
+#[test]
+fn a_second_store_to_a_marked_line_is_not_lost() {
+    stored_twice(|object, line| object.tracked.dirty().mark_in(Marks::Own, line));
+}
+
+#[test]
+#[should_panic(expected = "the second store, submitted at last")]
+fn a_mark_that_is_left_out_because_the_line_has_one_loses_the_second_store() {
+    stored_twice(|object, line| {
+        if !object.tracked.dirty().any(line) {
+            object.tracked.dirty().mark_in(Marks::Own, line);
+        }
+    });
+}
+
 #[test]
 #[should_panic(expected = "submitted")]
 fn two_writers_that_both_think_they_are_alone_lose_a_mark() {

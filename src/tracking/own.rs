@@ -84,8 +84,9 @@ impl OwnLines {
 
     #[inline(always)]
     fn mark_word(&self, page: u64, word: &AtomicU64, mask: u64) {
-        // Relaxed: no one else sets bits.
-        let before = word.load(Ordering::Relaxed);
+        // Acquire: what this word has now may be what a flush left that took bits, and the store below replaces it. A thread
+        // that takes bits of that store has to come after the announcement of that flush.
+        let before = word.load(Ordering::Acquire);
         if before == 0 {
             self.list(page);
         }
