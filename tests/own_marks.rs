@@ -137,7 +137,10 @@ fn marks_behind_a_flush_that_failed_half_way_are_found() {
     let mut failed = object.begin_flush(object.dirty().all()).unwrap();
     failed.take_own_pages(Marks::Own).unwrap().next().unwrap();
     drop(failed);
-    assert!(flush(&object, Marks::Own, object.dirty().all()).len() >= 3, "a flush that failed may return more");
+    assert!(
+        flush(&object, Marks::Own, object.dirty().all()).len() >= 3,
+        "a flush that failed may return more"
+    );
     write(&object, line(65));
     assert_eq!(flush(&object, Marks::Own, object.dirty().all()), [65]);
 }
