@@ -318,8 +318,11 @@ fn neighbours_of_valid_instructions_are_kernels_or_malformed() {
                 leave("invalid", &words);
                 malformed += 1;
             }
-            // It says nothing of the rules.
-            Err(_) => limits += 1,
+            Err(_) => {
+                // It says nothing of the rules.
+                leave("unjudged", &words);
+                limits += 1;
+            }
         }
     };
     for (opcode, right, _) in INSTRUCTIONS {

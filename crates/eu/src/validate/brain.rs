@@ -7,10 +7,10 @@ use crate::{Destination, Type};
 /// Channels of such an operation.
 const CHANNELS: u32 = 8;
 
-/// Where brain floats that are side by side begin: at a half of a register.
+/// The bytes at which brain floats that are side by side begin: the halves of a register.
 const PACKED: [u32; 2] = [0, 16];
 
-/// Where brain floats with a stride of 2 begin.
+/// The bytes at which brain floats with a stride of 2 begin.
 const STRIDED: [u32; 2] = [0, 2];
 
 fn is_brain(kind: Type) -> bool {

@@ -38,7 +38,7 @@ pub(super) struct Register {
 pub(super) struct Typed {
     pub operand: Operand,
     pub kind: Type,
-    /// Where it is, unless it is an immediate.
+    /// Its place; `None` for an immediate.
     pub place: Option<Place>,
 }
 

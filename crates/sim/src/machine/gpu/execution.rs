@@ -95,7 +95,7 @@ struct Unwritten {
     object: Range<u64>,
 }
 
-/// What the next commands depend on.
+/// The predicate of the next commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Predicate {
     /// Nothing.

@@ -45,7 +45,7 @@ const STREAM_OUTPUT: std::ops::RangeInclusive<u32> = 0x5280..=0x528c;
 /// The result of MI_PREDICATE behind the start of the engine's registers: bit 0.
 const PREDICATE_RESULT: u32 = 0x418;
 
-/// What a context keeps of registers.
+/// The registers that a context keeps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
     loaded: BTreeMap<u32, Loaded>,
@@ -79,7 +79,7 @@ pub(super) struct Registers {
     machine: Machine,
     engine: EngineClass,
     values: Values,
-    /// Whether the next commands are executed is not known.
+    /// It is not known whether the next commands are executed.
     is_doubtful: bool,
     /// The batch jumped by a predicate that is not known: the hardware may be elsewhere.
     is_astray: bool,

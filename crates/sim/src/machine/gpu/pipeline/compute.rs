@@ -44,7 +44,7 @@ pub(super) struct Compute {
     constants: Vec<u8>,
 }
 
-/// What COMPUTE_WALKER writes when its last thread has ended.
+/// The write of COMPUTE_WALKER when its last thread has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PostSync {
     /// Eight bytes.

@@ -88,7 +88,7 @@ struct Followed {
     judged: Judged,
     /// What draws read is read: the device is watched or traced.
     judges: bool,
-    /// Whether the next commands are executed depends on a predicate that is not known.
+    /// The next commands depend on a predicate that is not known.
     predicated: bool,
     /// The batch jumped by a predicate that is not known: the hardware may be elsewhere.
     astray: bool,
