@@ -1,6 +1,7 @@
 //! The folder of files that programs look at, which is made when the first of them does.
 
 use std::fs::{remove_dir_all, rename};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +11,9 @@ use gem_coherency_sim::Soft;
 use crate::debug_files::DebugFiles;
 use crate::error::ServeError;
 use crate::tree;
+
+/// The extension of a folder in the making.
+const PARTIAL: &str = "new";
 
 /// A server's folder of files.
 #[derive(Debug)]
@@ -30,15 +34,14 @@ enum State {
 }
 
 impl Folder {
-    /// Creates the folder at `root` later, where nothing is now.
+    /// Creates the folder at `root` later. What a server that was killed left there is removed.
     ///
     /// # Errors
-    /// If something is there.
+    /// If something else is there.
     pub(crate) fn new(root: PathBuf) -> Result<Self, ServeError> {
-        match root.symlink_metadata() {
-            Ok(_) => Err(ServeError::File { path: root, error: nix::errno::Errno::EEXIST.into() }),
-            Err(_) => Ok(Self { root, state: Mutex::new(State::Missing) }),
-        }
+        clear(&root.with_extension(PARTIAL))?;
+        clear(&root)?;
+        Ok(Self { root, state: Mutex::new(State::Missing) })
     }
 
     /// Makes the folder for these devices, unless it is there.
@@ -80,9 +83,28 @@ impl Folder {
     }
 }
 
+/// Removes a folder that a server made.
+///
+/// # Errors
+/// If what is there is none.
+fn clear(path: &Path) -> Result<(), ServeError> {
+    let failed = |error| ServeError::File { path: path.to_path_buf(), error };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(error)),
+        Ok(found) if found.is_dir() && path.join(tree::MARK).is_file() => {
+            remove_dir_all(path).map_err(failed)
+        }
+        Ok(_) => {
+            let why = "no server made it: remove it, or name another folder";
+            Err(failed(io::Error::new(ErrorKind::AlreadyExists, why)))
+        }
+    }
+}
+
 /// Makes the folder `root`. It gets its name when it is complete, because a program that sees it does not ask for it.
 fn make_at(root: &Path, devices: &[Soft]) -> Result<DebugFiles, ServeError> {
-    let partial = root.with_extension("new");
+    let partial = root.with_extension(PARTIAL);
     let made = tree::make(&partial, devices).and_then(|()| {
         let files = DebugFiles::new(&partial, devices)?;
         rename(&partial, root).map_err(|error| ServeError::File { path: root.to_path_buf(), error })?;

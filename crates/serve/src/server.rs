@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,9 +59,22 @@ pub struct Server {
     pub(crate) shared: Arc<Shared>,
     folder: PathBuf,
     /// The folder, if it is removed with the server.
-    temporary: Option<TempDir>,
-    listener: Arc<UnixListener>,
+    _temporary: Option<TempDir>,
+    listener: Arc<Listener>,
     threads: Vec<JoinHandle<()>>,
+}
+
+/// A socket that listens at a path, which ends with it.
+#[derive(Debug)]
+struct Listener {
+    socket: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 impl Server {
@@ -74,7 +88,8 @@ impl Server {
         let (folder, temporary) = match &settings.folder {
             Some(folder) => {
                 std::fs::create_dir_all(folder).map_err(failed(folder.clone()))?;
-                (folder.clone(), None)
+                // Programs find it from any folder of theirs.
+                (folder.canonicalize().map_err(failed(folder.clone()))?, None)
             }
             None => {
                 let temporary = temporary_folder().map_err(failed(std::env::temp_dir()))?;
@@ -105,23 +120,23 @@ impl Server {
             device.number_objects_from(number * OBJECTS + 1);
         }
         let socket = folder.join(SOCKET);
-        let listener = listen_at(&socket).map_err(failed(socket.clone()))?;
+        let listener = Arc::new(Listener::at(&socket).map_err(failed(socket.clone()))?);
+        // Nobody else has the folder now.
         let files = Folder::new(folder.join(FOLDER))?;
         let shared = Shared::new(devices, files, mirrors, findings, across)
             .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
         let shared = Arc::new(shared);
-        let listener = Arc::new(listener);
         let accepting = {
             let (shared, listener) = (Arc::clone(&shared), Arc::clone(&listener));
             let thread = std::thread::Builder::new().name("accept".to_owned());
-            thread.spawn(move || accept(&shared, &listener)).map_err(failed(folder.clone()))?
+            thread.spawn(move || accept(&shared, &listener.socket)).map_err(failed(folder.clone()))?
         };
         let delivering = {
             let shared = Arc::clone(&shared);
             let thread = std::thread::Builder::new().name("events".to_owned());
             thread.spawn(move || deliver(&shared)).map_err(failed(folder.clone()))?
         };
-        Ok(Self { shared, folder, temporary, listener, threads: vec![accepting, delivering] })
+        Ok(Self { shared, folder, _temporary: temporary, listener, threads: vec![accepting, delivering] })
     }
 
     /// Returns the server's folder.
@@ -212,16 +227,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // Ends accept(2); the connections end with their programs.
-        let _ = shutdown(self.listener.as_raw_fd(), Shutdown::Both);
+        let _ = shutdown(self.listener.socket.as_raw_fd(), Shutdown::Both);
         self.stop_kernels();
         self.shared.clock.stop();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
         self.shared.folder.remove();
-        if self.temporary.is_none() {
-            let _ = std::fs::remove_file(self.folder.join(SOCKET));
-        }
     }
 }
 
@@ -237,22 +249,32 @@ fn temporary_folder() -> io::Result<TempDir> {
     folders.tempdir()
 }
 
-/// Listens at a path; a socket that no server has is replaced.
-fn listen_at(path: &Path) -> io::Result<UnixListener> {
-    let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)?;
-    let address = UnixAddr::new(path)?;
-    match bind(fd.as_raw_fd(), &address) {
-        Err(Errno::EADDRINUSE) if is_served(&address) => {
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, "a server is running here"));
+impl Listener {
+    /// Listens at a path; a socket that no server has is replaced.
+    ///
+    /// # Errors
+    /// If a server has it, or what is there is no socket.
+    fn at(path: &Path) -> io::Result<Self> {
+        let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)?;
+        let address = UnixAddr::new(path)?;
+        match bind(fd.as_raw_fd(), &address) {
+            Err(Errno::EADDRINUSE) if is_served(&address) => {
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, "a server is running here"));
+            }
+            Err(Errno::EADDRINUSE) if !path.symlink_metadata()?.file_type().is_socket() => {
+                let why = "it is no socket of a server: remove it, or name another folder";
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+            }
+            Err(Errno::EADDRINUSE) => {
+                std::fs::remove_file(path)?;
+                bind(fd.as_raw_fd(), &address)?;
+            }
+            bound => bound?,
         }
-        Err(Errno::EADDRINUSE) => {
-            std::fs::remove_file(path)?;
-            bind(fd.as_raw_fd(), &address)?;
-        }
-        bound => bound?,
+        let socket = Self { socket: fd.into(), path: path.to_path_buf() };
+        listen(&socket.socket, Backlog::MAXCONN)?;
+        Ok(socket)
     }
-    listen(&fd, Backlog::MAXCONN)?;
-    Ok(fd.into())
 }
 
 /// Returns whether a server accepts connections at an address.

@@ -24,6 +24,9 @@ const SUBSYSTEM: u16 = 0x2212;
 /// Bytes of a PCI function's first header.
 const HEADER_BYTES: usize = 64;
 
+/// The file of a server's folder that tells it from any other folder; programs do not see it.
+pub(crate) const MARK: &str = ".gem-coherency";
+
 /// A folder in the making.
 struct Tree<'a> {
     root: &'a Path,
@@ -37,6 +40,7 @@ pub(crate) fn make(root: &Path, devices: &[Soft]) -> Result<(), ServeError> {
     let tree = Tree { root };
     // Not what it is in, which a server that has ended has removed.
     create_dir(root).map_err(|error| ServeError::File { path: root.to_path_buf(), error })?;
+    tree.file(MARK, "Files of gem-coherency's server, which removes them when it ends.\n")?;
     for folder in [
         "dev/dri/by-path",
         "sys/dev/char",

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gem_coherency_serve::{ServeError, Server, Settings};
 use gem_coherency_wire::{FOLDER, MOST_PAYLOAD, Request, SOCKET, receive, send};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, bind, connect, socket};
 
 /// Starts a server of devices that a program has looked at; returns it with the folder of its files.
 fn server(devices: &[&str]) -> (Server, PathBuf) {
@@ -66,6 +66,53 @@ fn a_folder_of_another_is_refused_and_kept() {
     drop(server);
     assert_eq!(names(folder.path()), [FOLDER]);
     assert_eq!(names(&other), ["file"]);
+}
+
+#[test]
+fn a_file_in_the_place_of_the_socket_is_refused_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { folder: Some(folder.path().to_path_buf()), ..Settings::default() };
+    let socket = folder.path().join(SOCKET);
+    fs::write(&socket, "precious").unwrap();
+    let refused = Server::start(&["sim:glk"], &settings).map(drop);
+    assert!(matches!(&refused, Err(ServeError::File { path, .. }) if *path == socket), "{refused:?}");
+    assert_eq!(fs::read_to_string(&socket).unwrap(), "precious");
+}
+
+#[test]
+fn a_server_starts_where_one_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { folder: Some(folder.path().to_path_buf()), ..Settings::default() };
+    let server = Server::start(&["sim:glk"], &settings).unwrap();
+    let refused = Server::start(&["sim:glk"], &settings).map(drop);
+    assert!(refused.unwrap_err().to_string().contains("a server is running here"));
+    assert_eq!(ask(folder.path()), 0);
+    // What a killed server leaves: its files, and a socket that nobody has.
+    let [files, kept] = [folder.path().join(FOLDER), folder.path().join("kept")];
+    fs::rename(&files, &kept).unwrap();
+    drop(server);
+    fs::rename(&kept, &files).unwrap();
+    let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).unwrap();
+    bind(fd.as_raw_fd(), &UnixAddr::new(&folder.path().join(SOCKET)).unwrap()).unwrap();
+    drop(fd);
+    assert_eq!(names(folder.path()), [FOLDER, SOCKET]);
+    let server = Server::start(&["sim:glk"], &settings).unwrap();
+    assert_eq!(names(folder.path()), [SOCKET]);
+    assert_eq!(ask(folder.path()), 0);
+    drop(server);
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn a_server_that_does_not_start_leaves_no_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join(FOLDER)).unwrap();
+    let settings = Settings { folder: Some(folder.path().join("later/..")), ..Settings::default() };
+    Server::start(&["sim:glk"], &settings).unwrap_err();
+    assert_eq!(names(folder.path()), ["later", FOLDER]);
+    fs::remove_dir(folder.path().join(FOLDER)).unwrap();
+    let server = Server::start(&["sim:glk"], &settings).unwrap();
+    assert_eq!(server.folder(), folder.path().canonicalize().unwrap());
 }
 
 /// Opens a file as a test suite does, which creates none, and writes to it.
