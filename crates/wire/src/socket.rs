@@ -117,7 +117,8 @@ pub fn send(socket: RawFd, message: &Message, payload: &[u8], descriptors: &[Raw
 /// Receives a message; returns it with the length of its payload and its descriptors, which close on execve(2).
 ///
 /// # Errors
-/// ECONNRESET if the other end is closed; EPROTO for bytes that are not a message; those of recvmsg(2).
+/// ECONNRESET if the other end is closed; EPROTO for bytes that are not a message, and more descriptors than one has; those of
+/// recvmsg(2).
 pub fn receive(
     socket: RawFd,
     payload: &mut [u8; MOST_PAYLOAD],
@@ -133,19 +134,20 @@ pub fn receive(
     header.msg_iov = parts.as_mut_ptr();
     header.msg_iovlen = parts.len();
     header.msg_control = control.as_mut_ptr().cast();
-    header.msg_controllen = size_of_val(&control);
+    // Of the descriptors that have no room, the kernel installs none.
+    // SAFETY: arithmetic.
+    header.msg_controllen =
+        unsafe { libc::CMSG_LEN(size_of::<[RawFd; MOST_DESCRIPTORS]>() as libc::c_uint) } as usize;
     let flags = libc::MSG_CMSG_CLOEXEC;
     // SAFETY: the header names buffers that live until the call returns.
     let len = uninterrupted(|| unsafe { call!(libc::SYS_recvmsg, socket, &raw mut header, flags) })?;
     let descriptors = received(&header);
-    if len == 0 {
-        return Err(libc::ECONNRESET);
-    }
-    match len.checked_sub(MESSAGE_BYTES) {
+    let is_whole = header.msg_flags & libc::MSG_CTRUNC == 0;
+    match len.checked_sub(MESSAGE_BYTES).filter(|_| is_whole) {
         Some(payload) => Ok((Message::from_bytes(&bytes), payload, descriptors)),
         None => {
             descriptors.close();
-            Err(libc::EPROTO)
+            Err(if len == 0 { libc::ECONNRESET } else { libc::EPROTO })
         }
     }
 }
@@ -209,6 +211,54 @@ mod tests {
         assert_eq!(send(near.as_raw_fd(), &Message::default(), &[], &[0; 4]), Err(libc::EMSGSIZE));
         drop(far);
         assert!(send(near.as_raw_fd(), &Message::default(), &[], &[]).is_err());
+    }
+
+    /// Sends bytes with so many copies of a descriptor.
+    fn send_copies(socket: &UnixDatagram, bytes: &mut [u8], copied: RawFd, count: usize) {
+        let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+        let copies = vec![copied; count];
+        let size = size_of_val(&copies[..]) as libc::c_uint;
+        let mut control = [0_u64; 16];
+        // SAFETY: all zeroes is a header of nothing; the control buffer is aligned and has room for 28 descriptors; the header names
+        // buffers that live until the call returns.
+        let sent = unsafe {
+            let mut header: libc::msghdr = std::mem::zeroed();
+            (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
+            header.msg_control = control.as_mut_ptr().cast();
+            header.msg_controllen = libc::CMSG_SPACE(size) as _;
+            let first = libc::CMSG_FIRSTHDR(&raw const header);
+            ((*first).cmsg_level, (*first).cmsg_type) = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+            (*first).cmsg_len = libc::CMSG_LEN(size) as _;
+            std::ptr::copy_nonoverlapping(copies.as_ptr(), libc::CMSG_DATA(first).cast(), count);
+            libc::sendmsg(socket.as_raw_fd(), &raw const header, 0)
+        };
+        assert_eq!(usize::try_from(sent), Ok(bytes.len()));
+    }
+
+    #[test]
+    fn no_descriptor_of_a_message_that_is_refused_stays_open() {
+        let mut payload = [0; MOST_PAYLOAD];
+        let whole = [0; MESSAGE_BYTES];
+        for (bytes, count, expected) in [
+            (&whole[..], MOST_DESCRIPTORS, None),
+            (&whole[..], MOST_DESCRIPTORS + 1, Some(libc::EPROTO)),
+            (&whole[..], 20, Some(libc::EPROTO)),
+            (&[1][..], 1, Some(libc::EPROTO)),
+            (&[][..], 1, Some(libc::ECONNRESET)),
+        ] {
+            let (near, far) = UnixDatagram::pair().unwrap();
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            send_copies(&near, &mut bytes.to_vec(), writer.as_raw_fd(), count);
+            match receive(far.as_raw_fd(), &mut payload) {
+                Ok((_, _, descriptors)) => {
+                    assert_eq!((descriptors.as_slice().len(), expected), (count, None));
+                    descriptors.close();
+                }
+                Err(errno) => assert_eq!(Some(errno), expected, "{count} descriptors"),
+            }
+            drop(writer);
+            assert_eq!(reader.read(&mut [0]).unwrap(), 0, "{count} descriptors: a writer is left");
+        }
     }
 
     #[test]
