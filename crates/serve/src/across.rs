@@ -14,6 +14,7 @@ use crate::domain_calls::DomainChange;
 use crate::flush_logs::FlushLogs;
 use crate::need::{Counts, Need};
 use crate::platforms::{Judge, Verdict};
+use crate::stores::Family;
 
 /// The judges of a run.
 #[derive(Debug)]
@@ -64,9 +65,9 @@ impl Across {
         Self { judges, logs: FlushLogs::default(), by_many }
     }
 
-    /// Adds a program's log, which is behind its records in `file`.
-    pub(crate) fn add_log(&self, file: Arc<File>) {
-        self.logs.add(file);
+    /// Adds the log of a program's processes, which is behind its records in `file`.
+    pub(crate) fn add_log(&self, file: Arc<File>, family: &Family) {
+        self.logs.add(file, family);
     }
 
     /// Adds what programs flushed since the last time to the traces of `devices`.

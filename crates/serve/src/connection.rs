@@ -187,8 +187,9 @@ impl Connection {
             Request::Stores => {
                 let file = given.ok_or(Errno::EBADF)?;
                 if let Some(findings) = &self.shared.findings {
-                    let exists = |object| self.shared.devices.iter().any(|device| device.has_object(object));
-                    findings.stores.add(file.into(), self.client()?.family(), exists);
+                    findings
+                        .stores
+                        .add(file.into(), self.client()?.family(), |object| self.has_object(object));
                 }
                 Ok((Message::default(), None))
             }
@@ -201,15 +202,21 @@ impl Connection {
             Request::Sites => {
                 let file = given.ok_or(Errno::EBADF)?;
                 let file = Arc::new(file.into());
+                let family = self.client()?.family();
                 if let Some(across) = &self.shared.across {
-                    across.add_log(Arc::clone(&file));
+                    across.add_log(Arc::clone(&file), family);
                 }
                 if let Some(findings) = &self.shared.findings {
-                    findings.add_records(file);
+                    findings.add_records(file, family, |object| self.has_object(object));
                 }
                 Ok((Message::default(), None))
             }
         }
+    }
+
+    /// Returns whether one of the devices has an object with a number.
+    fn has_object(&self, object: u64) -> bool {
+        self.shared.devices.iter().any(|device| device.has_object(object))
     }
 
     /// Adds what was found on a device since the last time, and tells the program of stale lines: those that were `made` before its

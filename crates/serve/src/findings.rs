@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
@@ -14,7 +14,7 @@ use gem_coherency_wire::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
 use crate::stale::StaleObjects;
-use crate::stores::Stores;
+use crate::stores::{Family, Stores};
 
 /// Frames of a call stack that must be equal for two findings to be one.
 const SAME_FRAMES: usize = 4;
@@ -113,8 +113,14 @@ pub struct RecentFlush {
     pub lines: Vec<LineRange>,
 }
 
-/// A file of the counts of a program's flushes.
-pub(crate) type Records = Arc<File>;
+/// The places that programs' flushes have.
+#[derive(Debug, Default)]
+struct Records {
+    /// The files of programs.
+    open: Vec<(Arc<File>, Weak<()>)>,
+    /// The places of programs that have ended, in objects that exist.
+    ended: Vec<SiteCounts>,
+}
 
 /// Findings whose objects' histories are kept: the first ones.
 const MOST_HISTORIES: usize = 64;
@@ -129,8 +135,7 @@ pub(crate) struct Findings {
     pub(crate) histories: Option<Histories>,
     /// The domain changes.
     pub(crate) domains: DomainSites,
-    /// The files of programs, also of those that have ended.
-    records: Mutex<Vec<Records>>,
+    records: Mutex<Records>,
     /// The first stores of programs to pages.
     pub(crate) stores: Stores,
     /// The lines that programs must not load.
@@ -216,7 +221,8 @@ impl Findings {
 
     /// Returns the records of all programs.
     fn records(&self) -> Vec<SiteCounts> {
-        lock(&self.records).iter().flat_map(|file| records_in(file)).collect()
+        let Records { open, ended } = &*lock(&self.records);
+        open.iter().flat_map(|(file, _)| records_in(file)).chain(ended.iter().cloned()).collect()
     }
 
     /// Returns the findings, in the order of their first times.
@@ -224,12 +230,18 @@ impl Findings {
         lock(&self.found).clone()
     }
 
-    /// Adds a program's counts, which are read at the end.
-    pub(crate) fn add_records(&self, file: Records) {
+    /// Adds the places of a program's processes. The files of those that have ended are closed; of their places, those stay that have
+    /// flushed objects for which `exists` holds.
+    pub(crate) fn add_records(&self, file: Arc<File>, family: &Family, exists: impl Fn(u64) -> bool) {
         if let Some(histories) = &self.histories {
-            histories.add_log(Arc::clone(&file));
+            histories.add_log(Arc::clone(&file), family);
         }
-        lock(&self.records).push(file);
+        let Records { open, ended } = &mut *lock(&self.records);
+        for (file, _) in open.extract_if(.., |(_, family)| family.strong_count() == 0) {
+            ended.extend(records_in(&file));
+        }
+        ended.retain(|site| site.runs.iter().any(|run| exists(run.object)));
+        open.push((file, Arc::downgrade(family)));
     }
 }
 

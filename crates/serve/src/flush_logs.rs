@@ -1,10 +1,11 @@
-//! The logs of programs' flushes, and the places in them.
+//! The logs of programs' flushes, and the places in them. A program's log is closed when it was read after the program's end.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::stores::Family;
 use gem_coherency_wire::{
     ENTRY_BYTES, Entry, Flushed, Frame, LOG_ENTRIES, MOST_SITES, SITE_BYTES, SiteCounts, entry_at,
 };
@@ -34,6 +35,8 @@ struct Sites {
 #[derive(Clone, Debug)]
 struct Log {
     file: Arc<File>,
+    /// The processes that write it.
+    family: Weak<()>,
     /// The number of the next entry.
     next: u64,
     /// Earlier ones that were being written.
@@ -43,9 +46,10 @@ struct Log {
 }
 
 impl FlushLogs {
-    /// Adds a program's log, which is behind its records in `file`.
-    pub(crate) fn add(&self, file: Arc<File>) {
-        let log = Log { file, next: 0, unfinished: Vec::new(), sites: BTreeMap::new() };
+    /// Adds the log of a program's processes, which is behind its records in `file`.
+    pub(crate) fn add(&self, file: Arc<File>, family: &Family) {
+        let family = Arc::downgrade(family);
+        let log = Log { file, family, next: 0, unfinished: Vec::new(), sites: BTreeMap::new() };
         self.state().open.push(log);
     }
 
@@ -54,9 +58,11 @@ impl FlushLogs {
     pub(crate) fn read(&self, mut take: impl FnMut(u64, &Flushed)) {
         let mut state = self.state();
         let State { open, sites, lost } = &mut *state;
-        for log in open {
+        open.retain_mut(|log| {
+            let is_written = log.family.strong_count() > 0;
             log.read(lost, |log, flushed| take(log.site(sites, flushed.site), flushed));
-        }
+            is_written
+        });
     }
 
     /// Passes to `take` what [`Self::read`] will pass first.
@@ -205,7 +211,8 @@ mod tests {
     fn each_flush_is_read_once_with_the_number_of_its_place() {
         let logs = FlushLogs::default();
         let file = Arc::new(tempfile::tempfile().unwrap());
-        logs.add(Arc::clone(&file));
+        let family = Family::default();
+        logs.add(Arc::clone(&file), &family);
         assert_eq!(read(&logs), [], "a file without a log");
         // The record of a call stack: its number, and the length of its text, and one.
         file.write_all_at(&[1_u64, 1].map(u64::to_ne_bytes).concat(), SITE_BYTES as u64).unwrap();
@@ -222,13 +229,20 @@ mod tests {
         write(&file, &words, u32::MAX, &[6]);
         assert_eq!(read(&logs), [(u64::MAX, 6)], "a place without a record");
         assert_eq!((logs.stack(u64::MAX), logs.lost()), (None, 0));
+        // What a program wrote before its end is read, and then its file is closed.
+        write(&file, &words, 1, &[7]);
+        drop(family);
+        assert_eq!(Arc::strong_count(&file), 2);
+        assert_eq!(read(&logs), [(0, 7)]);
+        assert_eq!(Arc::strong_count(&file), 1);
     }
 
     #[test]
     fn flushes_for_which_there_was_no_room_are_counted() {
         let logs = FlushLogs::default();
         let file = Arc::new(tempfile::tempfile().unwrap());
-        logs.add(Arc::clone(&file));
+        let family = Family::default();
+        logs.add(Arc::clone(&file), &family);
         file.write_all_at(&(LOG_ENTRIES + 3).to_ne_bytes(), LOG_AT).unwrap();
         file.set_len(LOG_AT + 64).unwrap();
         assert_eq!(read(&logs), []);

@@ -13,6 +13,7 @@ use gem_coherency_sim::{LineStates, Soft};
 use gem_coherency_wire::{Flushed, Found, Frame, LineEffect};
 
 use crate::flush_logs::FlushLogs;
+use crate::stores::Family;
 pub(crate) use object::Stored;
 use object::{Flush, Tracked, unknown};
 pub use step::{History, Step, What};
@@ -58,9 +59,9 @@ fn add_flush(runs: &mut Vec<Run>, site: u64, flushed: &Flushed) {
 }
 
 impl Histories {
-    /// Adds a program's log of flushes, which is behind its records in `file`.
-    pub(crate) fn add_log(&self, file: Arc<File>) {
-        self.logs.add(file);
+    /// Adds the log of flushes of a program's processes, which is behind its records in `file`.
+    pub(crate) fn add_log(&self, file: Arc<File>, family: &Family) {
+        self.logs.add(file, family);
     }
 
     /// Adds the flushes of programs since the last time; `first_stores` finds the first stores to the pages of an object's lines.
