@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
 use gem_coherency_wire::{
-    Call, Descriptors, EVICTS, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING,
-    cookie, receive, send,
+    Call, Descriptors, EVICTS, MOST_PAYLOAD, Message, Received, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY,
+    SHOWS_NOTHING, cookie, receive, send,
 };
 
 use crate::mappings::{self, Mapping, Views};
@@ -111,7 +111,8 @@ fn converse(
     sandbox::needs(libc::SYS_sendmsg, || send(fd, message, payload, given))?;
     let mut payload = [0; MOST_PAYLOAD];
     loop {
-        let (message, _, descriptors) = sandbox::needs(libc::SYS_recvmsg, || receive(fd, &mut payload))?;
+        let Received { message, descriptors, .. } =
+            sandbox::needs(libc::SYS_recvmsg, || receive(fd, &mut payload))?;
         let (mut lines, mut copied) = (None, None);
         let answer = match Call::from_number(message.number) {
             None => return Ok((message, descriptors)),

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
 use gem_coherency_sim::{Attempt, FileKind, MadeStale, OpenFile, Pages, Soft, end_kernels_when};
-use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, WANTS_FINDINGS, WANTS_LOADS, frames};
+use gem_coherency_wire::{
+    MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, WANTS_FINDINGS, WANTS_LOADS, ask_for_senders,
+    frames, share_memory,
+};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
@@ -46,6 +49,7 @@ impl Connection {
         socket: OwnedFd,
         client: Option<Arc<Client>>,
     ) -> Result<Self, Errno> {
+        ask_for_senders(socket.as_raw_fd()).map_err(Errno::new)?;
         let live = shared.connections.add(socket.as_fd())?;
         Ok(Self { shared, socket: Arc::new(socket), client, live })
     }
@@ -71,18 +75,17 @@ impl Connection {
         let mut payload = [0; MOST_PAYLOAD];
         loop {
             let fd = self.socket.as_raw_fd();
-            let Ok((message, len, descriptors)) = gem_coherency_wire::receive(fd, &mut payload) else {
-                return;
-            };
+            let Ok(received) = gem_coherency_wire::receive(fd, &mut payload) else { return };
+            let Received { message, payload_bytes, descriptors, sender } = received;
             let given = descriptors.into_first();
             self.live.settle();
             self.shared.files.reap();
             screens::settle(&self.shared);
             let reply = match Request::from_number(message.number) {
                 Some(Request::Loaded) => {
-                    self.loaded(&message.operands, payload.get(..len).unwrap_or_default())
+                    self.loaded(&message.operands, payload.get(..payload_bytes).unwrap_or_default())
                 }
-                Some(request) => self.request(request, &message.operands, given),
+                Some(request) => self.request(request, &message.operands, given, sender),
                 None => Err(Errno::ENOSYS),
             };
             self.shared.update_folder();
@@ -97,13 +100,20 @@ impl Connection {
         }
     }
 
-    fn request(&mut self, request: Request, operands: &[u64; 6], given: Option<OwnedFd>) -> Reply {
+    fn request(
+        &mut self,
+        request: Request,
+        operands: &[u64; 6],
+        given: Option<OwnedFd>,
+        sender: Option<i32>,
+    ) -> Reply {
         let &[a, b, c, d, ..] = operands;
+        let sender = || sender.map(Pid::from_raw).ok_or(Errno::EPROTO);
         match request {
-            Request::Hello => self.hello(a, pid(b)?),
+            Request::Hello => self.hello(a, process(sender()?, b)),
             Request::Child => {
                 let client = self.client()?;
-                client.set_pid(pid(a)?);
+                client.set_pid(sender()?);
                 Ok((Message::done([client.number()]), None))
             }
             Request::Open => self.open(self.shared.node(a).ok_or(Errno::ENODEV)?, b != 0),
@@ -351,9 +361,10 @@ fn is_closed(socket: &OwnedFd) -> bool {
     poll(&mut ends, PollTimeout::ZERO).is_ok_and(|count| count > 0)
 }
 
-/// Returns the process id in an operand.
-fn pid(operand: u64) -> Result<Pid, Errno> {
-    i32::try_from(operand).map(Pid::from_raw).map_err(|_| Errno::EPROTO)
+/// Returns the process that `sender` says it is: a child of vfork(2) speaks for its parent. What is wrong is not believed.
+fn process(sender: Pid, said: u64) -> Pid {
+    let said = i32::try_from(said).ok().filter(|&said| said > 0 && share_memory(sender.as_raw(), said));
+    said.map_or(sender, Pid::from_raw)
 }
 
 /// Returns the protection of pages in an operand, as mmap(2) has it.

@@ -104,9 +104,12 @@ impl Remote {
         let connection = connection.ok_or(Errno::EFAULT)?;
         let fd = connection.as_raw_fd();
         gem_coherency_wire::send(fd, message, &[], descriptors).map_err(|_| Errno::EFAULT)?;
-        let (answer, len, sent) = gem_coherency_wire::receive(fd, payload).map_err(|_| Errno::EFAULT)?;
-        let copy = sent.into_first();
-        if answer.errno == 0 { Ok((answer, len, copy)) } else { Err(Errno::new(answer.errno)) }
+        let answer = gem_coherency_wire::receive(fd, payload).map_err(|_| Errno::EFAULT)?;
+        let copy = answer.descriptors.into_first();
+        match answer.message.errno {
+            0 => Ok((answer.message, answer.payload_bytes, copy)),
+            errno => Err(Errno::new(errno)),
+        }
     }
 
     /// Returns whether the program can load from each page of a range.

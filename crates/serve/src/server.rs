@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use gem_coherency::drm::Drm;
 use gem_coherency::platform::Platform;
 use gem_coherency_sim::{PREFIX, Soft, deliver_events};
-use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET};
+use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET, ask_for_senders};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, Backlog, Shutdown, SockFlag, SockType, UnixAddr, bind, connect, listen, shutdown, socket,
@@ -272,6 +272,8 @@ impl Listener {
             bound => bound?,
         }
         let socket = Self { socket: fd.into(), path: path.to_path_buf() };
+        // Of messages that are sent before their connection is accepted, too.
+        ask_for_senders(socket.socket.as_raw_fd()).map_err(io::Error::from_raw_os_error)?;
         listen(&socket.socket, Backlog::MAXCONN)?;
         Ok(socket)
     }

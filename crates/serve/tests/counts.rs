@@ -4,7 +4,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use gem_coherency_serve::{Server, Settings};
-use gem_coherency_wire::{Call, MOST_PAYLOAD, Message, NOT_A_FILE, Request, SOCKET, cookie, receive, send};
+use gem_coherency_wire::{
+    Call, MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, SOCKET, cookie, receive, send,
+};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 
 /// A program's end of a connection.
@@ -12,11 +14,15 @@ struct Program(OwnedFd);
 
 impl Program {
     fn start(server: &Server) -> Self {
+        Self::start_as(server, std::process::id())
+    }
+
+    /// Says that the process has an id.
+    fn start_as(server: &Server, pid: u32) -> Self {
         let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).unwrap();
         connect(fd.as_raw_fd(), &UnixAddr::new(&server.folder().join(SOCKET)).unwrap()).unwrap();
         let program = Self(fd);
-        let pid = u64::from(std::process::id());
-        assert_ne!(program.request(Request::Hello, [0, pid]).0.operands[0], 0, "a number");
+        assert_ne!(program.request(Request::Hello, [0, pid.into()]).0.operands[0], 0, "a number");
         program
     }
 
@@ -26,7 +32,7 @@ impl Program {
         send(socket, &request.with(operands), &[], &[]).unwrap();
         let mut installed = None;
         loop {
-            let (message, _, descriptors) = receive(socket, &mut [0; MOST_PAYLOAD]).unwrap();
+            let Received { message, descriptors, .. } = receive(socket, &mut [0; MOST_PAYLOAD]).unwrap();
             if Call::from_number(message.number) != Some(Call::Install) {
                 return (message, installed);
             }
@@ -69,6 +75,23 @@ fn the_files_of_a_program_are_freed_when_its_sockets_close() {
 }
 
 #[test]
+fn a_program_that_says_it_is_another_process_is_itself() {
+    let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
+    let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let program = Program::start_as(&server, other.id());
+    let file = program.request(Request::Open, [0]).1.unwrap();
+    let cookie = cookie(file.as_raw_fd()).unwrap();
+    // GETPARAM of the device's id, into this process's memory.
+    let id = std::sync::atomic::AtomicU32::new(0);
+    let param = [4_u64, std::ptr::from_ref(&id).addr() as u64];
+    let request = [cookie, 0xc010_6446, param.as_ptr().addr() as u64];
+    assert_eq!(program.request(Request::Ioctl, request).0.errno, 0);
+    assert_eq!(id.into_inner(), 0x4e61);
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
 fn an_unknown_request_is_refused() {
     let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
     let program = Program::start(&server);
@@ -80,6 +103,6 @@ fn an_unknown_request_is_refused() {
     let [count] = &server.requests()[..] else { panic!("one request was counted") };
     assert_eq!((count.code, count.count), (0x64ff, 1));
     send(program.0.as_raw_fd(), &Message::new(77, []), &[], &[]).unwrap();
-    let reply = receive(program.0.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap().0;
+    let reply = receive(program.0.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap().message;
     assert_eq!(reply.errno, 38, "ENOSYS");
 }

@@ -22,7 +22,7 @@ fn ask(folder: &Path) -> i32 {
     let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).unwrap();
     connect(fd.as_raw_fd(), &UnixAddr::new(&folder.join(SOCKET)).unwrap()).unwrap();
     send(fd.as_raw_fd(), &Request::Folder.with([]), &[], &[]).unwrap();
-    receive(fd.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap().0.errno
+    receive(fd.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap().message.errno
 }
 
 /// Returns the names in a folder.

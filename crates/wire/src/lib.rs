@@ -17,6 +17,7 @@ mod call;
 mod flushes;
 mod message;
 mod names;
+mod process;
 mod sites;
 mod socket;
 mod stores;
@@ -31,6 +32,9 @@ pub use message::{
     SHOWS_NOTHING, WANTS_FINDINGS, WANTS_LOADS,
 };
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
+pub use process::share_memory;
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};
-pub use socket::{Descriptors, MOST_DESCRIPTORS, MOST_PAYLOAD, close, cookie, receive, send};
+pub use socket::{
+    Descriptors, MOST_DESCRIPTORS, MOST_PAYLOAD, Received, ask_for_senders, close, cookie, receive, send,
+};
 pub use stores::{STORES_BYTES, add_store, has_store, remove_store, store_in, stored_objects};

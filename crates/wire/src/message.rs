@@ -103,9 +103,9 @@ pub const WANTS_LOADS: u64 = 2;
 numbered! {
     /// A program's request to the server.
     Request {
-        /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the
-        /// process's id. The reply has the number, and what the server wants ([`WANTS_FINDINGS`],
-        /// [`WANTS_LOADS`]).
+        /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the process's id. The
+        /// reply has the number, and what the server wants ([`WANTS_FINDINGS`], [`WANTS_LOADS`]). An id that is not the sender's, as the
+        /// kernel says, counts if the two share their memory.
         Hello = 1,
         /// Opens the node with a minor number: the number, and whether to close the descriptor on execve(2). The server
         /// calls [`Call::Install`]; the reply has the descriptor's number.
@@ -128,7 +128,7 @@ numbered! {
         Seek = 9,
         /// A child process is about to be created. The reply has the descriptor of its connection.
         Fork = 10,
-        /// The first of a child's connection: the process's id.
+        /// The first of a child's connection. The server takes its id from the kernel.
         Child = 11,
         /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s, behind which is the log of flushes.
         Sites = 12,

@@ -17,8 +17,8 @@ pub const MOST_PAYLOAD: usize = 4096;
 /// Most descriptors of a message.
 pub const MOST_DESCRIPTORS: usize = 3;
 
-/// Bytes of a control message with the most descriptors, aligned as the kernel wants it.
-const CONTROL_WORDS: usize = 2 + MOST_DESCRIPTORS.div_ceil(2);
+/// Words of a control message with the most descriptors, aligned as the kernel wants it, and of one with the sender.
+const CONTROL_WORDS: usize = 2 + MOST_DESCRIPTORS.div_ceil(2) + 4;
 
 /// Received descriptors, which the receiver owns.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -114,15 +114,38 @@ pub fn send(socket: RawFd, message: &Message, payload: &[u8], descriptors: &[Raw
     uninterrupted(|| unsafe { call!(libc::SYS_sendmsg, socket, &raw const header, flags) }).map(drop)
 }
 
-/// Receives a message; returns it with the length of its payload and its descriptors, which close on execve(2).
+/// A received message.
+#[derive(Debug)]
+pub struct Received {
+    /// The message.
+    pub message: Message,
+    /// The length of its payload.
+    pub payload_bytes: usize,
+    /// Its descriptors, which close on execve(2).
+    pub descriptors: Descriptors,
+    /// The process that sent it, as the kernel says; `None` unless the socket asks for it ([`ask_for_senders`]).
+    pub sender: Option<i32>,
+}
+
+/// Makes the kernel say of each message that a socket receives from now on which process sent it.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn ask_for_senders(socket: RawFd) -> Result<(), i32> {
+    let on: libc::c_int = 1;
+    let len = size_of_val(&on) as libc::socklen_t;
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_PASSCRED);
+    // SAFETY: `on` has the `len` bytes that the kernel reads.
+    uninterrupted(|| unsafe { call!(libc::SYS_setsockopt, socket, level, name, &raw const on, len) })
+        .map(drop)
+}
+
+/// Receives a message.
 ///
 /// # Errors
 /// ECONNRESET if the other end is closed; EPROTO for bytes that are not a message, and more descriptors than one has; those of
 /// recvmsg(2).
-pub fn receive(
-    socket: RawFd,
-    payload: &mut [u8; MOST_PAYLOAD],
-) -> Result<(Message, usize, Descriptors), i32> {
+pub fn receive(socket: RawFd, payload: &mut [u8; MOST_PAYLOAD]) -> Result<Received, i32> {
     let mut bytes = [0; MESSAGE_BYTES];
     let mut parts = [
         libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() },
@@ -134,17 +157,15 @@ pub fn receive(
     header.msg_iov = parts.as_mut_ptr();
     header.msg_iovlen = parts.len();
     header.msg_control = control.as_mut_ptr().cast();
-    // Of the descriptors that have no room, the kernel installs none.
-    // SAFETY: arithmetic.
-    header.msg_controllen =
-        unsafe { libc::CMSG_LEN(size_of::<[RawFd; MOST_DESCRIPTORS]>() as libc::c_uint) } as usize;
+    header.msg_controllen = size_of_val(&control);
     let flags = libc::MSG_CMSG_CLOEXEC;
     // SAFETY: the header names buffers that live until the call returns.
     let len = uninterrupted(|| unsafe { call!(libc::SYS_recvmsg, socket, &raw mut header, flags) })?;
-    let descriptors = received(&header);
-    let is_whole = header.msg_flags & libc::MSG_CTRUNC == 0;
+    let Attached { descriptors, sender, is_whole } = attached(&header);
     match len.checked_sub(MESSAGE_BYTES).filter(|_| is_whole) {
-        Some(payload) => Ok((Message::from_bytes(&bytes), payload, descriptors)),
+        Some(payload_bytes) => {
+            Ok(Received { message: Message::from_bytes(&bytes), payload_bytes, descriptors, sender })
+        }
         None => {
             descriptors.close();
             Err(if len == 0 { libc::ECONNRESET } else { libc::EPROTO })
@@ -152,27 +173,49 @@ pub fn receive(
     }
 }
 
-/// Returns the descriptors that came with a message.
-fn received(header: &libc::msghdr) -> Descriptors {
-    let mut descriptors = Descriptors::default();
+/// What came with a message.
+struct Attached {
+    descriptors: Descriptors,
+    sender: Option<i32>,
+    /// There were no more descriptors than these.
+    is_whole: bool,
+}
+
+/// Returns what came with a message; descriptors that are too many are closed.
+fn attached(header: &libc::msghdr) -> Attached {
+    let is_whole = header.msg_flags & libc::MSG_CTRUNC == 0;
+    let mut found = Attached { descriptors: Descriptors::default(), sender: None, is_whole };
     // SAFETY: the kernel filled in the header and the control messages.
     unsafe {
         let mut control = libc::CMSG_FIRSTHDR(header);
         while !control.is_null() {
-            if (*control).cmsg_level == libc::SOL_SOCKET && (*control).cmsg_type == libc::SCM_RIGHTS {
-                let bytes = (*control).cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
-                let data = libc::CMSG_DATA(control).cast::<RawFd>();
-                for n in 0..bytes / size_of::<RawFd>() {
-                    if let Some(slot) = descriptors.numbers.get_mut(descriptors.count) {
-                        *slot = data.add(n).read_unaligned();
-                        descriptors.count += 1;
+            let bytes = (*control).cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+            let data = libc::CMSG_DATA(control);
+            match ((*control).cmsg_level, (*control).cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_RIGHTS) => {
+                    for n in 0..bytes / size_of::<RawFd>() {
+                        let fd = data.cast::<RawFd>().add(n).read_unaligned();
+                        let Descriptors { numbers, count } = &mut found.descriptors;
+                        match numbers.get_mut(*count) {
+                            Some(slot) => (*slot, *count) = (fd, *count + 1),
+                            None => {
+                                found.is_whole = false;
+                                close(fd);
+                            }
+                        }
                     }
                 }
+                (libc::SOL_SOCKET, libc::SCM_CREDENTIALS) if bytes >= size_of::<libc::ucred>() => {
+                    let pid = data.cast::<libc::ucred>().read_unaligned().pid;
+                    // 0: of a namespace that this process does not see.
+                    found.sender = Some(pid).filter(|pid| *pid > 0);
+                }
+                _ => {}
             }
             control = libc::CMSG_NXTHDR(header, control);
         }
     }
-    descriptors
+    found
 }
 
 #[cfg(test)]
@@ -190,8 +233,9 @@ mod tests {
         let message = Message::new(5, [1, 2, 3]);
         send(near.as_raw_fd(), &message, b"name", &[writer.as_raw_fd()]).unwrap();
         let mut payload = [0; MOST_PAYLOAD];
-        let (got, len, descriptors) = receive(far.as_raw_fd(), &mut payload).unwrap();
-        assert_eq!((got, &payload[..len]), (message, &b"name"[..]));
+        let got = receive(far.as_raw_fd(), &mut payload).unwrap();
+        let Received { payload_bytes, descriptors, sender, .. } = got;
+        assert_eq!((got.message, &payload[..payload_bytes], sender), (message, &b"name"[..], None));
         assert_eq!(descriptors.as_slice().len(), 1);
         writer.write_all(b"x").unwrap();
         drop(writer);
@@ -239,18 +283,25 @@ mod tests {
     fn no_descriptor_of_a_message_that_is_refused_stays_open() {
         let mut payload = [0; MOST_PAYLOAD];
         let whole = [0; MESSAGE_BYTES];
-        for (bytes, count, expected) in [
+        let cases = [
             (&whole[..], MOST_DESCRIPTORS, None),
             (&whole[..], MOST_DESCRIPTORS + 1, Some(libc::EPROTO)),
             (&whole[..], 20, Some(libc::EPROTO)),
             (&[1][..], 1, Some(libc::EPROTO)),
             (&[][..], 1, Some(libc::ECONNRESET)),
-        ] {
+        ];
+        for (asks, (bytes, count, expected)) in
+            [false, true].into_iter().flat_map(|asks| cases.map(|case| (asks, case)))
+        {
             let (near, far) = UnixDatagram::pair().unwrap();
+            if asks {
+                ask_for_senders(far.as_raw_fd()).unwrap();
+            }
             let (mut reader, writer) = std::io::pipe().unwrap();
             send_copies(&near, &mut bytes.to_vec(), writer.as_raw_fd(), count);
             match receive(far.as_raw_fd(), &mut payload) {
-                Ok((_, _, descriptors)) => {
+                Ok(Received { descriptors, sender, .. }) => {
+                    assert_eq!(sender, asks.then(|| std::process::id() as i32));
                     assert_eq!((descriptors.as_slice().len(), expected), (count, None));
                     descriptors.close();
                 }
