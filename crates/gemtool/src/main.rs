@@ -71,7 +71,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     match &args.command {
         Command::Platforms(platforms) => match &platforms.which {
             Some(which) => page.report(&cmd::platforms::one(which, platforms)?, form)?,
-            None => page.report(&cmd::platforms::table(platforms.kernel), form)?,
+            None => page.report(&cmd::platforms::table(platforms.kernel)?, form)?,
         },
         Command::Alloc(alloc) => return run_alloc(alloc, &mut page, form, args.verbose == 0),
         Command::Info(info) => page.report(&cmd::info::run(info)?, form)?,

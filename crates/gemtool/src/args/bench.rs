@@ -14,7 +14,7 @@ Flushes and uploads work on ordinary memory of this process. Only the row 'reuse
 sim:glk, unless --device names another.
 
 Rows: flush, small-updates, writes, submit, batch-buffer, descriptor-heap, upload-ring, frame, upload, \
-constant, reuse, threads, crossover.
+c-interface, constant, reuse, threads, crossover.
 
 Examples:
   gemtool bench
@@ -24,6 +24,7 @@ Examples:
 
 /// `gemtool bench`.
 #[derive(Clone, Debug, ClapArgs)]
+#[command(mut_arg("device", |device| device.help("The device of the row 'reuse' [default: sim:glk]")))]
 pub struct Bench {
     /// Run a few rounds on small sizes, to test the benchmark; the numbers are not meaningful
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use gem_coherency::platform::{self, Call, Caps, Machine, Platform};
 use gem_coherency::policy;
+use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
 use serde::Serialize;
 
@@ -108,16 +109,25 @@ pub struct PlatformDetail {
 }
 
 /// Returns the platforms that the kernel's driver claims.
-pub fn table(kernel: KernelVersion) -> PlatformTable {
+///
+/// # Errors
+/// A kernel whose rules are not known.
+pub fn table(kernel: KernelVersion) -> Result<PlatformTable, Failure> {
+    has_rules(kernel)?;
     let claimed = platform::all().iter().filter_map(|platform| platform.claimed_by(kernel).ok());
-    PlatformTable { kernel, platforms: claimed.map(|platform| row(platform, kernel)).collect() }
+    Ok(PlatformTable { kernel, platforms: claimed.map(|platform| row(platform, kernel)).collect() })
+}
+
+fn has_rules(kernel: KernelVersion) -> Result<(), Failure> {
+    KernelRules::of(kernel).map(drop).map_err(|error| Failure::flag("--kernel", error))
 }
 
 /// Returns the requested platform.
 ///
 /// # Errors
-/// A name or a PCI ID that no platform has, or one that the kernel's driver does not claim.
+/// A name or a PCI ID that no platform has, or one that the kernel's driver does not claim; as [`table`].
 pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failure> {
+    has_rules(args.kernel)?;
     let platform = platform::by_name(which)
         .and_then(|platform| platform.claimed_by(args.kernel))
         .map_err(|error| Failure::refused("NAME|PCIID", error))?;

@@ -101,15 +101,13 @@ impl Report for Sanitized {
             page.gap()?;
         }
         if let Some(picture) = &self.picture {
-            let path = picture.path.display().to_string();
-            page.field(
-                "picture",
-                if picture.written {
-                    &path
-                } else {
-                    "none: there is no such finding, or no history of its object"
-                },
-            )?;
+            let path = picture.path.display();
+            let said = match &picture.view {
+                Some(_) if picture.written => path.to_string(),
+                Some(_) => format!("none: '{path}' cannot be written"),
+                None => "none: there is no such finding, or no history of its object".to_owned(),
+            };
+            page.field("picture", &said)?;
             page.gap()?;
         }
         coverage::sections(&self.coverage, page)?;

@@ -40,7 +40,9 @@ fn a_platform_or_kernel_that_is_not_known_is_named() {
             .refused(&["--device", &format!("'{version}'")]);
     }
     for kernel in ["5.4", "5.12"] {
-        gemtool(&format!("explain --table --kernel {kernel}")).refused(&["--kernel", kernel, "5.10", "5.14"]);
+        for run in ["explain --table", "platforms", "platforms jsl"] {
+            gemtool(&format!("{run} --kernel {kernel}")).refused(&["--kernel", kernel, "5.10", "5.14"]);
+        }
     }
 }
 

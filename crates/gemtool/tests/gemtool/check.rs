@@ -239,6 +239,11 @@ fn is_well_formed(svg: &str) {
 fn a_picture_that_cannot_be_written_is_named_before_the_search() {
     gemtool("check --svg /nonexistent/leak.svg").refused(&["--svg", "/nonexistent/leak.svg"]);
     gemtool("check --svg /tmp").refused(&["--svg", "/tmp", "is a folder"]);
+    // Where no file can be created, only the end tells.
+    let late = gemtool(&format!("{LEAK} --svg /proc/leak.svg"));
+    assert_eq!(late.status, Some(2), "{}", late.err);
+    assert!(late.out.contains("picture       none: '/proc/leak.svg' cannot be written"), "{}", late.out);
+    assert!(late.err.contains("--svg") && late.err.contains("cannot write '/proc/leak.svg'"), "{}", late.err);
 }
 
 #[test]

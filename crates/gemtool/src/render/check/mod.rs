@@ -237,7 +237,10 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     match &report.svg {
         None => Ok(()),
         Some(svg) if svg.written => page.field("picture", &svg.path.display().to_string()),
-        Some(_) => page.field("picture", "none: every property holds, so there is nothing to draw"),
+        Some(_) if report.held => {
+            page.field("picture", "none: every property holds, so there is nothing to draw")
+        }
+        Some(svg) => page.field("picture", &format!("none: '{}' cannot be written", svg.path.display())),
     }
 }
 

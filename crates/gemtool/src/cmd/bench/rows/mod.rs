@@ -64,12 +64,19 @@ pub fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::args::Args;
 
     #[test]
     fn the_list_of_names_is_that_of_the_rows() {
         let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
         assert_eq!(names.join(", "), NAMES);
+        let gemtool = Args::command();
+        let help = gemtool.find_subcommand("bench").unwrap().get_after_help().unwrap().to_string();
+        let words: Vec<_> = help.split_whitespace().collect();
+        assert!(words.join(" ").contains(&format!("Rows: {NAMES}.")), "{help}");
     }
 
     #[test]
