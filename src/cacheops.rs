@@ -24,3 +24,13 @@ pub trait CacheLines {
         })
     }
 }
+
+impl<T: CacheLines> CacheLines for &T {
+    fn perform(&self, op: LineOp, lines: LineRange) -> Result<()> {
+        (**self).perform(op, lines)
+    }
+
+    fn perform_on_pages(&self, op: LineOp, pages: impl Iterator<Item = PageLines>) -> Result<u64> {
+        (**self).perform_on_pages(op, pages)
+    }
+}

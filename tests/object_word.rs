@@ -3,7 +3,7 @@
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::tracking::{Blocked, ObjectWord, State};
+use gem_coherency::tracking::{Blocked, Marks, ObjectWord, State};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 
 type Transition = fn(State) -> Result<State, Blocked>;
@@ -65,8 +65,10 @@ fn open_guards_and_submissions_block_close_level_and_dont_need() {
         (llc().begin_read().and_then(State::begin_read).and_then(State::begin_write), 1, 2, 0),
     ] {
         let in_use = Blocked::InUse { writers, readers, submits };
-        let blocked =
-            ["change to none", "change to llc", "unmap", "dont_need", "close"].map(|name| (name, in_use));
+        let mut blocked = vec!["change to none", "change to llc", "dont_need", "close"];
+        // A submission goes on while the mappings change.
+        blocked.extend((submits == 0).then_some("unmap"));
+        let blocked: Vec<_> = blocked.into_iter().map(|name| (name, in_use)).collect();
         case(state.unwrap(), &blocked);
     }
 }
@@ -127,12 +129,26 @@ fn a_level_change_blocks_everything_but_purge() {
 }
 
 #[test]
-fn a_change_of_the_mappings_blocks_everything_but_purge_and_leaves_the_level() {
-    for state in [llc(), llc().pin_screen(CacheLevel::None).unwrap().note_wc_store()] {
+fn a_change_of_the_mappings_blocks_accesses_and_leaves_submissions_shows_and_the_level() {
+    let blocked =
+        ["begin_read", "begin_write", "change to none", "change to llc", "unmap", "dont_need", "close"];
+    for state in [llc(), llc().note_wc_store(), llc().begin_submit().unwrap()] {
         let unmapping = state.begin_unmap().unwrap();
-        every(Blocked::Changing, &["purge"], unmapping);
+        case(unmapping, &blocked.map(|name| (name, Blocked::Changing)));
         assert_eq!(unmapping.end_unmap(), state);
+        let shown = unmapping.pin_screen(CacheLevel::None).unwrap().begin_submit().unwrap();
+        assert_eq!(shown.end_unmap().end_submit(), state.pin_screen(CacheLevel::None).unwrap());
     }
+}
+
+#[test]
+fn one_thread_alone_marks_without_locked_instructions() {
+    let alone = |state: Result<State, Blocked>| state.unwrap().marks();
+    assert_eq!(alone(llc().begin_unmap()), Marks::Own);
+    let submitted = llc().begin_submit().unwrap();
+    assert_eq!(alone(submitted.begin_unmap()), Marks::Shared);
+    let unmapping = llc().begin_unmap().unwrap();
+    assert_eq!(alone(unmapping.begin_submit()), Marks::Shared);
 }
 
 #[test]

@@ -118,7 +118,10 @@ pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
 }
 
 impl<D: Data> engine::Object for Agent<'_, D> {
-    type Mapping = Self;
+    type Mapping<'m>
+        = &'m Self
+    where
+        Self: 'm;
 
     fn tracked(&self) -> &Tracked {
         &self.object.tracked

@@ -246,7 +246,8 @@ fn forgotten() -> Arc<Bo> {
     let bo = Bo::new();
     bo.map();
     bo.maps.choose(MmapMode::Wb);
-    bo.maps.forget(|table| table.0.store(0, Ordering::Relaxed));
+    let stale = bo.object.tracked.stale();
+    bo.maps.forget(None, stale, is_cached, |table| table.0.store(0, Ordering::Relaxed));
     assert!(bo.maps.get(MmapMode::Wb).is_none() && bo.maps.current().is_none());
     bo
 }

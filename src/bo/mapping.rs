@@ -62,14 +62,16 @@ impl Bo {
     /// ([`crate::device::AdoptRequest::mapped`]), which the caller may then unmap. Pointers into them ([`Bo::as_ptr`],
     /// [`CpuAccess::as_ptr`]) are no longer valid from the start of the call on. The next access maps the BO again.
     ///
+    /// Submissions and shows go on meanwhile, in other threads and in this one; accesses are refused.
+    ///
     /// Nothing is lost: stores around the cache are drained, and dirty lines of an adopted BO are flushed. Those of other
     /// BOs stay marked, and a flush maps the BO again. Report stores ([`Bo::mark_written`]) before the call.
     ///
     /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
     ///
     /// # Errors
-    /// [`Error::InUse`] while guards or submissions are open; [`Error::Closed`], [`Error::Purged`],
-    /// [`Error::DontNeed`], [`Error::LevelChanging`]; those of flushing. Then the mappings stay.
+    /// [`Error::InUse`] while guards are open; [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`],
+    /// [`Error::LevelChanging`]; those of flushing. Then the mappings stay.
     pub fn unmap(&self) -> Result<()> {
         self.shared().unmap(None)
     }

@@ -22,7 +22,7 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let shared = self.shared();
-        let begun = Begun::new(shared)?;
+        let begun = Begun::access(shared)?;
         let mode = shared.mode();
         let needs = readers.iter().map(|&next| Need {
             object: shared,
@@ -71,7 +71,7 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let shared = self.shared();
-        let begun = Begun::new(shared)?;
+        let begun = Begun::access(shared)?;
         let next = Path::Cpu(shared.mode());
         let need = Need {
             object: shared,

@@ -14,6 +14,7 @@ use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use display::Display;
+pub(crate) use mapping::MappedLines;
 pub use mapping::Mapping;
 
 use crate::error::Result;

@@ -6,8 +6,8 @@ use crate::error::{Result, grow};
 use crate::units::{LineRange, PageLines};
 
 /// An operation on lines of one object that were taken.
-struct Operation<'a, O: Object> {
-    mapping: &'a O::Mapping,
+struct Operation<'a, O: Object + 'a> {
+    mapping: O::Mapping<'a>,
     op: LineOp,
     /// A run of lines; if there is none, the batch's pages from the next one on, up to those of the next operation.
     run: Option<LineRange>,
@@ -110,7 +110,7 @@ pub(super) struct Queue<'b, 'a, O: Object> {
     batch: &'b mut Batch<'a, O>,
     object: &'a O,
     op: LineOp,
-    mapping: Option<&'a O::Mapping>,
+    mapping: Option<O::Mapping<'a>>,
     /// Number of pages that can be added to the last operation.
     room: usize,
     result: Result<()>,
@@ -146,9 +146,9 @@ impl<O: Object> Queue<'_, '_, O> {
 
     /// Adds an operation, after performing the others if they are many.
     fn try_add(&mut self, run: Option<LineRange>) -> Result<()> {
-        let mapping = match self.mapping {
-            Some(mapping) => mapping,
-            None => *self.mapping.insert(self.object.flush_mapping()?),
+        let mapping = match &self.mapping {
+            Some(mapping) => mapping.clone(),
+            None => self.mapping.insert(self.object.flush_mapping()?).clone(),
         };
         if self.batch.operations.len() == BATCH || self.batch.pages.len() == BATCH {
             self.batch.perform()?;

@@ -10,7 +10,9 @@ use crate::vocabulary::{Access, MmapMode};
 /// An object shared by threads, with the operations for its pending work.
 pub trait Object {
     /// A mapping whose addresses flush instructions can use.
-    type Mapping: CacheLines;
+    type Mapping<'m>: CacheLines + Clone
+    where
+        Self: 'm;
 
     /// Returns the tracked state.
     fn tracked(&self) -> &Tracked;
@@ -33,11 +35,12 @@ pub trait Object {
     /// The kernel's.
     fn wait_for_gpu(&self) -> Result<()>;
 
-    /// Returns a mapping whose addresses flush instructions can use.
+    /// Returns a mapping whose addresses flush instructions can use, until the in-flight flush ends that the caller has
+    /// announced.
     ///
     /// # Errors
     /// Those of mapping the object.
-    fn flush_mapping(&self) -> Result<&Self::Mapping>;
+    fn flush_mapping(&self) -> Result<Self::Mapping<'_>>;
 
     /// Drains the stores made through mappings of this memory type.
     ///

@@ -31,7 +31,10 @@ impl Written<'_> {
 }
 
 impl Object for Written<'_> {
-    type Mapping = Self;
+    type Mapping<'m>
+        = &'m Self
+    where
+        Self: 'm;
 
     fn tracked(&self) -> &Tracked {
         &self.tracked[self.place]

@@ -3,12 +3,12 @@
 use super::mapping::refusal_errno;
 use super::{SharedBo, WaitedBy};
 use crate::cacheops::{self, LineOp};
-use crate::drm::Mapping;
+use crate::drm::{MappedLines, Mapping};
 use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
 use crate::error::{Error, Result, grow, room};
 use crate::policy::driver::{CpuMemory, Drain, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
-use crate::tracking::{Marks, Tracked};
+use crate::tracking::{Blocked, Marks, ObjectWord, State, Tracked};
 use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
 
@@ -16,7 +16,7 @@ use crate::vocabulary::{Access, Domains, MmapMode};
 pub(crate) type Need<'a> = engine::Need<'a, SharedBo>;
 
 impl Object for SharedBo {
-    type Mapping = Mapping;
+    type Mapping<'m> = MappedLines<'m>;
 
     #[inline]
     fn tracked(&self) -> &Tracked {
@@ -59,11 +59,17 @@ impl Object for SharedBo {
     /// Returns any mapping except the aperture's, whose addresses are not those of memory. Its memory type
     /// makes no difference to flush instructions (Intel SDM volume 2, CLFLUSH).
     #[inline]
-    fn flush_mapping(&self) -> Result<&Mapping> {
+    fn flush_mapping(&self) -> Result<MappedLines<'_>> {
         let usable = [MmapMode::Wb, MmapMode::Wc, MmapMode::Uc, MmapMode::Fixed];
-        match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
-            Some(mapping) => Ok(mapping),
-            None => self.map_in(self.default_mode()),
+        loop {
+            let mapping = match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
+                Some(mapping) => mapping,
+                None => self.map_in(self.default_mode())?,
+            };
+            // Another thread may be unmapping what was found.
+            if let Ok(lines) = mapping.lines() {
+                return Ok(lines);
+            }
         }
     }
 
@@ -174,16 +180,27 @@ pub(crate) fn settle<'a>(
     Ok(reports)
 }
 
-/// A submission of one BO to the display or to an importer; ends when dropped.
+/// A submission of one BO to the display or to an importer, or an access to a range of its mapping; ends when dropped.
 pub(crate) struct Begun<'a> {
     bo: &'a SharedBo,
     pub(crate) marks: Marks,
+    end: fn(&ObjectWord),
 }
 
 impl<'a> Begun<'a> {
+    /// Begins a submission.
     pub(crate) fn new(bo: &'a SharedBo) -> Result<Self> {
-        let state = bo.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle))?;
-        let begun = Self { bo, marks: state.marks() };
+        Self::of(bo, bo.tracked.word().begin_submit(), ObjectWord::end_submit)
+    }
+
+    /// Begins an access through the mapping, which excludes an unmap.
+    pub(crate) fn access(bo: &'a SharedBo) -> Result<Self> {
+        Self::of(bo, bo.tracked.word().begin_write(), ObjectWord::end_write)
+    }
+
+    fn of(bo: &'a SharedBo, begun: Result<State, Blocked>, end: fn(&ObjectWord)) -> Result<Self> {
+        let state = begun.map_err(|blocked| blocked.error(bo.handle))?;
+        let begun = Self { bo, marks: state.marks(), end };
         bo.confirm_level()?;
         Ok(begun)
     }
@@ -191,7 +208,7 @@ impl<'a> Begun<'a> {
 
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
-        self.bo.tracked.word().end_submit();
+        (self.end)(self.bo.tracked.word());
     }
 }
 

@@ -1,8 +1,10 @@
 //! The end of an object's mappings before the end of the object.
 //!
 //! # Safety
-//! Pages are released while the object word excludes accesses: every access to mapped bytes is counted there, as a guard
-//! or as a submission, from before its mapping is looked up until its last load or store.
+//! Pages are released while the object word excludes accesses, and no flush uses them. Every access to mapped bytes is
+//! counted in the word, as a guard, from before its mapping is looked up until its last load or store. Every flush is
+//! announced in the same way, as an in-flight flush: one that was announced before the pages were taken out of the mapping is
+//! waited for, and one that is announced later does not find them.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::Ordering;
@@ -11,21 +13,25 @@ use super::{Origin, SharedBo};
 use crate::drm::Mapping;
 use crate::engine::{self, Step};
 use crate::error::Result;
+use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::tracking::Marks;
 
-/// A change of the mappings, which excludes accesses; ends when dropped.
-struct Unmapping<'a>(&'a SharedBo);
+/// A change of the mappings, which excludes accesses, but not submissions; ends when dropped.
+struct Unmapping<'a> {
+    bo: &'a SharedBo,
+    marks: Marks,
+}
 
 impl<'a> Unmapping<'a> {
     fn begin(bo: &'a SharedBo) -> Result<Self> {
-        bo.tracked.word().begin_unmap().map_err(|blocked| blocked.error(bo.handle))?;
-        Ok(Self(bo))
+        let state = bo.tracked.word().begin_unmap().map_err(|blocked| blocked.error(bo.handle))?;
+        Ok(Self { bo, marks: state.marks() })
     }
 }
 
 impl Drop for Unmapping<'_> {
     fn drop(&mut self) {
-        self.0.tracked.word().end_unmap();
+        self.bo.tracked.word().end_unmap();
     }
 }
 
@@ -36,24 +42,26 @@ impl SharedBo {
     /// dirty lines are flushed first. Those of other objects stay marked: a flush maps them again.
     pub(crate) fn unmap(&self, next: Option<Mapping>) -> Result<()> {
         self.device.check()?;
-        let _unmapping = Unmapping::begin(self)?;
+        let unmapping = Unmapping::begin(self)?;
         self.confirm_level()?;
         if matches!(self.origin, Origin::Adopted(_)) {
-            self.flush_all(Step::Sync, Marks::Own)?.trace(self.handle);
+            self.flush_all(Step::Sync, unmapping.marks)?.trace(self.handle);
         }
         engine::drain_stores_of(self)?;
-        self.maps.forget(|mapping| {
-            tracing::debug!(handle = self.handle.get(), mode = %mapping.mode(), "unmap");
-            // SAFETY: `_unmapping` excludes the library's accesses. A pointer of `Bo::as_ptr` is not valid during the call.
-            unsafe { mapping.unmap() };
-        });
-        match next {
-            Some(mapping) => {
-                // The caller unmaps it, so no later owner may have it. Relaxed: see `Bo::never_reuse`.
-                self.never_reuse.store(true, Ordering::Relaxed);
-                self.use_mapping(mapping)
-            }
-            None => Ok(()),
+        if next.is_some() {
+            // The caller unmaps it, so no later owner may have it. Relaxed: see `Bo::never_reuse`.
+            self.never_reuse.store(true, Ordering::Relaxed);
         }
+        let next = next.map(|mapping| (mapping.mode(), mapping));
+        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
+        let pages = self.maps.forget(next, self.tracked.stale(), is_cached, |mapping| {
+            tracing::debug!(handle = self.handle.get(), mode = %mapping.mode(), "unmap");
+            // SAFETY: dropped after the wait for the flushes that may have found the pages, while `unmapping` excludes the
+            // library's accesses. A pointer of `Bo::as_ptr` is not valid during the call.
+            unsafe { mapping.detach() }
+        });
+        self.tracked.wait_for_flushes();
+        drop(pages);
+        Ok(())
     }
 }

@@ -170,6 +170,18 @@ impl Flushes {
         }
     }
 
+    /// Waits for the flushes that are open. One that begins later finds what this thread did before.
+    pub(super) fn wait_for_open(&self) {
+        let until = {
+            let mut board = self.lock();
+            board.waiting += 1;
+            // Release pairs with the Acquire of `begin`, and Acquire: as in `is_settled`.
+            self.open.fetch_or(BOARD, Ordering::AcqRel);
+            board.next
+        };
+        self.wait(Wait { until });
+    }
+
     /// Waits for other flushes, after one's own has ended.
     pub(super) fn wait(&self, Wait { until }: Wait) {
         let mut board = self.lock();

@@ -43,7 +43,8 @@ pub(super) const CLOSED: Field = UNCONFIRMED.above(1);
 pub(super) const PURGED: Field = CLOSED.above(1);
 pub(super) const DONT_NEED: Field = PURGED.above(1);
 pub(super) const CHANGING: Field = DONT_NEED.above(1);
-pub(super) const WC_STORES: Field = CHANGING.above(1);
+pub(super) const UNMAPPING: Field = CHANGING.above(1);
+pub(super) const WC_STORES: Field = UNMAPPING.above(1);
 pub(super) const GTT_STORES: Field = WC_STORES.above(1);
 pub(super) const GPU_WROTE: Field = GTT_STORES.above(1);
 

@@ -137,7 +137,17 @@ impl<T: Remap> Mappings<T> {
         if let Some(mapping) = self.get(mode) {
             return Ok(mapping);
         }
-        let mapping = make()?;
+        Ok(self.install(mode, make()?, stale, is_cached))
+    }
+
+    /// Makes `mapping` the mapping of its mode, which has none. The caller holds `making`.
+    fn install(
+        &self,
+        mode: MmapMode,
+        mapping: T,
+        stale: &LineMap,
+        is_cached: impl Fn(MmapMode) -> bool,
+    ) -> &T {
         // Acquire pairs with the Release of `note_uncached_write`: the write noted there happened before the
         // marks here, so an invalidate that takes them finds it in memory. Release pairs with the Acquire
         // there: a write noted later marks its lines itself.
@@ -156,19 +166,36 @@ impl<T: Remap> Mappings<T> {
         // Only now: a thread that gets the mapping reads through it, and must find the marks. Release pairs with the
         // Acquire of `get`.
         self.usable.fetch_or(bit(mode), Ordering::Release);
-        Ok(mapping)
+        mapping
     }
 
-    /// Forgets every mapping, after `release` released its pages; accesses use none until one is created again.
+    /// Forgets every mapping, of which `detach` takes the pages; returns the pages. Accesses use `next` from now on, or none
+    /// until one is created again. `stale` and `is_cached`: as for [`Mappings::get_or_make`].
+    ///
+    /// The caller excludes accesses. A flush that began before the call may use the pages until it ends
+    /// ([`super::Tracked::wait_for_flushes`]).
     ///
     /// The account stays: lines that were cached through a mapping may still be in the cache.
-    pub fn forget(&self, mut release: impl FnMut(&T)) {
+    pub fn forget<P>(
+        &self,
+        next: Option<(MmapMode, T)>,
+        stale: &LineMap,
+        is_cached: impl Fn(MmapMode) -> bool,
+        detach: impl Fn(&T) -> P,
+    ) -> [Option<P>; MmapMode::ALL.len()] {
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         self.forget_choice();
-        // Relaxed: the caller excludes accesses, and orders them by the object word.
+        // Relaxed: accesses are ordered by the object word, and flushes by the wait for them.
         let usable = self.usable.swap(0, Ordering::Relaxed);
-        let modes = MmapMode::ALL.iter().filter(|&&mode| usable & bit(mode) != 0);
-        modes.filter_map(|&mode| self.slot(mode).get()).for_each(&mut release);
+        let pages = std::array::from_fn(|place| {
+            let mode = MmapMode::ALL.get(place).filter(|&&mode| usable & bit(mode) != 0)?;
+            self.slot(*mode).get().map(&detach)
+        });
+        if let Some((mode, mapping)) = next {
+            self.install(mode, mapping, stale, is_cached);
+            self.choose(mode);
+        }
+        pages
     }
 
     /// Notes that memory of `lines` was written around the CPU's caches: marks them in `stale` if there is a

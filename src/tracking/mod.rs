@@ -19,7 +19,8 @@
 //!   [`ObjectWord::note_gpu_write`]); the ioctl; then both again, because a reader may have taken the first
 //!   notes before the GPU had anything to write.
 //! - **Mapping, and writing around the cache**: [`Mappings`], which orders the two.
-//! - **Unmapping**: [`ObjectWord::begin_unmap`], which excludes accesses; the drain; [`Mappings::forget`];
+//! - **Unmapping**: [`ObjectWord::begin_unmap`], which excludes accesses, but not submissions; the drain;
+//!   [`Mappings::forget`]; [`Tracked::wait_for_flushes`], after which no flush uses the old pages; their release;
 //!   [`ObjectWord::end_unmap`].
 //! - **Advice**: [`ObjectWord::begin_dont_need`] or [`ObjectWord::begin_will_need`], which exclude each other; MADVISE;
 //!   [`ObjectWord::end_advice`].

@@ -4,7 +4,7 @@ use super::blocked::Blocked;
 use super::dirty::Marks;
 use super::layout::{
     CHANGING, CLOSED, DONT_NEED, Field, GPU_WROTE, GTT_STORES, LEVEL, PINS, PURGED, READERS, SUBMITS,
-    UNCONFIRMED, WC_STORES, WRITERS,
+    UNCONFIRMED, UNMAPPING, WC_STORES, WRITERS,
 };
 use crate::vocabulary::CacheLevel;
 
@@ -140,7 +140,7 @@ impl State {
         self.is(DONT_NEED)
     }
 
-    /// Returns whether the level or the mappings are being changed.
+    /// Returns whether the level is being changed, or the contents' advice.
     pub const fn is_changing(self) -> bool {
         self.is(CHANGING)
     }
@@ -192,12 +192,29 @@ impl State {
         }
     }
 
-    /// Checks that no guard or submission is open.
-    const fn check_idle(self) -> Result<(), Blocked> {
-        if self.get(WRITERS) == 0 && self.get(READERS) == 0 && self.get(SUBMITS) == 0 {
-            return Ok(());
+    /// Checks that an access can use the mappings.
+    #[inline]
+    const fn check_access(self) -> Result<(), Blocked> {
+        match self.check_contents() {
+            Ok(()) if self.is(UNMAPPING) => Err(Blocked::Changing),
+            other => other,
         }
-        Err(Blocked::InUse { writers: self.writers(), readers: self.readers(), submits: self.submits() })
+    }
+
+    /// Returns the open guards and submissions as the reason why a transition is blocked.
+    const fn in_use(self) -> Blocked {
+        Blocked::InUse { writers: self.writers(), readers: self.readers(), submits: self.submits() }
+    }
+
+    /// Checks that no guard or submission is open, and that the mappings are not being changed.
+    const fn check_idle(self) -> Result<(), Blocked> {
+        if self.is(UNMAPPING) {
+            Err(Blocked::Changing)
+        } else if self.get(WRITERS) != 0 || self.get(READERS) != 0 || self.get(SUBMITS) != 0 {
+            Err(self.in_use())
+        } else {
+            Ok(())
+        }
     }
 
     /// Checks that the object is not on screen, unless it is known to have the level `asked` already.
@@ -211,7 +228,7 @@ impl State {
     /// Adds a read guard.
     #[inline]
     pub fn begin_read(self) -> Result<Self, Blocked> {
-        self.check_contents()?;
+        self.check_access()?;
         self.more(READERS)
     }
 
@@ -224,7 +241,7 @@ impl State {
     /// Adds a write guard.
     #[inline]
     pub fn begin_write(self) -> Result<Self, Blocked> {
-        self.check_contents()?;
+        self.check_access()?;
         self.more(WRITERS)
     }
 
@@ -278,16 +295,19 @@ impl State {
         self.clear(CHANGING).set(UNCONFIRMED)
     }
 
-    /// Begins a change of the mappings: no other transition may begin until [`State::end_unmap`].
+    /// Begins a change of the mappings, counted as a submission: until [`State::end_unmap`] no access may begin, and the
+    /// level stays. Submissions and shows may begin.
     pub fn begin_unmap(self) -> Result<Self, Blocked> {
-        self.check_contents()?;
-        self.check_idle()?;
-        Ok(self.set(CHANGING))
+        self.check_access()?;
+        if self.get(WRITERS) != 0 || self.get(READERS) != 0 {
+            return Err(self.in_use());
+        }
+        Ok(self.more(SUBMITS)?.set(UNMAPPING))
     }
 
     /// Ends a change of the mappings.
     pub fn end_unmap(self) -> Self {
-        self.clear(CHANGING)
+        self.fewer(SUBMITS).clear(UNMAPPING)
     }
 
     /// Adds a screen pin; the display forces `level` on the object. Only the kernel knows whether it has done

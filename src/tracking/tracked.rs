@@ -99,6 +99,12 @@ impl Tracked {
         self.finds_stale(|| self.stale.any_in(lines))
     }
 
+    /// Waits for the in-flight flushes that are open, none of which is the calling thread's. One that begins later finds what
+    /// this thread did before.
+    pub fn wait_for_flushes(&self) {
+        self.in_flight.wait_for_open();
+    }
+
     /// Begins an in-flight flush or invalidate of lines in `range`.
     ///
     /// # Errors

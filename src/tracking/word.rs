@@ -171,10 +171,11 @@ impl ObjectWord {
         self.always(State::end_level_change_unconfirmed);
     }
 
-    /// Begins a change of the mappings: until [`ObjectWord::end_unmap`] no access can begin.
+    /// Begins a change of the mappings: until [`ObjectWord::end_unmap`] no access can begin, and the object can neither be
+    /// closed nor change its level. Submissions and shows can begin.
     ///
     /// # Errors
-    /// [`Blocked::InUse`], [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::DontNeed`], [`Blocked::Changing`].
+    /// [`Blocked::InUse`] while guards are open; as [`ObjectWord::begin_read`].
     pub fn begin_unmap(&self) -> Result<State, Blocked> {
         self.attempt(State::begin_unmap)
     }

@@ -59,7 +59,8 @@ impl Visit for Fields {
 impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         ["gem_coherency::shared::flush", "gem_coherency::drm::mapping", "gem_coherency::shared::caching"]
-            .contains(&metadata.target())
+            .iter()
+            .any(|target| metadata.target().starts_with(target))
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -1,9 +1,13 @@
 //! The end of a BO's mappings before the end of the BO: nothing that was stored is lost, and the next access maps again.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use gem_coherency::Errno;
-use gem_coherency::device::AllocRequest;
+use gem_coherency::device::{AdoptRequest, AllocRequest, Contents, Submission};
+use gem_coherency::drm::Drm as _;
 use gem_coherency::policy::{Rule, Verdict};
-use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
 
 use super::adopt::{adopted, close};
 use super::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
@@ -63,22 +67,21 @@ fn writes_of_the_gpu_while_there_is_no_mapping_are_invalidated_for_the_next_one(
 }
 
 #[test]
-fn an_open_access_or_submission_keeps_the_mapping() {
+fn an_open_access_keeps_the_mapping_and_a_submission_goes_on_without_it() {
     let rig = rig("sim:glk");
     let bo = rig.bo(CachingMode::None, MmapMode::Wb);
-    let busy = || {
-        let error = refused(bo.unmap());
-        assert_eq!(error.errno(), Errno::EBUSY, "{error}");
-        assert_eq!(rig.counts().mappings, 1);
-    };
     let mut guard = bo.write(0, 8).unwrap();
-    busy();
+    let error = refused(bo.unmap());
+    assert_eq!(error.errno(), Errno::EBUSY, "{error}");
+    assert_eq!(rig.counts().mappings, 1);
     guard.write_at(0, &NEW).unwrap();
     guard.finish();
     let submitted = rig.device.begin_submit(&[gpu(&bo, Access::Read)]).unwrap();
-    busy();
-    submitted.end(None);
     bo.unmap().unwrap();
+    assert_eq!(rig.counts().mappings, 0);
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    assert_eq!(refused(bo.close()).errno(), Errno::EBUSY, "the submission is open");
+    submitted.end(None);
     assert!(bo.dont_need().is_ok());
     assert_eq!(refused(bo.unmap()).errno(), Errno::EFAULT);
     assert!(bo.will_need().is_ok());
@@ -126,6 +129,59 @@ fn a_new_mapping_takes_the_place_of_the_old_one_in_one_call() {
     assert_eq!(refused(bo.remap(rig.raw(&other, MmapMode::Wb))).errno(), Errno::EINVAL, "another size");
     drop(other);
     close(&rig, bo, mapping);
+}
+
+/// vkUnmapMemory beside vkQueueSubmit is legal, and so is a flip beside both: each goes on while the others do.
+#[test]
+fn neither_submissions_nor_shows_are_refused_beside_an_unmap() {
+    const UNMAPS: u64 = 200;
+    const LEN: u64 = 1 << 18;
+    let rig = rig("sim:glk");
+    let created = rig.soft.create(LEN).unwrap();
+    let request = AdoptRequest::new(created.handle, LEN).contents(Contents::New).level(CacheLevel::None);
+    let bo = rig.device.adopt(request).unwrap();
+    bo.map(MmapMode::Wb).unwrap();
+    let is_over = AtomicBool::new(false);
+    let (is_over, device) = (&is_over, &rig.device);
+    // Each also flushes for writes that the CPU did not make.
+    let gpu_writes =
+        [Access::Read, Access::Write].map(|access| Submission { access, ..gpu(&bo, Access::Read) });
+    let done = thread::scope(|scope| {
+        let submits = gpu_writes.map(|submission| {
+            scope.spawn(move || {
+                let mut done = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    device.submit_with(&[submission], |_| Ok(())).unwrap();
+                    done += 1;
+                }
+                done
+            })
+        });
+        let shows = scope.spawn(|| {
+            let mut done = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let shown = bo.prepare_scanout().unwrap();
+                shown.flush().unwrap();
+                done += 1;
+            }
+            done
+        });
+        for round in 0..UNMAPS {
+            bo.mark_written(0, LEN).unwrap();
+            match round % 2 {
+                0 => bo.unmap().unwrap(),
+                _ => bo.remap(rig.raw(&bo, MmapMode::Wb)).unwrap(),
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        submits.into_iter().chain([shows]).map(|thread| thread.join().unwrap()).min()
+    });
+    assert!(done > Some(0), "each thread went on");
+    bo.unmap().unwrap();
+    assert_eq!(bo.dirty_lines(), 0);
+    drop(bo);
+    rig.soft.close(created.handle).unwrap();
+    nothing_left(&rig);
 }
 
 #[test]

@@ -61,8 +61,10 @@ pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
 /// Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed, as
 /// gemco_bo_flush does; those of other BOs stay dirty, and the library maps the BO again when it has to flush them.
 ///
-/// Returns 0, also without a mapping; -EBUSY while an access or a submission is open, or another thread changes the caching
-/// mode or the mapping; -EFAULT for a BO without contents; -ENOENT for a closed BO; as gemco_bo_flush. On an error the
+/// Submissions and shows go on meanwhile, in other threads and in this one.
+///
+/// Returns 0, also without a mapping; -EBUSY while an access is open, or another thread changes the caching mode or the
+/// mapping; -EFAULT for a BO without contents; -ENOENT for a closed BO; as gemco_bo_flush. On an error the
 /// mappings stay. Any thread.
 ///
 /// # Safety

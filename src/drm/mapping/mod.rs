@@ -4,10 +4,11 @@
 //! No reference to mapped memory is ever created, because the GPU, another thread or another process may
 //! write it at any time; bytes are accessed by copies that may race with each other ([`cacheops::copy_in`]).
 //! Every pointer is derived from a range that was checked against the mapping's length, and the memory stays
-//! mapped until the `Mapping` is dropped, or until `Mapping::unmap`, whose caller excludes accesses.
+//! mapped until the `Mapping` is dropped, or until what `Mapping::detach` returned is, whose caller excludes accesses.
 #![allow(unsafe_code)]
 
 mod bytes;
+mod lines;
 mod pages;
 
 use std::ptr::{NonNull, null_mut};
@@ -17,21 +18,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency_rules::Errno;
 use memmap2::MmapRaw;
 
-use crate::cacheops::{self, CacheLines, LineOp};
+use crate::cacheops::{self, LineOp};
 use crate::error::{Error, Result};
 use crate::tracking::Remap;
-use crate::units::{ByteRange, LINE_BYTES, LineRange, PageLines};
+use crate::units::{ByteRange, LINE_BYTES};
 use crate::vocabulary::{Handle, MmapMode};
 pub use bytes::SharedBytes;
+pub(crate) use lines::MappedLines;
 pub use pages::{Counted, LegacyPages, SoftMemory};
 use pages::{KernelPages, Memory, Pages};
 
 /// The bytes that an access uses.
+#[derive(Clone, Debug)]
 enum Bytes {
     /// The first of the kernel's pages.
     Kernel(*mut u8),
     /// Those of the software device.
     Soft(Arc<dyn SoftMemory>),
+}
+
+/// The pages that [`Mapping::detach`] took.
+#[derive(Debug)]
+pub(crate) struct Detached {
+    _pages: Option<Pages>,
 }
 
 /// A mapping of a whole buffer object in this process's address space; unmapped when dropped.
@@ -46,7 +55,7 @@ pub struct Mapping {
     len: u64,
     /// The address of the kernel's pages, so that an access takes no lock; null if `pages` has none.
     first: AtomicPtr<u8>,
-    /// `None` after [`Mapping::unmap`].
+    /// `None` after [`Mapping::detach`].
     pages: Mutex<Option<Pages>>,
 }
 
@@ -97,7 +106,7 @@ impl Mapping {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the bytes; fails after [`Mapping::unmap`].
+    /// Returns the bytes; fails after [`Mapping::detach`].
     #[inline]
     fn bytes(&self) -> Result<Bytes> {
         // Relaxed: the slot of the mapping ([`crate::tracking::Mappings`]) publishes the pages.
@@ -114,15 +123,15 @@ impl Mapping {
         }
     }
 
-    /// Releases the pages: unmaps them, or leaves them to the caller who mapped them. Accesses fail until
-    /// [`Remap::remap`].
+    /// Takes the pages, which are unmapped, or left to the caller who mapped them, when the result is dropped. Accesses
+    /// fail until [`Remap::remap`].
     ///
     /// # Safety
-    /// No function of this `Mapping` accesses the bytes during the call.
-    pub(crate) unsafe fn unmap(&self) {
+    /// No function of this `Mapping` or of its [`MappedLines`] accesses the bytes when the result is dropped.
+    pub(crate) unsafe fn detach(&self) -> Detached {
         // Relaxed: as in `bytes`.
         self.first.store(null_mut(), Ordering::Relaxed);
-        *self.pages() = None;
+        Detached { _pages: self.pages().take() }
     }
 
     /// Returns the mode of the mapping.
@@ -310,71 +319,5 @@ impl Remap for Mapping {
             // Relaxed: as in `bytes`.
             self.first.store(new.first.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-    }
-}
-
-impl CacheLines for Mapping {
-    /// Performs `op` on `lines`, without fences: bracket a batch of calls with [`cacheops::fence_around`].
-    ///
-    /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if a line exceeds the mapping; those of a page fault, as
-    /// [`Mapping::copy_in`].
-    fn perform(&self, op: LineOp, lines: LineRange) -> Result<()> {
-        tracing::trace!(handle = self.handle.get(), ?op, lines = lines.count(), "lines");
-        let range = ByteRange::within(lines.first().saturating_mul(LINE_BYTES), lines.bytes(), self.len)?;
-        match self.bytes()? {
-            // SAFETY: `range` lies within `self.len` bytes that stay mapped.
-            Bytes::Kernel(first) => unsafe {
-                cacheops::lines(first.add(range.offset() as usize), range.len() as usize, op);
-            },
-            Bytes::Soft(memory) => memory.lines(lines, op)?,
-        }
-        Ok(())
-    }
-
-    /// Performs `op` on lines of several pages, up to the first page that exceeds the mapping.
-    ///
-    /// # Errors
-    /// As [`Mapping::perform`].
-    fn perform_on_pages(&self, op: LineOp, pages: impl Iterator<Item = PageLines>) -> Result<u64> {
-        let mut pages = Within { pages, len: self.len, outside: None };
-        let lines = match self.bytes()? {
-            // SAFETY: each page's first byte, and all up to its last line, lie within `self.len` bytes that `self.pages`
-            // keeps mapped, from the start of a page.
-            Bytes::Kernel(first) => unsafe {
-                let pages = (&mut pages).map(|page| (page.start_bytes() as usize, page.mask()));
-                cacheops::lines_of_pages(first, pages, op) as u64
-            },
-            Bytes::Soft(memory) => pages.try_fold(0, |lines, page| {
-                page.runs().try_for_each(|run| memory.lines(run, op))?;
-                Ok::<_, Error>(lines + page.count())
-            })?,
-        };
-        tracing::trace!(handle = self.handle.get(), ?op, lines, "lines");
-        match pages.outside {
-            Some(page) => ByteRange::within(page.start_bytes(), page.end_bytes(), self.len).map(|_| lines),
-            None => Ok(lines),
-        }
-    }
-}
-
-/// The pages before the first one that exceeds a mapping of `len` bytes.
-struct Within<I> {
-    pages: I,
-    len: u64,
-    outside: Option<PageLines>,
-}
-
-impl<I: Iterator<Item = PageLines>> Iterator for Within<I> {
-    type Item = PageLines;
-
-    #[inline]
-    fn next(&mut self) -> Option<PageLines> {
-        let page = self.pages.next()?;
-        let is_within = page.start_bytes().saturating_add(page.end_bytes()) <= self.len;
-        if !is_within {
-            self.outside = Some(page);
-        }
-        is_within.then_some(page)
     }
 }
