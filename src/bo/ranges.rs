@@ -50,8 +50,10 @@ impl Bo {
         if decision.is_needed() {
             shared.note_stored(mode, range.lines(), begun.marks);
             // One by one: a CPU and a GPU among the readers need different fences. The first that needs a flush takes
-            // the lines.
-            for need in needs.filter(|need| decide(*need).verdict != Verdict::Refused) {
+            // the lines, so a CPU comes first: its fence is the stronger one.
+            let is_cpu = |need: &Need<'_>| matches!(need.next, Path::Cpu(_));
+            let ordered = needs.clone().filter(is_cpu).chain(needs.filter(|need| !is_cpu(need)));
+            for need in ordered.filter(|need| decide(*need).verdict != Verdict::Refused) {
                 settle([need].into_iter(), Step::Sync)?.into_iter().for_each(|one| report.add(one));
             }
         }

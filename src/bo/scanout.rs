@@ -59,13 +59,12 @@ impl Bo {
     /// [`crate::Error::NotAvailable`] for a discrete device's system memory; otherwise as
     /// [`crate::device::Device::submit_with`].
     pub fn prepare_scanout(&self) -> Result<ScanoutGuard> {
+        self.check_process()?;
         let shared = self.shared();
         let _span = tracing::debug_span!("scanout", handle = shared.handle.get()).entered();
-        let _begun = Begun::new(shared)?;
-        let report = shared.make_current(Step::Scanout)?;
-        let level = shared.scanout_level();
-        shared.tracked.word().pin_screen(level).map_err(|blocked| blocked.error(shared.handle))?;
-        tracing::debug!(handle = shared.handle.get(), %level, "on screen");
+        let begun = Begun::new(shared)?;
+        let report = begun.make_current(Step::Scanout)?;
+        begun.pin_screen()?;
         Ok(ScanoutGuard { bo: self.clone(), report })
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::batch::BATCH;
-use super::{Need, Object, StaleLines, Step, Task, leave_level_of, settle, upload_to};
+use super::{Need, Object, Overwrite, StaleLines, Step, Task, leave_level_of, overwrite, settle, upload_to};
 use crate::cacheops::{CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::platform::Caps;
@@ -11,22 +11,46 @@ use crate::policy::driver::CpuMemory;
 use crate::policy::{DecisionTable, Decisions, Path, Rule};
 use crate::tracking::{Marks, Tracked};
 use crate::units::LineRange;
-use crate::vocabulary::{Access, CacheLevel, MmapMode};
+use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 /// The log: each operation, with the number of dirty lines that all objects had left.
 type Log = RefCell<Vec<(&'static str, u64)>>;
 
-/// Objects without LLC that log the operations on them.
+/// Objects that log the operations on them.
 struct Written<'a> {
     tracked: &'a [Tracked],
     place: usize,
     log: &'a Log,
-    refuses: bool,
+    answers: &'a Answers,
+    /// The number of the operation that fails, from 0 on.
+    fails_at: Option<usize>,
+    /// The device is unknown, and the GPU is told to write when a flush looks for the mapping.
+    is_unknown: bool,
 }
 
-impl Written<'_> {
-    fn write(&self, what: &'static str) {
-        self.log.borrow_mut().push((what, self.tracked.iter().map(|one| one.dirty().count()).sum()));
+/// A platform's decisions, and the level of the objects on it.
+type Answers = (DecisionTable, CacheLevel);
+
+/// Without an LLC: nobody looks into the CPU's caches.
+static NO_LLC: Answers = (DecisionTable::of(Caps::SNOOP.union(Caps::APERTURE)), CacheLevel::None);
+/// With an LLC that some of the GPU's reads bypass: what the GPU writes may stay there.
+static BYPASSED: Answers = (DecisionTable::of(Caps::LLC.union(Caps::LLC_BYPASS_MOCS)), CacheLevel::Llc);
+
+/// Returns the error of an operation that fails.
+fn refused<T>() -> Result<T> {
+    Err(Error::BadSize { size: 0, why: "refused" })
+}
+
+impl<'a> Written<'a> {
+    fn new(tracked: &'a [Tracked], log: &'a Log) -> Self {
+        Self { tracked, place: 0, log, answers: &NO_LLC, fails_at: None, is_unknown: false }
+    }
+
+    /// Logs an operation, which may fail.
+    fn write(&self, what: &'static str) -> Result<()> {
+        let mut log = self.log.borrow_mut();
+        log.push((what, self.tracked.iter().map(|one| one.dirty().count()).sum()));
+        if self.fails_at.is_some_and(|at| log.len() > at) { refused() } else { Ok(()) }
     }
 }
 
@@ -41,8 +65,8 @@ impl Object for Written<'_> {
     }
 
     fn decisions(&self, next: Path, access: Access) -> &Decisions {
-        static ANSWERS: DecisionTable = DecisionTable::of(Caps::SNOOP.union(Caps::APERTURE));
-        ANSWERS.get(CacheLevel::None, next, access)
+        let (table, level) = self.answers;
+        table.get(*level, next, access)
     }
 
     fn refused(&self, _: Path, rule: Rule) -> Error {
@@ -54,7 +78,7 @@ impl Object for Written<'_> {
     }
 
     fn is_conservative(&self) -> bool {
-        false
+        self.is_unknown
     }
 
     fn wait_for_gpu(&self) -> Result<()> {
@@ -62,16 +86,23 @@ impl Object for Written<'_> {
     }
 
     fn flush_mapping(&self) -> Result<&Self> {
+        if self.is_unknown {
+            self.tracked().gpu_writes().tell();
+        }
         Ok(self)
     }
 
     fn drain(&self, _: CpuMemory) -> Result<()> {
-        self.write("drain");
-        Ok(())
+        self.write("drain")
     }
 
-    fn fence(&self, _: LineOp) {
-        self.write("fence");
+    fn fence(&self, op: LineOp) {
+        let what = match op {
+            LineOp::WriteBack | LineOp::Flush => "fence",
+            LineOp::Invalidate => "fence for loads",
+        };
+        // A fence cannot fail.
+        let _ = self.write(what);
     }
 
     fn has_uncached_writes(&self) -> bool {
@@ -79,8 +110,7 @@ impl Object for Written<'_> {
     }
 
     fn enter_cpu_domain(&self) -> Result<()> {
-        self.write("enter the CPU domain");
-        Ok(())
+        self.write("enter the CPU domain")
     }
 }
 
@@ -91,8 +121,7 @@ impl CacheLines for Written<'_> {
             LineOp::Flush => "flush",
             LineOp::Invalidate => "invalidate",
         };
-        self.write(what);
-        if self.refuses { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
+        self.write(what)
     }
 }
 
@@ -108,11 +137,20 @@ fn dirty(tracked: &[Tracked], pages: u64) {
     }
 }
 
-/// Returns the operations performed on the objects for a reader on that path.
-fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&'static str, u64)>) {
+/// Returns the operations performed on the objects for a reader on that path, of which one may fail.
+fn reader(
+    tracked: &[Tracked],
+    next: Path,
+    fails_at: Option<usize>,
+) -> (Result<()>, Vec<(&'static str, u64)>) {
     let log = Log::default();
-    let objects: Vec<_> =
-        (0..tracked.len()).map(|place| Written { tracked, place, log: &log, refuses }).collect();
+    let object = |place| Written { place, fails_at, ..Written::new(tracked, &log) };
+    let result = settled_for(&(0..tracked.len()).map(object).collect::<Vec<_>>(), next);
+    (result, log.take())
+}
+
+/// Makes memory current for a reader on that path.
+fn settled_for(objects: &[Written<'_>], next: Path) -> Result<()> {
     let task = |object| {
         let lines = Object::tracked(object).dirty().all();
         Task::new(
@@ -128,9 +166,7 @@ fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&
         )
     };
     let mut tasks = objects.iter().map(task).collect::<Result<Vec<_>>>().unwrap();
-    let result = settle(&mut tasks);
-    drop(tasks);
-    (result, log.take())
+    settle(&mut tasks)
 }
 
 /// Returns the operations alone.
@@ -142,7 +178,7 @@ fn operations(log: &[(&'static str, u64)]) -> Vec<&'static str> {
 fn lines_of_all_objects_are_taken_before_any_is_touched_between_one_pair_of_fences() {
     let tracked = tracked(2);
     dirty(&tracked, 2);
-    let (result, log) = reader(&tracked, Path::Display, false);
+    let (result, log) = reader(&tracked, Path::Display, None);
     result.unwrap();
     assert_eq!(operations(&log), ["fence", "write back", "write back", "write back", "write back", "fence"]);
     assert!(log.iter().all(|(_, left)| *left == 0), "{log:?}");
@@ -152,7 +188,7 @@ fn lines_of_all_objects_are_taken_before_any_is_touched_between_one_pair_of_fenc
 fn more_than_a_batch_is_performed_in_parts_between_the_same_fences() {
     let tracked = tracked(1);
     dirty(&tracked, BATCH as u64 + 2);
-    let (result, log) = reader(&tracked, Path::Display, false);
+    let (result, log) = reader(&tracked, Path::Display, None);
     result.unwrap();
     let count = |what| log.iter().filter(|(one, _)| *one == what).count();
     assert_eq!((count("write back"), count("fence")), (BATCH + 2, 2));
@@ -162,7 +198,7 @@ fn more_than_a_batch_is_performed_in_parts_between_the_same_fences() {
 
 #[test]
 fn without_lines_there_is_no_fence() {
-    let (result, log) = reader(&tracked(2), Path::Display, false);
+    let (result, log) = reader(&tracked(2), Path::Display, None);
     result.unwrap();
     assert_eq!(log, []);
 }
@@ -171,10 +207,96 @@ fn without_lines_there_is_no_fence() {
 fn lines_that_could_not_be_flushed_stay_dirty() {
     let tracked = tracked(2);
     dirty(&tracked, 1);
-    let (result, log) = reader(&tracked, Path::Display, true);
+    let (result, log) = reader(&tracked, Path::Display, Some(1));
     result.unwrap_err();
     assert_eq!(operations(&log), ["fence", "write back"]);
     assert!(tracked.iter().all(|one| !one.dirty().is_clean()));
+}
+
+/// Whatever fails, nothing that was pending is forgotten: every note, and every dirty and stale line.
+#[test]
+fn an_operation_that_fails_leaves_the_whole_state_pending() {
+    let paths =
+        [Path::Cpu(MmapMode::Wb), Path::Cpu(MmapMode::Wc), Path::Gpu(MocsClass::BypassLlc), Path::Display];
+    let mut failures = [0; 3];
+    for (answers, next) in
+        [&NO_LLC, &BYPASSED].into_iter().flat_map(|answers| paths.map(|next| (answers, next)))
+    {
+        for fails_at in 0.. {
+            let tracked = tracked(1);
+            let [object] = &tracked[..] else { unreachable!() };
+            dirty(&tracked, 2);
+            object.stale().mark(LineRange::new(64, 66)).unwrap();
+            object.word().note_wc_store();
+            object.word().note_gtt_store();
+            object.word().note_gpu_write();
+            let before = object.word().state();
+            let lines = [0, 64, 65].map(|line| LineRange::new(line, line + 1));
+            let log = Log::default();
+            let written = Written { answers, fails_at: Some(fails_at), ..Written::new(&tracked, &log) };
+            if settled_for(&[written], next).is_ok() {
+                break;
+            }
+            let (what, _) = log.borrow()[fails_at];
+            failures[["drain", "invalidate"].iter().position(|one| *one == what).unwrap_or(2)] += 1;
+            assert_eq!(object.word().state(), before, "{next:?} fails at {fails_at}, a {what}");
+            let is_pending = lines.map(|line| (object.dirty().any(line), object.stale().any(line)));
+            for (pending, expected) in
+                is_pending.into_iter().zip([(true, false), (true, true), (false, true)])
+            {
+                assert!(
+                    pending.0 >= expected.0 && pending.1 >= expected.1,
+                    "{next:?} fails at {fails_at}: {pending:?}"
+                );
+            }
+        }
+    }
+    assert!(failures.iter().all(|&count| count > 0), "drains, invalidates and others failed: {failures:?}");
+}
+
+/// On an unknown device a write of the GPU marks lines dirty. One that is told of during a flush marks lines that the flush
+/// may take before the write.
+#[test]
+fn lines_stay_dirty_on_an_unknown_device_if_the_gpu_may_write_during_the_flush() {
+    for is_unknown in [true, false] {
+        let tracked = tracked(1);
+        dirty(&tracked, 1);
+        let log = Log::default();
+        settled_for(&[Written { is_unknown, ..Written::new(&tracked, &log) }], Path::Display).unwrap();
+        assert_eq!(tracked[0].dirty().is_clean(), !is_unknown);
+    }
+}
+
+/// A line of which the CPU overwrites a part.
+struct Part {
+    is_stale: bool,
+    fails: bool,
+}
+
+impl Overwrite for Part {
+    type Lines = ();
+    type Error = Error;
+
+    fn is_stale(&self, (): ()) -> bool {
+        self.is_stale
+    }
+
+    fn invalidate(&mut self, (): ()) -> Result<()> {
+        if self.fails { refused() } else { Ok(()) }
+    }
+
+    fn forget_stale(&mut self, (): ()) {
+        self.is_stale = false;
+    }
+}
+
+#[test]
+fn a_line_that_could_not_be_invalidated_before_a_store_stays_stale() {
+    for fails in [true, false] {
+        let mut line = Part { is_stale: true, fails };
+        assert_eq!(overwrite(&mut line, (), [()]).is_err(), fails);
+        assert_eq!(line.is_stale, fails);
+    }
 }
 
 #[test]
@@ -183,10 +305,10 @@ fn stores_are_drained_first_and_an_invalidated_line_is_dirty_no_longer() {
     dirty(&tracked, 2);
     tracked[0].stale().mark(LineRange::new(0, 1)).unwrap();
     tracked[0].word().note_gtt_store();
-    let (result, log) = reader(&tracked, Path::Cpu(MmapMode::Wb), false);
+    let (result, log) = reader(&tracked, Path::Cpu(MmapMode::Wb), None);
     result.unwrap();
-    assert_eq!(log, [("drain", 2), ("fence", 1), ("invalidate", 1), ("fence", 1)]);
-    let (result, log) = reader(&tracked, Path::Display, false);
+    assert_eq!(log, [("drain", 2), ("fence for loads", 1), ("invalidate", 1), ("fence for loads", 1)]);
+    let (result, log) = reader(&tracked, Path::Display, None);
     result.unwrap();
     assert_eq!(operations(&log), ["fence", "write back", "fence"]);
 }
@@ -195,7 +317,7 @@ fn stores_are_drained_first_and_an_invalidated_line_is_dirty_no_longer() {
 fn before_the_level_goes_stores_are_drained_and_what_the_gpu_left_in_the_cache_is_dirty() {
     let tracked = tracked(1);
     let log = Log::default();
-    let object = Written { tracked: &tracked, place: 0, log: &log, refuses: false };
+    let object = Written::new(&tracked, &log);
     tracked[0].word().note_wc_store();
     tracked[0].word().note_gpu_write();
     leave_level_of(&object, true).unwrap();
@@ -209,12 +331,12 @@ fn before_the_level_goes_stores_are_drained_and_what_the_gpu_left_in_the_cache_i
 fn an_upload_takes_the_marks_of_its_lines_and_one_that_fails_gives_them_back() {
     let tracked = tracked(1);
     let log = Log::default();
-    let object = Written { tracked: &tracked, place: 0, log: &log, refuses: false };
+    let object = Written::new(&tracked, &log);
     dirty(&tracked, 2);
     let lines = LineRange::new(0, 64);
     let store = |fails: bool| {
-        object.write("store");
-        if fails { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
+        object.write("store")?;
+        if fails { refused() } else { Ok(()) }
     };
     upload_to(&object, lines, Marks::Shared, || store(true)).unwrap_err();
     assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 65));

@@ -204,6 +204,20 @@ impl<'a> Begun<'a> {
         bo.confirm_level()?;
         Ok(begun)
     }
+
+    /// Makes memory current for a reader that looks up no cache.
+    pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
+        self.bo.flush_all(step, self.marks)
+    }
+
+    /// Adds a screen pin. The level that the flush was for cannot have changed since, because the submission is open.
+    pub(crate) fn pin_screen(self) -> Result<()> {
+        let Self { bo, .. } = &self;
+        let level = bo.scanout_level();
+        bo.tracked.word().pin_screen(level).map_err(|blocked| blocked.error(bo.handle))?;
+        tracing::debug!(handle = bo.handle.get(), %level, "on screen");
+        Ok(())
+    }
 }
 
 impl Drop for Begun<'_> {
@@ -216,8 +230,7 @@ impl SharedBo {
     /// Makes memory current for a reader that looks up no cache.
     pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
         self.device.check()?;
-        let begun = Begun::new(self)?;
-        self.flush_all(step, begun.marks)
+        Begun::new(self)?.make_current(step)
     }
 
     /// Flushes every dirty line and drains every store. The caller prevents that the object is closed meanwhile, and has

@@ -13,6 +13,7 @@ use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMod
 use gem_coherency::{Bo, Errno};
 use gem_coherency_sim::{Minor, Pages, Process};
 
+use super::trace::cache_operations;
 use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
 
 /// The driver's object of two pages, and its own mapping.
@@ -173,6 +174,30 @@ fn flush_range_flushes_for_a_cpu_and_a_gpu_among_the_readers() {
         assert_eq!(bo.flush_range(0, 8, &readers).unwrap().lines, 1);
         assert_eq!(rig.raw_load(&bo, MmapMode::Wc, 0), NEW);
         assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    }
+}
+
+/// A load around the cache may pass the fence that a GPU's flush needs.
+#[test]
+fn flush_range_fences_for_the_strictest_of_its_readers() {
+    let around = Path::Cpu(MmapMode::Wc);
+    let table = Path::Gpu(MocsClass::PageTable);
+    for (readers, op) in [
+        (&[table][..], "Flush"),
+        (&[around], "Invalidate"),
+        (&[around, table], "Invalidate"),
+        (&[table, around], "Invalidate"),
+        (&[Path::Display, table, around], "Invalidate"),
+    ] {
+        let rig = rig("sim:glk");
+        let bo = rig.bo(CachingMode::None, MmapMode::Wb);
+        bo.flush().unwrap();
+        let (fence, lines) = (format!("fence {op}"), format!("lines {} 1", bo.handle()));
+        assert_eq!(
+            cache_operations(|| bo.flush_range(0, 8, readers)),
+            [fence.clone(), lines, fence],
+            "{readers:?}"
+        );
     }
 }
 

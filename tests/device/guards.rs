@@ -10,6 +10,7 @@ use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 
+use super::trace::cache_operations;
 use super::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
 
 #[test]
@@ -147,6 +148,20 @@ fn a_panic_leaves_the_range_dirty_and_nothing_open() {
     bo.close().unwrap();
     drop(bo);
     nothing_left(&rig);
+}
+
+/// The loads through the pointer may pass flushes, if they go around the cache.
+#[test]
+fn a_pointer_around_the_cache_is_given_after_a_fence_for_its_loads() {
+    let rig = rig("sim:glk");
+    for (mode, fences) in
+        [(MmapMode::Wc, &["fence loads"][..]), (MmapMode::Uc, &["fence loads"]), (MmapMode::Wb, &[])]
+    {
+        let bo = rig.bo(None, mode);
+        bo.flush().unwrap();
+        let mut guard = bo.read(0, 8).unwrap();
+        assert_eq!(cache_operations(|| guard.as_ptr().map(drop)), fences, "{mode}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod child;
 mod forgotten_flush;
 mod fork;
 mod guards;
+mod late;
 mod levels;
 mod newest;
 mod plain_writes;

@@ -10,6 +10,7 @@ use gem_coherency_exercise::Screen;
 use gem_coherency_sim::{Fault, Soft};
 use std::sync::Arc;
 
+use super::late::Late;
 use super::rig;
 
 /// The marker's offset.
@@ -153,16 +154,31 @@ struct Outcome {
     reads: u32,
     /// The reads that returned old bytes.
     wrong: Vec<String>,
-    /// Set if a request was interrupted.
-    interrupted: bool,
+    /// Set if a request was interrupted, or failed after it had its effect.
+    failed: bool,
 }
 
-/// Runs a lifetime with `fault` at the request after `after` others; returns the error if that ends it before
-/// the first write.
-fn run_lifetime(name: &str, fault: Option<(Fault, u64)>, flushes: Flushes) -> Result<Outcome> {
-    let rig = rig(name);
-    if let Some((fault, after)) = fault {
-        rig.soft.inject(fault, after);
+/// The request that fails, and how.
+enum Fails {
+    /// None.
+    Never,
+    /// The request after that many others, by this fault.
+    Before(Fault, u64),
+    /// The request after that many others, after it had its effect.
+    After(u64),
+}
+
+/// Runs a lifetime in which a request fails; returns the error if that ends it before the first write.
+fn run_lifetime(name: &str, fails: Fails, flushes: Flushes) -> Result<Outcome> {
+    let mut rig = rig(name);
+    let mut late = None;
+    match fails {
+        Fails::Never => {}
+        Fails::Before(fault, after) => rig.soft.inject(fault, after),
+        Fails::After(after) => {
+            let device = late.insert(Late::new(&rig.soft, after));
+            rig.device = Device::from_drm(Arc::clone(device) as Arc<dyn Drm>)?;
+        }
     }
     let make = || -> Result<Bo> {
         let bo = rig.device.alloc(AllocRequest::new(1024 * 768 * 4).caching(CachingMode::Cached))?;
@@ -177,19 +193,20 @@ fn run_lifetime(name: &str, fault: Option<(Fault, u64)>, flushes: Flushes) -> Re
         Lifetime { device, soft, flushes, bo, other, screen, newest: [0; 8], reads: 0, wrong: Vec::new() };
     lifetime.run();
     let Lifetime { reads, wrong, .. } = lifetime;
-    Ok(Outcome { reads, wrong, interrupted: rig.soft.restarts() > 0 })
+    let failed = rig.soft.restarts() > 0 || late.is_some_and(|late| late.has_failed());
+    Ok(Outcome { reads, wrong, failed })
 }
 
 #[test]
 fn a_fault_at_any_request_leaves_no_old_bytes() {
     for platform in ["jsl", "hsw", "glk"] {
         let name = format!("sim:{platform},display=on");
-        let complete = run_lifetime(&name, None, Flushes::Library).unwrap();
+        let complete = run_lifetime(&name, Fails::Never, Flushes::Library).unwrap();
         assert_eq!((complete.reads, complete.wrong), (30, Vec::new()), "{name}: nothing fails");
         // Counts the requests: any of them can be interrupted, and the result says whether one was.
         let is_reached =
-            |after| match run_lifetime(&name, Some((Fault::Interrupted, after)), Flushes::Library) {
-                Ok(outcome) => outcome.interrupted,
+            |after| match run_lifetime(&name, Fails::Before(Fault::Interrupted, after), Flushes::Library) {
+                Ok(outcome) => outcome.failed,
                 Err(_) => true,
             };
         let requests = (0..).find(|&after| !is_reached(after)).unwrap_or_default();
@@ -197,7 +214,7 @@ fn a_fault_at_any_request_leaves_no_old_bytes() {
         for fault in [Fault::NoMemory, Fault::Interrupted, Fault::Wedged, Fault::Unplugged] {
             let mut seen = 0;
             for after in 0..requests {
-                match run_lifetime(&name, Some((fault, after)), Flushes::Library) {
+                match run_lifetime(&name, Fails::Before(fault, after), Flushes::Library) {
                     Ok(Outcome { reads, wrong, .. }) => {
                         assert_eq!(wrong, Vec::<String>::new(), "{name} {fault}@{after}");
                         seen += reads;
@@ -214,9 +231,30 @@ fn a_fault_at_any_request_leaves_no_old_bytes() {
 }
 
 #[test]
+fn a_request_that_fails_after_its_effect_leaves_no_old_bytes() {
+    for platform in ["jsl", "hsw", "glk"] {
+        let name = format!("sim:{platform},display=on");
+        let mut failures = 0;
+        loop {
+            match run_lifetime(&name, Fails::After(failures), Flushes::Library) {
+                Ok(Outcome { failed: false, .. }) => break,
+                Ok(Outcome { wrong, .. }) => {
+                    assert_eq!(wrong, Vec::<String>::new(), "{name}: request {failures}");
+                }
+                // The request came before the first write.
+                Err(error) => assert!(matches!(error, Error::Ioctl { .. }), "{name}: {failures}: {error}"),
+            }
+            failures += 1;
+        }
+        assert!(failures > 5, "{name}: {failures} requests failed");
+    }
+}
+
+#[test]
 fn readers_that_do_not_ask_the_library_get_old_bytes() {
     for platform in ["jsl", "ehl"] {
-        let outcome = run_lifetime(&format!("sim:{platform},display=on"), None, Flushes::None).unwrap();
+        let outcome =
+            run_lifetime(&format!("sim:{platform},display=on"), Fails::Never, Flushes::None).unwrap();
         assert!(!outcome.wrong.is_empty(), "{platform}");
     }
 }

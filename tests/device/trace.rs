@@ -13,8 +13,8 @@ thread_local! {
     static SEEN: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Returns the fences and line operations of `call` on this thread, in order: `fence`, or `lines` with the
-/// BO's handle and the number of lines. A request to the kernel for the level is `level` with the handle.
+/// Returns the fences and line operations of `call` on this thread, in order: `fence` with the operation that it is for,
+/// `fence loads`, or `lines` with the BO's handle and the number of lines. A request to the kernel for the level is `level` with the handle.
 #[track_caller]
 pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T>) -> Vec<String> {
     // Installed globally, for all threads. With a subscriber for this thread only, another thread that
@@ -36,6 +36,7 @@ struct Recorder;
 #[derive(Default)]
 struct Fields {
     message: String,
+    op: String,
     handle: u64,
     lines: u64,
 }
@@ -50,8 +51,10 @@ impl Visit for Fields {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" {
-            self.message = format!("{value:?}");
+        match field.name() {
+            "message" => self.message = format!("{value:?}"),
+            "op" => self.op = format!("{value:?}"),
+            _ => {}
         }
     }
 }
@@ -74,9 +77,10 @@ impl Subscriber for Recorder {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let Fields { message, handle, lines } = fields;
+        let Fields { message, op, handle, lines } = fields;
         let seen = match message.as_str() {
-            "fence" => message,
+            "fence" => format!("fence {op}"),
+            "fence loads" => message,
             "level" => format!("level {handle}"),
             "lines" => format!("lines {handle} {lines}"),
             _ => return,

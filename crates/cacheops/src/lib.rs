@@ -73,6 +73,8 @@ pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
 /// Also drains the write-combining buffers of the core that executes it, but no other's.
 #[inline]
 pub fn fence() {
+    #[cfg(test)]
+    tests::record("mfence", 0);
     // SAFETY: MFENCE has no operand and cannot fault.
     unsafe { asm!("mfence", options(nostack, preserves_flags)) }
 }
@@ -83,6 +85,8 @@ pub fn fence() {
 /// Loads may pass it, so it is not sufficient before a read; and it does not order CLFLUSH on every CPU.
 #[inline]
 pub fn store_fence() {
+    #[cfg(test)]
+    tests::record("sfence", 0);
     // SAFETY: SFENCE has no operand and cannot fault.
     unsafe { asm!("sfence", options(nostack, preserves_flags)) }
 }

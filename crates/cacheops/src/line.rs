@@ -301,6 +301,8 @@ macro_rules! instruction {
         /// The line is mapped, and the CPU has the instruction.
         #[inline(always)]
         unsafe fn $name(line: *const u8) {
+            #[cfg(test)]
+            super::tests::record($text, line.addr());
             // The assembly changes no register, flag or stack, but changes memory as seen by other agents. It must
             // not be `nomem`, because the compiler may not move a store past it.
             // SAFETY: the caller's obligations.

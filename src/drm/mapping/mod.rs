@@ -259,7 +259,10 @@ impl Mapping {
     /// Orders loads through this mapping after earlier flushes, except loads that hit the cache.
     pub fn fence_loads(&self) {
         match self.mode {
-            MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => cacheops::fence(),
+            MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => {
+                tracing::trace!(handle = self.handle.get(), "fence loads");
+                cacheops::fence();
+            }
             MmapMode::Wb => {}
         }
     }

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::super::line::Fence;
+use super::super::span::LastLine;
 use super::*;
 
 const OPS: [LineOp; 3] = [LineOp::WriteBack, LineOp::Flush, LineOp::Invalidate];
@@ -103,6 +104,26 @@ fn what_is_chosen_is_used_and_fenced_ranges_change_no_byte() {
         }
         store_fence();
         memory.assert_untouched();
+    }
+}
+
+#[test]
+fn a_range_is_flushed_between_two_fences_which_loads_pass_only_after_a_flush() {
+    let memory = Fenced::new();
+    let first = memory.byte(60).cast_const();
+    let chosen = support().unwrap().chosen();
+    for op in OPS {
+        recorded();
+        // SAFETY: the bytes are in the accessible pages.
+        unsafe { fenced_ranges(&[(first, 8)], op) };
+        let names: Vec<_> = recorded().into_iter().map(|one| one.0).collect();
+        let fence = match Fence::around(op, chosen.by(op)) {
+            Fence::All => "mfence",
+            Fence::Stores => "sfence",
+        };
+        let last = if chosen.last_line(op) == LastLine::Twice { 3 } else { 2 };
+        assert_eq!((names.first(), names.last()), (Some(&fence), Some(&fence)), "{op:?}");
+        assert_eq!(names[1..names.len() - 1], vec![chosen.by(op).name(); last], "{op:?}");
     }
 }
 

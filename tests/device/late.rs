@@ -1,0 +1,98 @@
+//! A software device one of whose requests fails after it had its effect, as SET_CACHING does whose last step fails.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gem_coherency::drm::display::Display;
+use gem_coherency::drm::mapping::Mapping;
+use gem_coherency::drm::{
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
+    Retained, Run,
+};
+use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
+use gem_coherency::{Errno, Error, Result};
+use gem_coherency_sim::Soft;
+
+/// The device.
+#[derive(Debug)]
+pub struct Late {
+    soft: Arc<Soft>,
+    /// The requests before the one that fails.
+    left: AtomicU64,
+}
+
+impl Late {
+    /// Makes the request after `after` others fail when it is done, of those that change an object.
+    pub fn new(soft: &Arc<Soft>, after: u64) -> Arc<Self> {
+        Arc::new(Self { soft: Arc::clone(soft), left: AtomicU64::new(after) })
+    }
+
+    /// Returns whether the request failed.
+    pub fn has_failed(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == u64::MAX
+    }
+
+    fn done<T>(&self, request: &'static str, done: Result<T>) -> Result<T> {
+        let left = self.left.load(Ordering::Relaxed);
+        if left != u64::MAX {
+            self.left.store(left.wrapping_sub(1), Ordering::Relaxed);
+        }
+        if left == 0 { Err(Error::Ioctl { request, errno: Errno::ENOMEM }) } else { done }
+    }
+}
+
+/// Declares methods that make the request of the software device; those of the second list may then fail.
+macro_rules! requests {
+    (
+        { $(fn $name:ident(&self $(, $arg:ident: $type:ty)*) -> $result:ty;)* }
+        { $(fn $late:ident(&self $(, $late_arg:ident: $late_type:ty)*) -> $late_result:ty;)* }
+    ) => {
+        impl Drm for Late {
+            $(fn $name(&self $(, $arg: $type)*) -> $result {
+                self.soft.$name($($arg),*)
+            })*
+            $(fn $late(&self $(, $late_arg: $late_type)*) -> $late_result {
+                self.done(stringify!($late), self.soft.$late($($late_arg),*))
+            })*
+        }
+    };
+}
+
+requests! {
+    {
+        fn name(&self) -> &str;
+        fn file(&self) -> Option<BorrowedFd<'_>>;
+        fn kernel(&self) -> KernelVersion;
+        fn version(&self) -> Result<DriverVersion>;
+        fn param(&self, param: Param) -> Result<i32>;
+        fn memory_regions(&self) -> Result<Vec<MemoryRegion>>;
+        fn create(&self, size_bytes: u64) -> Result<Created>;
+        fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created>;
+        fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created>;
+        fn close(&self, handle: Handle) -> Result<()>;
+        fn caching(&self, handle: Handle) -> Result<CachingMode>;
+        fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
+        fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
+        fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()>;
+        fn busy(&self, handle: Handle) -> Result<Busy>;
+        fn export(&self, handle: Handle) -> Result<OwnedFd>;
+        fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created>;
+        fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
+        fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
+        fn hangs(&self) -> Result<u32>;
+        fn display(&self) -> &dyn Display;
+        fn open_counts(&self) -> OpenCounts;
+    }
+    {
+        fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()>;
+        fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()>;
+        fn sw_finish(&self, handle: Handle) -> Result<()>;
+        fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()>;
+        fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()>;
+        fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained>;
+        fn execute(&self, objects: &[ExecObject]) -> Result<()>;
+        fn run(&self, run: &Run<'_>) -> Result<()>;
+    }
+}
