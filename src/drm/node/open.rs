@@ -7,7 +7,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use gem_coherency_rules::Errno;
-use nix::sys::stat::major;
 use nix::sys::utsname::uname;
 
 use super::{Node, facts};
@@ -20,6 +19,13 @@ const DIRECTORY: &str = "/dev/dri";
 
 /// The major number of DRM devices (`DRM_MAJOR` of `<drm/drm.h>`'s kernel side).
 const DRM_MAJOR: u64 = 226;
+
+/// Returns the major number of a device; not every C library has a function for it.
+///
+/// Source: glibc's `gnu_dev_major`.
+const fn major(device: u64) -> u64 {
+    (device >> 32 & !0xfff) | (device >> 8 & 0xfff)
+}
 
 /// The name of the i915 driver in VERSION.
 const DRIVER: &str = "i915";

@@ -40,7 +40,9 @@ pub(super) unsafe fn call<T>(
         // - the pointer: `args` is an exclusive reference to the struct whose size `request.code`
         //   carries, which is as much as the kernel copies;
         // - addresses in it: the caller's obligation.
-        let status = unsafe { libc::ioctl(fd.as_raw_fd(), request.code.into(), std::ptr::from_mut(args)) };
+        // The type of the number differs between C libraries: `int` in musl's and Android's, whose callers pass the same bits.
+        let status =
+            unsafe { libc::ioctl(fd.as_raw_fd(), request.code as libc::Ioctl, std::ptr::from_mut(args)) };
         if status < 0 { Err(last_errno()) } else { Ok(()) }
     });
     if let Some(start) = start {
