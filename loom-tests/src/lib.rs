@@ -177,6 +177,19 @@ impl Object {
         in_flight
     }
 
+    /// Flushes what is marked in `tracked` by `flush`.
+    pub fn flush_tracked(tracked: &Tracked, mut flush: impl FnMut(LineRange)) {
+        loop {
+            let mut in_flight =
+                tracked.begin_flush(tracked.dirty().all()).expect("all lines are in the object");
+            in_flight.take_dirty(Marks::Shared, &mut flush);
+            match complete([in_flight]) {
+                Completion::InMemory => return,
+                Completion::Again => {}
+            }
+        }
+    }
+
     /// Makes memory current, as a submission or a scanout pin does.
     pub fn make_current(&self) {
         self.make_current_by(|run| self.memory.flush(run));
@@ -184,12 +197,7 @@ impl Object {
 
     /// Makes memory current by `flush`, which gets the lines that are marked.
     pub fn make_current_by(&self, flush: impl Fn(LineRange)) {
-        loop {
-            match complete([self.flush_by(&flush)]) {
-                Completion::InMemory => return,
-                Completion::Again => {}
-            }
-        }
+        Self::flush_tracked(&self.tracked, flush);
     }
 }
 

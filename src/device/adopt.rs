@@ -1,5 +1,6 @@
 //! Tracking of buffer objects that the caller keeps.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use super::alloc::zeroes_stay;
@@ -10,9 +11,9 @@ use crate::fork::Confined;
 use crate::platform::level_mode;
 use crate::policy::kernel::Creation;
 use crate::shared::{New, Origin, SharedBo, SharedDevice, WaitedBy, level_of};
-use crate::tracking::Past;
+use crate::tracking::{Adopted, Past};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{CacheLevel, Handle};
+use crate::vocabulary::{CacheLevel, Handle, MmapMode};
 
 /// The caller's knowledge about the contents of an object that is adopted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +94,17 @@ impl AdoptRequest {
 /// Creates the BO of an object of the caller's.
 pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest) -> Result<Bo> {
     device.check()?;
-    let AdoptRequest { handle, size, level, keeps_level, mapping, contents, waited_by } = request;
+    let AdoptRequest { handle, size, level, keeps_level, mut mapping, contents, waited_by } = request;
     let _span = tracing::debug_span!("adopt", handle = handle.get(), bytes = size).entered();
     if size == 0 || size % PAGE_BYTES != 0 {
         return Err(Error::BadSize { size, why: "an object has whole pages, and at least one" });
+    }
+    // Its pages could never be had (`shmem_sg_alloc_table`), and its marks would take a five-hundredth of its size.
+    if device.largest_region_bytes.is_some_and(|largest| size > largest) {
+        return Err(Error::BadSize {
+            size,
+            why: "the object is larger than each memory region of the device",
+        });
     }
     if mapping.as_ref().is_some_and(|mapping| mapping.len() != size) {
         return Err(Error::BadSize { size, why: "the mapping has another size" });
@@ -110,7 +118,7 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
     let new = New { created, level, origin: Origin::Adopted(past), keeps_level, waited_by };
     let adopted = device.registry.adopt(handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
-        if let Some(mapping) = mapping {
+        if let Some(mapping) = mapping.take() {
             shared.use_mapping(mapping)?;
         }
         // With a PAT index the kernel may have been told to flush nothing.
@@ -120,7 +128,58 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
-    let bo = Bo::from_shared(adopted.ok_or(Error::HandleInUse { handle: handle.get() })?);
+    if let Adopted::Before(shared) = &adopted {
+        check_same(shared, &new)?;
+        join(shared, mapping)?;
+    }
     tracing::debug!(handle = handle.get(), bytes = size, %level, ?contents, "adopt");
-    Ok(bo)
+    let (Adopted::Now(shared) | Adopted::Before(shared)) = adopted;
+    Ok(Bo::from_shared(shared))
+}
+
+/// Checks that the object was adopted before with the same facts.
+fn check_same(shared: &SharedBo, new: &New) -> Result<()> {
+    let handle = shared.handle.get();
+    if !matches!(shared.origin, Origin::Adopted(_)) {
+        return Err(Error::HandleInUse { handle });
+    }
+    let differs = |what, adopted: &dyn Display, asked: &dyn Display| {
+        Err(Error::AdoptedOtherwise { handle, what, adopted: adopted.to_string(), asked: asked.to_string() })
+    };
+    if shared.size != new.created.size_bytes {
+        return differs("size", &shared.size, &new.created.size_bytes);
+    }
+    if shared.keeps_level != new.keeps_level || (new.keeps_level && shared.level() != new.level) {
+        let level = |is_fixed, level| format!("{} {level}", if is_fixed { "fixed" } else { "changeable" });
+        return differs(
+            "level",
+            &level(shared.keeps_level, shared.level()),
+            &level(new.keeps_level, new.level),
+        );
+    }
+    if shared.waited_by != new.waited_by {
+        return differs("wait for the GPU", &shared.waited_by, &new.waited_by);
+    }
+    Ok(())
+}
+
+/// Uses another mapping of an object that was adopted before, if it has to be.
+fn join(shared: &SharedBo, mapping: Option<Mapping>) -> Result<()> {
+    let Some(mapping) = mapping else { return Ok(()) };
+    match shared.maps.current().map(Mapping::mode) {
+        // The flush of stores by a write-back mapping includes the fence that others need.
+        None | Some(MmapMode::Wc | MmapMode::Uc) if mapping.mode() == MmapMode::Wb => {
+            shared.use_mapping(mapping)
+        }
+        None => shared.use_mapping(mapping),
+        Some(mode) if mode == mapping.mode() || mode == MmapMode::Wb && mapping.mode() != MmapMode::Gtt => {
+            Ok(())
+        }
+        Some(mode) => Err(Error::AdoptedOtherwise {
+            handle: shared.handle.get(),
+            what: "map mode",
+            adopted: mode.to_string(),
+            asked: mapping.mode().to_string(),
+        }),
+    }
 }

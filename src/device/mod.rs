@@ -45,7 +45,7 @@ use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
 use crate::shared::{Extensions, Reuse, SharedDevice};
 use crate::tracking::Registry;
-use crate::vocabulary::MocsClass;
+use crate::vocabulary::{Handle, MocsClass};
 use gem_coherency_rules::Unknown;
 
 /// `I915_MEMORY_CLASS_SYSTEM`: the memory of objects without a placement.
@@ -116,9 +116,10 @@ impl Device {
             tracing::warn!(%disagreement, "the device's value is used");
         }
         // Linux 5.10 does not report it; then it checks sizes alone.
-        let memory_bytes = drm.memory_regions().ok().and_then(|regions| {
-            regions.iter().find(|region| region.class == CLASS_SYSTEM).map(|region| region.probed_bytes)
-        });
+        let regions = drm.memory_regions().unwrap_or_default();
+        let system = regions.iter().find(|region| region.class == CLASS_SYSTEM);
+        let memory_bytes = system.map(|region| region.probed_bytes);
+        let largest_region_bytes = regions.iter().map(|region| region.probed_bytes).max();
         tracing::debug!(name = drm.name(), platform = machine.platform.name, kernel = %machine.kernel, "device");
         Ok(Self {
             shared: Arc::new(Confined::new(SharedDevice {
@@ -131,6 +132,7 @@ impl Device {
                 reuse: Reuse::new(),
                 extensions: Extensions::default(),
                 memory_bytes,
+                largest_region_bytes,
             })),
         })
     }
@@ -278,11 +280,22 @@ impl Device {
     /// other mappings and APIs ([`Bo::mark_written`]), other writers of memory ([`Bo::mark_stale`]) and batches
     /// ([`Bo::gpu_wrote`], [`Device::begin_submit`]). A level is changed with [`Bo::set_caching`].
     ///
+    /// If the handle was adopted before and its BO still exists, returns that one. What is pending stays; the request's
+    /// contents are ignored. Its mapping is used if the BO has none, or as [`Bo::remap`] would if it is write-back: then
+    /// stores by either mapping are flushed.
+    ///
     /// # Errors
-    /// [`crate::Error::BadSize`]: no whole pages, or another size than the mapping's;
-    /// [`crate::Error::HandleInUse`]: the handle has a BO already; [`crate::Error::NoMemory`].
+    /// [`crate::Error::BadSize`]: no whole pages, more than the device has memory, or another size than the mapping's;
+    /// [`crate::Error::HandleInUse`]: the library created or imported the object; [`crate::Error::AdoptedOtherwise`];
+    /// [`crate::Error::NoMemory`].
     pub fn adopt(&self, request: AdoptRequest) -> Result<Bo> {
         adopt::adopt(&self.shared, request)
+    }
+
+    /// Returns the BO of a handle in this device's file; `None` if it has none.
+    pub fn bo_by_handle(&self, handle: Handle) -> Option<Bo> {
+        let is_here = self.shared.is_here();
+        self.shared.registry.find(handle).filter(|_| is_here).map(Bo::from_shared)
     }
 
     /// Opens the BO of a dma-buf; returns the same BO if it is open on this device already.

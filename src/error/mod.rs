@@ -139,10 +139,22 @@ pub enum Error {
         handle: u32,
     },
 
-    /// A handle to be adopted that has a BO already.
+    /// A handle to be adopted whose object the library created or imported.
     HandleInUse {
         /// The handle.
         handle: u32,
+    },
+
+    /// A handle that was adopted before, with other facts.
+    AdoptedOtherwise {
+        /// The handle.
+        handle: u32,
+        /// The fact that differs.
+        what: &'static str,
+        /// Its value for the BO.
+        adopted: String,
+        /// Its value in the request.
+        asked: String,
     },
 
     /// A BO that belongs to another device.
@@ -221,7 +233,16 @@ impl fmt::Display for Error {
                 "another thread is changing the caching mode or the mapping of BO {handle}, or whether it is needed: try again when it is done"
             ),
             Self::HandleInUse { handle } => {
-                write!(f, "handle {handle} has a BO already: clone that one, or release it first")
+                write!(
+                    f,
+                    "handle {handle} has a BO already, which owns it: clone that one, or release it first"
+                )
+            }
+            Self::AdoptedOtherwise { handle, what, adopted, asked } => {
+                write!(
+                    f,
+                    "handle {handle} is adopted already, with {what} {adopted}, not {asked}: release that BO first"
+                )
             }
             Self::OtherDevice { handle } => {
                 write!(f, "BO {handle} was opened on another device: export it there and import it here")
@@ -286,6 +307,7 @@ impl Error {
             | Self::BadSize { .. }
             | Self::RangeOutOfBounds { .. }
             | Self::RangeOutOfGuard { .. }
+            | Self::AdoptedOtherwise { .. }
             | Self::OtherDevice { .. } => Errno::EINVAL,
             Self::WriteThroughReadGuard { .. } => Errno::EACCES,
             Self::Closed { .. } => Errno::ENOENT,

@@ -1,5 +1,6 @@
 //! The state that the clones of a BO share, and the kernel's object behind it.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
@@ -36,6 +37,15 @@ pub enum WaitedBy {
     Library,
     /// The caller, before each access: GEM_WAIT covers no VM_BIND mappings.
     Caller,
+}
+
+impl fmt::Display for WaitedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Library => "by the library",
+            Self::Caller => "by the caller",
+        })
+    }
 }
 
 /// The state that the clones of a BO share, for one lifetime of its object.

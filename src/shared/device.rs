@@ -29,6 +29,8 @@ pub(crate) struct SharedDevice {
     pub(crate) extensions: Extensions,
     /// Size of the memory of objects in bytes, if the device reports it.
     pub(crate) memory_bytes: Option<u64>,
+    /// Size of the largest memory region in bytes, if the device reports it: no object is larger.
+    pub(crate) largest_region_bytes: Option<u64>,
 }
 
 impl SharedDevice {

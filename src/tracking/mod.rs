@@ -54,7 +54,7 @@ pub use gpu_writes::GpuWrites;
 pub use in_flight::{Completion, InFlightFlush, Taken, complete};
 pub use lines::LineMap;
 pub use mappings::{Mappings, Past, Remap};
-pub use registry::{Closed, Named, Number, Registry};
+pub use registry::{Adopted, Closed, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;
 pub use tracked::Tracked;

@@ -56,6 +56,15 @@ pub enum Closed {
     AnotherOwner,
 }
 
+/// The BO of a handle of the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopted<B> {
+    /// It was created now.
+    Now(B),
+    /// It is the one that had the handle before.
+    Before(B),
+}
+
 impl<B: Named> Default for Registry<B> {
     fn default() -> Self {
         Self(Mutex::new(Names { last: Number::default(), named: HashMap::new() }))
@@ -94,13 +103,13 @@ impl<B: Named> Registry<B> {
     ) -> Result<B, E> {
         let mut names = self.lock();
         let (handle, created) = request()?;
-        match names.named.get(&handle).and_then(|name| B::living(&name.bo)) {
+        match names.living(handle) {
             Some(bo) => Ok(bo),
             None => names.enter(handle, |number| make(created, number)),
         }
     }
 
-    /// Registers the BO that `make` creates for a handle of the caller's. Returns `None` if a living BO has it.
+    /// Registers the BO that `make` creates for a handle of the caller's, unless a living BO has it.
     ///
     /// # Errors
     /// Those of `make`; then nothing is registered.
@@ -108,12 +117,17 @@ impl<B: Named> Registry<B> {
         &self,
         handle: Handle,
         make: impl FnOnce(Number) -> Result<B, E>,
-    ) -> Result<Option<B>, E> {
+    ) -> Result<Adopted<B>, E> {
         let mut names = self.lock();
-        match names.named.get(&handle).and_then(|name| B::living(&name.bo)) {
-            Some(_) => Ok(None),
-            None => names.enter(handle, make).map(Some),
+        match names.living(handle) {
+            Some(bo) => Ok(Adopted::Before(bo)),
+            None => names.enter(handle, make).map(Adopted::Now),
         }
+    }
+
+    /// Returns the living BO of a handle.
+    pub fn find(&self, handle: Handle) -> Option<B> {
+        self.lock().living(handle)
     }
 
     /// Registers the BO that `make` creates for an object whose BO, number `number`, was dropped without
@@ -146,6 +160,11 @@ impl<B: Named> Registry<B> {
 }
 
 impl<W> Names<W> {
+    /// Returns the living BO of a handle.
+    fn living<B: Named<Weak = W>>(&self, handle: Handle) -> Option<B> {
+        self.named.get(&handle).and_then(|name| B::living(&name.bo))
+    }
+
     /// Makes the BO that `make` creates the owner of `handle`, replacing any earlier owner.
     fn enter<B: Named<Weak = W>, E>(
         &mut self,

@@ -268,22 +268,97 @@ fn invalidate_range_writes_back_what_the_gpu_left_in_the_cache() {
 }
 
 #[test]
-fn a_handle_is_adopted_once_and_with_whole_pages() {
+fn an_object_is_adopted_with_whole_pages_that_can_exist() {
     let rig = rig("sim:glk");
     let (created, mapping) = own(&rig, MmapMode::Wb);
     let bo = rig.device.adopt(request(&rig, created, MmapMode::Wb)).unwrap();
-    let error = refused(rig.device.adopt(AdoptRequest::new(created.handle, 8192)));
-    assert_eq!((error.errno(), error.to_string().contains("has a BO already")), (Errno::EBUSY, true));
     for size in [0, 100, 4096] {
         let mapped = rig.raw(&bo, MmapMode::Wb);
         let error = refused(rig.device.adopt(AdoptRequest::new(created.handle, size).mapped(mapped)));
         assert_eq!(error.errno(), Errno::EINVAL, "{size}");
+    }
+    // The marks of so many lines would take gigabytes.
+    let largest =
+        rig.device.memory_regions().unwrap().iter().map(|region| region.probed_bytes).max().unwrap();
+    for size in [largest + 4096, 1 << 40, u64::MAX - 4095] {
+        let error = refused(rig.device.adopt(AdoptRequest::new(Handle::new(4000).unwrap(), size)));
+        assert!(error.errno() == Errno::EINVAL && error.to_string().contains(&size.to_string()), "{error}");
     }
     close(&rig, bo, mapping);
     let (created, mapping) = own(&rig, MmapMode::Wb);
     let again = rig.device.adopt(request(&rig, created, MmapMode::Wb)).unwrap();
     write(&again, 0, &NEW);
     close(&rig, again, mapping);
+}
+
+/// A driver may have two structs for one handle, as minigbm and Mesa do after an import: both find the same marks.
+#[test]
+fn a_second_adoption_of_a_handle_is_the_same_bo() {
+    let rig = rig("sim:glk");
+    let (created, mapping) = own(&rig, MmapMode::Wb);
+    let request = || request(&rig, created, MmapMode::Wb);
+    let one = rig.device.adopt(request()).unwrap();
+    mapping.copy_in(0, &NEW).unwrap();
+    one.mark_written(0, 8).unwrap();
+    let two = rig.device.adopt(request()).unwrap();
+    assert_eq!(
+        (two.dirty_lines(), rig.device.bo_by_handle(created.handle).map(|bo| bo.dirty_lines())),
+        (1, Some(1))
+    );
+    assert_eq!(prepared(&rig, gpu(&two, Access::Read)).2, 1);
+    assert_eq!(rig.gpu(&two, MocsClass::PageTable, 0), NEW);
+    assert_eq!(one.dirty_lines(), 0);
+
+    // Contents that count as unknown now do not forget what is known.
+    let three = rig.device.adopt(AdoptRequest::new(created.handle, 8192)).unwrap();
+    assert_eq!((three.dirty_lines(), three.stale_lines()), (0, 0));
+    for (other, what) in [
+        (AdoptRequest::new(created.handle, 4096), "size 8192, not 4096"),
+        (request().fixed_level(CacheLevel::None), "level changeable none, not fixed none"),
+        (request().waited_by(WaitedBy::Caller), "by the library, not by the caller"),
+    ] {
+        let error = refused(rig.device.adopt(other));
+        assert!(error.errno() == Errno::EINVAL && error.to_string().contains(what), "{error}");
+    }
+    drop((one, two));
+    assert!(rig.device.bo_by_handle(created.handle).is_some());
+    close(&rig, three, mapping);
+    assert!(rig.device.bo_by_handle(created.handle).is_none());
+    let library = rig.bo(CachingMode::None, MmapMode::Wb);
+    let error = refused(rig.device.adopt(AdoptRequest::new(library.handle(), 8192)));
+    assert_eq!(error.errno(), Errno::EBUSY, "the library closes its own handles");
+}
+
+#[test]
+fn stores_by_the_mapping_of_a_second_adoption_are_flushed() {
+    for (first, second, is_taken) in [
+        (MmapMode::Wc, MmapMode::Wb, true),
+        (MmapMode::Wb, MmapMode::Wc, true),
+        (MmapMode::Wb, MmapMode::Wb, true),
+        (MmapMode::Wb, MmapMode::Gtt, false),
+        (MmapMode::Wc, MmapMode::Gtt, false),
+    ] {
+        let rig = rig("sim:glk");
+        let (created, theirs) = own(&rig, second);
+        let one = rig.device.adopt(request(&rig, created, first)).unwrap();
+        one.flush().unwrap();
+        let two = rig.device.adopt(request(&rig, created, second));
+        assert_eq!(two.is_ok(), is_taken, "{first} {second}");
+        if !is_taken {
+            assert!(refused(two).to_string().contains(&format!("map mode {first}, not {second}")));
+            continue;
+        }
+        theirs.copy_in(0, &NEW).unwrap();
+        assert_ne!(rig.gpu(&one, MocsClass::PageTable, 0), NEW);
+        one.mark_written(0, 8).unwrap();
+        assert_eq!(
+            prepared(&rig, gpu(&one, Access::Read)).0,
+            Verdict::Flush,
+            "whose fence drains WC stores, too"
+        );
+        // A software device does not see the fence.
+        assert_eq!(rig.gpu(&one, MocsClass::PageTable, 0) == NEW, second == MmapMode::Wb, "{first} {second}");
+    }
 }
 
 #[test]

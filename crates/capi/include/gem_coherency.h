@@ -1182,8 +1182,10 @@ int gemco_bo_map_mode(const struct gemco_bo *bo);
  * Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed, as
  * gemco_bo_flush does; those of other BOs stay dirty, and the library maps the BO again when it has to flush them.
  *
- * Returns 0, also without a mapping; -EBUSY while an access or a submission is open, or another thread changes the caching
- * mode or the mapping; -EFAULT for a BO without contents; -ENOENT for a closed BO; as gemco_bo_flush. On an error the
+ * Submissions and shows go on meanwhile, in other threads and in this one.
+ *
+ * Returns 0, also without a mapping; -EBUSY while an access is open, or another thread changes the caching mode or the
+ * mapping; -EFAULT for a BO without contents; -ENOENT for a closed BO; as gemco_bo_flush. On an error the
  * mappings stay. Any thread.
  */
 int gemco_bo_unmap(const struct gemco_bo *bo);
@@ -1210,14 +1212,28 @@ int gemco_bo_remap(const struct gemco_bo *bo,
  * through it: report stores by other mappings and APIs (gemco_bo_mark_written), other writers of memory
  * (gemco_bo_mark_stale) and batches (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
  *
+ * If the handle was adopted before and its BO still exists, this is the same BO under another pointer, as by
+ * gemco_bo_import. What is pending stays; GEMCO_ADOPT_NEW is ignored. The mapping is used if the BO has none or one that
+ * bypasses the cache; stores by either are then flushed. gemco_bo_unmap ends both.
+ *
  * object: copied. bo: the BO, with one reference.
  *
- * Returns 0; -EINVAL for a size that is not whole pages, a bad number, and a mapping on a software device; -EBUSY for a
- * handle that has a BO already; -ENOMEM. Any thread.
+ * Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a mapping on a
+ * software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
+ * that gemco_bo_create or gemco_bo_import made; -ENOMEM. Any thread.
  */
 int gemco_bo_adopt(const struct gemco_device *device,
                    const struct gemco_object *object,
                    struct gemco_bo **bo);
+
+/**
+ * Returns the BO of a GEM handle in the device's file, which was created, imported or adopted on this device.
+ *
+ * bo: the same BO under another pointer, with one reference.
+ *
+ * Returns 0; -ENOENT if the handle has no BO; -EINVAL for handle 0. Any thread.
+ */
+int gemco_bo_by_handle(const struct gemco_device *device, uint32_t handle, struct gemco_bo **bo);
 
 /**
  * Makes the CPU's stores to `len` bytes at `offset` visible to `readers`: vkFlushMappedMemoryRanges in one call. The

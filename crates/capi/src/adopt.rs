@@ -9,6 +9,7 @@ use super::error::{Failure, run};
 use super::objects::Pass as _;
 use super::report::write_report;
 use super::steps::gemco_report;
+use gem_coherency::Error;
 use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
 use gem_coherency::drm::Mapping;
 use gem_coherency::policy::Path;
@@ -119,10 +120,15 @@ pub(super) unsafe fn callers_mapping(
 /// through it: report stores by other mappings and APIs (gemco_bo_mark_written), other writers of memory
 /// (gemco_bo_mark_stale) and batches (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
 ///
+/// If the handle was adopted before and its BO still exists, this is the same BO under another pointer, as by
+/// gemco_bo_import. What is pending stays; GEMCO_ADOPT_NEW is ignored. The mapping is used if the BO has none or one that
+/// bypasses the cache; stores by either are then flushed. gemco_bo_unmap ends both.
+///
 /// object: copied. bo: the BO, with one reference.
 ///
-/// Returns 0; -EINVAL for a size that is not whole pages, a bad number, and a mapping on a software device; -EBUSY for a
-/// handle that has a BO already; -ENOMEM. Any thread.
+/// Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a mapping on a
+/// software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
+/// that gemco_bo_create or gemco_bo_import made; -ENOMEM. Any thread.
 ///
 /// # Safety
 /// As the module says; `mapped` is the object's mapping, as [`gemco_object`] says.
@@ -142,6 +148,30 @@ pub unsafe extern "C" fn gemco_bo_adopt(
         // SAFETY: the caller's obligation, passed on.
         let request = unsafe { request(object) }?;
         out.pass_reference(device.wrap(device.device.adopt(request)?));
+        Ok(0)
+    })
+}
+
+/// Returns the BO of a GEM handle in the device's file, which was created, imported or adopted on this device.
+///
+/// bo: the same BO under another pointer, with one reference.
+///
+/// Returns 0; -ENOENT if the handle has no BO; -EINVAL for handle 0. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_by_handle(
+    device: *const gemco_device,
+    handle: u32,
+    bo: *mut *mut gemco_bo,
+) -> c_int {
+    run("gemco_bo_by_handle", || {
+        // SAFETY: a device, and room for a pointer: the caller's obligations.
+        let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
+        let handle = Handle::new(handle).ok_or(Failure::number("handle", handle))?;
+        let found = device.device.bo_by_handle(handle);
+        out.pass_reference(device.wrap(found.ok_or(Error::Closed { handle: handle.get() })?));
         Ok(0)
     })
 }

@@ -134,6 +134,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_bo_create, OBJECT, gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->new_bo))                 \
     CALL(gemco_bo_import, OBJECT, gemco_bo_import(w->device, w->dma_buf, &w->new_bo))                                  \
     CALL(gemco_bo_adopt, OBJECT, gemco_bo_adopt(w->device, &own_object, &w->new_bo))                                   \
+    CALL(gemco_bo_by_handle, OBJECT, gemco_bo_by_handle(w->device, gemco_bo_handle(w->bo), &w->new_bo))                \
     CALL(gemco_bo_flush_range, BO, gemco_bo_flush_range(w->bo, 0, 64, 1u << GEMCO_PATH_GPU_PAGE_TABLE, NULL))          \
     CALL(gemco_bo_invalidate_range, BO, gemco_bo_invalidate_range(w->bo, 0, GEMCO_WHOLE_SIZE, NULL))                   \
     CALL(gemco_bo_export, BO, (w->new_dma_buf = gemco_bo_export(w->bo)))                                               \

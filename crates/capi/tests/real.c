@@ -64,7 +64,11 @@ static void adopted(gemco_device *device, int fd, const unsigned char *bytes) {
                            .flags = GEMCO_ADOPT_ASK_LEVEL | GEMCO_ADOPT_NEW};
     gemco_bo *bo = NULL, *again = NULL;
     OK(gemco_bo_adopt(device, &object, &bo));
-    FAILS(gemco_bo_adopt(device, &object, &again), EBUSY, "has a BO already");
+    OK(gemco_bo_adopt(device, &object, &again));
+    CHECK(gemco_bo_handle(again) == handle);
+    gemco_bo_unref(again);
+    object.size = SIZE / 2;
+    FAILS(gemco_bo_adopt(device, &object, &again), EINVAL, "is adopted already");
     CHECK(gemco_bo_handle(bo) == handle && gemco_bo_size(bo) == SIZE);
     CHECK(gemco_bo_level(bo) == gemco_caching_level(&platform, GEMCO_CACHING_DEFAULT));
     void *pointer = NULL;
