@@ -81,6 +81,7 @@ impl Object for SharedBo {
             mapping.drain()?;
             let usable = self.decisions(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
             if drain == Drain::ReadBack && usable {
+                tracing::trace!(handle = self.handle.get(), "read back");
                 mapping.copy_out(0, &mut [0])?;
             }
         }

@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// Returns the fences and line operations of `call` on this thread, in order: `fence` with the operation that it is for,
-/// `fence loads`, or `lines` with the BO's handle and the number of lines. A request to the kernel for the level is `level` with the handle.
+/// `fence loads`, `read back`, or `lines` with the BO's handle and the number of lines. A request to the kernel for the level is `level` with the handle.
 #[track_caller]
 pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T>) -> Vec<String> {
     // Installed globally, for all threads. With a subscriber for this thread only, another thread that
@@ -80,7 +80,7 @@ impl Subscriber for Recorder {
         let Fields { message, op, handle, lines } = fields;
         let seen = match message.as_str() {
             "fence" => format!("fence {op}"),
-            "fence loads" => message,
+            "fence loads" | "read back" => message,
             "level" => format!("level {handle}"),
             "lines" => format!("lines {handle} {lines}"),
             _ => return,

@@ -10,7 +10,8 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
 
 use super::adopt::{adopted, close};
-use super::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
+use super::trace::cache_operations;
+use super::{NEW, gpu, nothing_left, prepare, prepared, read, refused, rig, write};
 
 #[test]
 fn the_librarys_mapping_is_unmapped_and_made_again_by_the_next_access() {
@@ -46,6 +47,27 @@ fn stores_around_the_cache_are_drained_while_they_can_be() {
         assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "{mode}: without a drain");
         bo.unmap().unwrap();
         assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "{mode}");
+    }
+}
+
+/// A fence leaves stores in the chipset on parts whose GGTT writes are not coherent (`MMAP_GTT_COHERENT` is 0); a load through
+/// the aperture brings them out. No software device shows the difference.
+#[test]
+fn stores_through_the_aperture_are_drained_by_a_load_where_a_fence_is_not_enough() {
+    for (name, mode, drain) in [
+        ("sim:glk", MmapMode::Gtt, &["read back", "fence loads"][..]),
+        ("sim:chv", MmapMode::Gtt, &["read back", "fence loads"]),
+        ("sim:skl", MmapMode::Gtt, &[]),
+        ("sim:glk", MmapMode::Wc, &[]),
+    ] {
+        let rig = rig(name);
+        let bo = rig.bo(CachingMode::None, mode);
+        write(&bo, 0, &NEW);
+        assert_eq!(
+            cache_operations(|| prepare(&rig.device, &[gpu(&bo, Access::Read)])),
+            drain,
+            "{name} {mode}"
+        );
     }
 }
 
