@@ -166,20 +166,16 @@ fn check_same(shared: &SharedBo, new: &New) -> Result<()> {
 /// Uses another mapping of an object that was adopted before, if it has to be.
 fn join(shared: &SharedBo, mapping: Option<Mapping>) -> Result<()> {
     let Some(mapping) = mapping else { return Ok(()) };
-    match shared.maps.current().map(Mapping::mode) {
-        // The flush of stores by a write-back mapping includes the fence that others need.
-        None | Some(MmapMode::Wc | MmapMode::Uc) if mapping.mode() == MmapMode::Wb => {
-            shared.use_mapping(mapping)
-        }
-        None => shared.use_mapping(mapping),
-        Some(mode) if mode == mapping.mode() || mode == MmapMode::Wb && mapping.mode() != MmapMode::Gtt => {
-            Ok(())
-        }
-        Some(mode) => Err(Error::AdoptedOtherwise {
+    match (shared.maps.current().map(Mapping::mode), mapping.mode()) {
+        // The flush of stores by a write-back mapping includes the fence that those by others need, except the aperture's.
+        (None, _) | (Some(MmapMode::Wc | MmapMode::Uc), MmapMode::Wb) => shared.use_mapping(mapping),
+        (Some(MmapMode::Wb), MmapMode::Wc | MmapMode::Uc) => Ok(()),
+        (Some(adopted), asked) if adopted == asked => Ok(()),
+        (Some(adopted), asked) => Err(Error::AdoptedOtherwise {
             handle: shared.handle.get(),
             what: "map mode",
-            adopted: mode.to_string(),
-            asked: mapping.mode().to_string(),
+            adopted: adopted.to_string(),
+            asked: asked.to_string(),
         }),
     }
 }
