@@ -10,9 +10,9 @@
  *
  *     const struct gemcr_platform *jsl = gemcr_platform_by_id(0x4e61, 6, 12, 0);
  *     struct gemcr_question question = {
- *         .level = gemcr_level_of_caching(jsl, GEMCR_CACHING_CACHED),
+ *         .level = gemcr_caching_level(jsl, GEMCR_CACHING_CACHED),
  *         .writer = GEMCR_PATH_CPU_WB,
- *         .next = gemcr_path_of_mocs(gemcr_mocs_class_of(jsl, 16)),
+ *         .next = gemcr_mocs_path(gemcr_mocs_class(jsl, 16)),
  *         .access = GEMCR_ACCESS_READ,
  *     };
  *     struct gemcr_decision decision = gemcr_needs_flush(jsl, question);
@@ -57,7 +57,7 @@ enum gemcr_map_mode {
     GEMCR_MAP_FIXED = 4,
 };
 
-/* The treatment of the LLC by a MOCS entry: gemcr_mocs_class_of. */
+/* The treatment of the LLC by a MOCS entry: gemcr_mocs_class. */
 enum gemcr_mocs_class {
     GEMCR_MOCS_PAGE_TABLE = 0,
     GEMCR_MOCS_UNCACHED = 1,
@@ -178,6 +178,12 @@ enum gemcr_drain {
     GEMCR_DRAIN_NOTHING = 0,    /* no stores through such a mapping gather anywhere */
     GEMCR_DRAIN_FENCE = 1,      /* a store fence on the core that stored */
     GEMCR_DRAIN_READ_BACK = 2,  /* a store fence, and a read through the mapping */
+};
+
+/* A range of bytes. */
+struct gemcr_range {
+    uint64_t offset;
+    uint64_t len;
 };
 
 static const char *const gemcr_rule_names[] = {
@@ -649,13 +655,13 @@ static inline const struct gemcr_platform *gemcr_conservative(void) {
 /* Returns the level of an object with this caching mode; UNKNOWN for any other number. DISPLAY is WT where that exists, NONE
  * elsewhere; DEFAULT is the level of an object whose mode and PAT index nobody set. An object that was shown has the level of
  * DISPLAY. */
-static inline enum gemcr_level gemcr_level_of_caching(const struct gemcr_platform *platform, enum gemcr_caching caching) {
+static inline enum gemcr_level gemcr_caching_level(const struct gemcr_platform *platform, enum gemcr_caching caching) {
     return (unsigned)caching < 4 ? (enum gemcr_level)platform->levels[caching] : GEMCR_LEVEL_UNKNOWN;
 }
 
 /* Sets the level of an object that was created with a PAT index. Returns 0, or -1 if the kernel refuses the index: it
  * accepts one only from graphics version 12.70 on, and Linux 6.5. */
-static inline int gemcr_level_of_pat(const struct gemcr_platform *platform, unsigned index, enum gemcr_level *level) {
+static inline int gemcr_pat_level(const struct gemcr_platform *platform, unsigned index, enum gemcr_level *level) {
     if (index >= sizeof(platform->pat) || platform->pat[index] == 255)
         return -1;
     *level = (enum gemcr_level)platform->pat[index];
@@ -663,7 +669,7 @@ static inline int gemcr_level_of_pat(const struct gemcr_platform *platform, unsi
 }
 
 /* Returns the class of a MOCS entry, as i915 programs it. */
-static inline enum gemcr_mocs_class gemcr_mocs_class_of(const struct gemcr_platform *platform, uint8_t entry) {
+static inline enum gemcr_mocs_class gemcr_mocs_class(const struct gemcr_platform *platform, uint8_t entry) {
     const uint8_t(*run)[2] = &gemcr_mocs_runs[platform->mocs];
     while (run[1][0] != 0 && run[1][0] <= entry)
         run++;
@@ -671,12 +677,12 @@ static inline enum gemcr_mocs_class gemcr_mocs_class_of(const struct gemcr_platf
 }
 
 /* Returns the path of the CPU through a mapping of this mode; UNKNOWN for any other number. */
-static inline enum gemcr_path gemcr_path_of_map(enum gemcr_map_mode mode) {
+static inline enum gemcr_path gemcr_map_path(enum gemcr_map_mode mode) {
     return (unsigned)mode <= GEMCR_MAP_FIXED ? (enum gemcr_path)(GEMCR_PATH_CPU_WB + (int)mode) : GEMCR_PATH_UNKNOWN;
 }
 
 /* Returns the path of the GPU with a MOCS entry of this class; UNKNOWN for any other number. */
-static inline enum gemcr_path gemcr_path_of_mocs(enum gemcr_mocs_class mocs) {
+static inline enum gemcr_path gemcr_mocs_path(enum gemcr_mocs_class mocs) {
     if ((unsigned)mocs > GEMCR_MOCS_BYPASS_LLC)
         return GEMCR_PATH_UNKNOWN;
     return (enum gemcr_path)(GEMCR_PATH_GPU_PAGE_TABLE + (int)mocs);
@@ -743,7 +749,46 @@ static inline enum gemcr_drain gemcr_drain_of(const struct gemcr_platform *platf
     return GEMCR_DRAIN_FENCE;
 }
 
+/* Returns the bytes of a rectangle of pixels in a linear plane, from the first to the last one; between its rows are bytes beside it.
+ * `plane` is the plane's offset in bytes, `stride` the bytes from row to row; x, y, width and height count pixels. Without pixels
+ * the length is 0. */
+static inline struct gemcr_range gemcr_rectangle(uint64_t plane, uint32_t stride, uint32_t pixel_bytes, uint32_t x, uint32_t y,
+                                                 uint32_t width, uint32_t height) {
+    struct gemcr_range range = { plane + (uint64_t)y * stride + (uint64_t)x * pixel_bytes, 0 };
+    if (width > 0 && height > 0)
+        range.len = (uint64_t)(height - 1) * stride + (uint64_t)width * pixel_bytes;
+    return range;
+}
+
 #if defined(__i386__) || defined(__x86_64__)
+/* Flushes the line that contains a byte. Define it before the header is included to use another instruction. */
+#ifndef GEMCR_CLFLUSH
+#define GEMCR_CLFLUSH(byte) __asm__ volatile("clflush (%0)" ::"r"(byte) : "memory")
+#endif
+
+/* Flushes every line with one of `len` bytes at `mapped`, and waits for them: GEMCR_VERDICT_FLUSH. CLFLUSH writes a dirty line back
+ * and drops it. */
+static inline void gemcr_flush_range(const volatile void *mapped, size_t len) {
+    uintptr_t line = (uintptr_t)mapped & ~(uintptr_t)63, last = ((uintptr_t)mapped + len - 1) & ~(uintptr_t)63;
+    if (len == 0)
+        return;
+    __asm__ volatile("mfence" ::: "memory");
+    for (;; line += 64) {
+        GEMCR_CLFLUSH((const volatile char *)line);
+        if (line == last)
+            break;
+    }
+    __asm__ volatile("mfence" ::: "memory");
+}
+
+/* As gemcr_flush_range, before the CPU loads: GEMCR_VERDICT_INVALIDATE. It flushes the last line twice, as Atoms from
+ * Bay Trail on need before a read (drm_clflush_virt_range; 396f5d62d1a5). */
+static inline void gemcr_flush_inval_range(const volatile void *mapped, size_t len) {
+    gemcr_flush_range(mapped, len);
+    if (len > 0)
+        gemcr_flush_range((const volatile char *)mapped + len - 1, 1);
+}
+
 /* Drains the stores that this thread made through a mapping: GEMCR_VERDICT_DRAIN. `mapped` is a byte of that mapping. */
 static inline void gemcr_drain(const struct gemcr_platform *platform, enum gemcr_level level, enum gemcr_path writer,
                                const volatile void *mapped) {

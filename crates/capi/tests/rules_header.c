@@ -3,6 +3,19 @@
  *   rules_header            compares, and prints the number of answers
  *   rules_header --digest   prints a digest of the header's answers; built with WITHOUT_LIBRARY it does only that */
 
+#include <stdint.h>
+
+/* The lines that the header flushes. */
+static uintptr_t flushed[64];
+static unsigned flushes;
+
+static void flush(uintptr_t byte) {
+    if (flushes < sizeof(flushed) / sizeof(flushed[0]))
+        flushed[flushes] = byte;
+    flushes++;
+}
+
+#define GEMCR_CLFLUSH(byte) flush((uintptr_t)(byte))
 #define GEM_COHERENCY_RULES_REASONS
 #include <gem_coherency_rules.h>
 
@@ -70,24 +83,24 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
     if (compared[header - gemcr_platforms]++ > 0 && major + minor > 0)
         return;
     for (unsigned entry = 0; entry < 256; entry++)
-        compare("class of a MOCS entry", header, gemcr_mocs_class_of(header, (uint8_t)entry), gemco_mocs_class(&library, entry));
+        compare("class of a MOCS entry", header, gemcr_mocs_class(header, (uint8_t)entry), gemco_mocs_class(&library, entry));
     for (unsigned mode = 0; mode < 6; mode++) {
         int level = gemco_caching_level(&library, mode);
-        compare("level of a caching mode", header, gemcr_level_of_caching(header, (enum gemcr_caching)mode),
+        compare("level of a caching mode", header, gemcr_caching_level(header, (enum gemcr_caching)mode),
                 level < 0 ? GEMCR_LEVEL_UNKNOWN : level);
     }
     for (unsigned mode = 0; mode < 8; mode++) {
         int path = gemco_map_path(mode);
-        compare("path of a map mode", header, gemcr_path_of_map((enum gemcr_map_mode)mode), path < 0 ? GEMCR_PATH_UNKNOWN : path);
+        compare("path of a map mode", header, gemcr_map_path((enum gemcr_map_mode)mode), path < 0 ? GEMCR_PATH_UNKNOWN : path);
     }
     for (unsigned mocs = 0; mocs < 4; mocs++) {
         int path = gemco_mocs_path(mocs);
-        compare("path of a MOCS class", header, gemcr_path_of_mocs((enum gemcr_mocs_class)mocs),
+        compare("path of a MOCS class", header, gemcr_mocs_path((enum gemcr_mocs_class)mocs),
                 path < 0 ? GEMCR_PATH_UNKNOWN : path);
     }
     for (unsigned index = 0; index < 8; index++) {
         enum gemcr_level level;
-        int known = gemcr_level_of_pat(header, index, &level) == 0, theirs = gemco_pat_level(&library, index);
+        int known = gemcr_pat_level(header, index, &level) == 0, theirs = gemco_pat_level(&library, index);
         compare("level of a PAT index", header, known ? (long)level : -1, theirs < 0 ? -1 : theirs);
     }
     for (unsigned line = 0; line < 4 * 5; line++) {
@@ -129,9 +142,9 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
 static void digest_of(const struct gemcr_platform *platform) {
     add(platform->name, strlen(platform->name));
     for (unsigned entry = 0; entry < 256; entry++)
-        add_number((long)gemcr_mocs_class_of(platform, (uint8_t)entry));
+        add_number((long)gemcr_mocs_class(platform, (uint8_t)entry));
     for (unsigned mode = 0; mode < 4; mode++)
-        add_number((long)gemcr_level_of_caching(platform, (enum gemcr_caching)mode));
+        add_number((long)gemcr_caching_level(platform, (enum gemcr_caching)mode));
     for (unsigned line = 0; line < 5 * 10 * 10 * 3; line++) {
         struct gemcr_question question = {(enum gemcr_level)(line / 300), (enum gemcr_path)(line / 30 % 10),
                                           (enum gemcr_path)(line / 3 % 10), (enum gemcr_access)(line % 3)};
@@ -144,12 +157,68 @@ static void digest_of(const struct gemcr_platform *platform) {
     }
 }
 
+/* Compares the lines of a range with those found byte by byte. */
+static void check_lines(void) {
+    static const char bytes[1024];
+    for (unsigned start = 0; start < 130; start++)
+        for (unsigned len = 0; len < 300; len++)
+            for (unsigned twice = 0; twice < 2; twice++) {
+                flushes = 0;
+                if (twice)
+                    gemcr_flush_inval_range(bytes + start, len);
+                else
+                    gemcr_flush_range(bytes + start, len);
+                uintptr_t expected[64];
+                unsigned lines = 0;
+                for (unsigned at = start; at < start + len; at++) {
+                    uintptr_t line = (uintptr_t)(bytes + at) / 64;
+                    if (lines == 0 || expected[lines - 1] != line)
+                        expected[lines++] = line;
+                }
+                if (twice && lines > 0) {
+                    expected[lines] = expected[lines - 1];
+                    lines++;
+                }
+                answers++;
+                unsigned same = flushes == lines;
+                for (unsigned at = 0; same && at < lines; at++)
+                    same = flushed[at] / 64 == expected[at];
+                if (!same && differences++ < 10)
+                    printf("%u bytes at %u: the header flushes %u lines, and not the library's %u\n", len, start, flushes, lines);
+            }
+}
+
+/* Compares the bytes of a rectangle with those of its pixels, one by one. */
+static void check_rectangles(void) {
+    for (unsigned line = 0; line < 4 * 4 * 4 * 4 * 3; line++) {
+        uint32_t x = line % 4, y = line / 4 % 4, width = line / 16 % 4, height = line / 64 % 4, bytes = 1 + line / 256;
+        struct gemcr_range range = gemcr_rectangle(100, 64, bytes, x, y, width, height);
+        uint64_t first = UINT64_MAX, end = 0;
+        for (uint32_t row = y; row < y + height; row++)
+            for (uint32_t at = (row * 64 + x * bytes); at < row * 64 + (x + width) * bytes; at++) {
+                first = at < first ? at : first;
+                end = at + 1;
+            }
+        answers++;
+        if ((range.len != (end ? end - first : 0) || (end && range.offset != 100 + first)) && differences++ < 10)
+            printf("rectangle %u: the header says %llu bytes at %llu, the library %llu at %llu\n", line,
+                   (unsigned long long)range.len, (unsigned long long)range.offset, (unsigned long long)(end - first),
+                   (unsigned long long)(100 + first));
+    }
+    struct gemcr_range large = gemcr_rectangle(0, UINT32_MAX, 4, 0, UINT32_MAX, 1, 1);
+    answers++;
+    if (large.offset != (uint64_t)UINT32_MAX * UINT32_MAX && differences++ < 10)
+        printf("a large rectangle: the header says %llu, the library another offset\n", (unsigned long long)large.offset);
+}
+
 int main(int count, char **arguments) {
     int prints_digest = count == 2 && strcmp(arguments[1], "--digest") == 0;
     if (gemcr_platform_by_id(1, 0, 0, 0) != NULL || gemcr_platform_by_id(0xffff, 0, 0, 0) != NULL) {
         printf("an unknown ID has a platform\n");
         return 1;
     }
+    check_lines();
+    check_rectangles();
     digest_of(gemcr_conservative());
     for (unsigned i = 0; i < IDS; i++)
         for (unsigned kernel = 0; kernel < KERNELS; kernel++)

@@ -10,9 +10,9 @@
  *
  *     const struct gemcr_platform *jsl = gemcr_platform_by_id(0x4e61, 6, 12, 0);
  *     struct gemcr_question question = {
- *         .level = gemcr_level_of_caching(jsl, GEMCR_CACHING_CACHED),
+ *         .level = gemcr_caching_level(jsl, GEMCR_CACHING_CACHED),
  *         .writer = GEMCR_PATH_CPU_WB,
- *         .next = gemcr_path_of_mocs(gemcr_mocs_class_of(jsl, 16)),
+ *         .next = gemcr_mocs_path(gemcr_mocs_class(jsl, 16)),
  *         .access = GEMCR_ACCESS_READ,
  *     };
  *     struct gemcr_decision decision = gemcr_needs_flush(jsl, question);

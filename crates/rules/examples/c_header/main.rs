@@ -57,7 +57,7 @@ fn print_enums(rules: &[Rule]) {
     let mode = MmapMode::ALL.iter().map(|mode| constant("MAP", mode.name()));
     print_enum("map_mode", "The mode of a CPU mapping (I915_MMAP_OFFSET_*).", mode);
     let mocs = MocsClass::ALL.iter().map(|mocs| constant("MOCS", mocs.name()));
-    print_enum("mocs_class", "The treatment of the LLC by a MOCS entry: gemcr_mocs_class_of.", mocs);
+    print_enum("mocs_class", "The treatment of the LLC by a MOCS entry: gemcr_mocs_class.", mocs);
     let comment = "An agent and its path to memory: the CPU by map mode, the GPU by MOCS class, the display; UNKNOWN for other numbers.";
     print_enum(
         "path",

@@ -32,3 +32,9 @@ enum gemcr_drain {
     GEMCR_DRAIN_READ_BACK = 2,  /* a store fence, and a read through the mapping */
 };
 
+/* A range of bytes. */
+struct gemcr_range {
+    uint64_t offset;
+    uint64_t len;
+};
+
