@@ -281,8 +281,8 @@ impl Device {
     /// ([`Bo::gpu_wrote`], [`Device::begin_submit`]). A level is changed with [`Bo::set_caching`].
     ///
     /// If the handle was adopted before and its BO still exists, returns that one. What is pending stays; the request's
-    /// contents are ignored. Its mapping is used if the BO has none, or as [`Bo::remap`] would if it is write-back: then
-    /// stores by either mapping are flushed.
+    /// contents are ignored. Its mapping is used if the BO has none, or one that bypasses the cache while this one is
+    /// write-back: stores by either mapping are then flushed.
     ///
     /// # Errors
     /// [`crate::Error::BadSize`]: no whole pages, more than the device has memory, or another size than the mapping's;
