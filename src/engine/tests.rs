@@ -10,7 +10,7 @@ use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
 use crate::policy::{DecisionTable, Decisions, Path, Rule};
 use crate::tracking::{Marks, Tracked};
-use crate::units::LineRange;
+use crate::units::{LineRange, PAGE_BYTES};
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 /// The log: each operation, with the number of dirty lines that all objects had left.
@@ -129,6 +129,11 @@ fn tracked(count: usize) -> Vec<Tracked> {
     (0..count).map(|_| Tracked::new(1 << 21, CacheLevel::None).unwrap()).collect()
 }
 
+/// One object of two pages.
+fn two_pages() -> [Tracked; 1] {
+    [Tracked::new(2 * PAGE_BYTES, CacheLevel::None).unwrap()]
+}
+
 /// Marks the first line of `pages` pages of each object.
 fn dirty(tracked: &[Tracked], pages: u64) {
     for page in 0..pages {
@@ -223,8 +228,8 @@ fn an_operation_that_fails_leaves_the_whole_state_pending() {
         [&NO_LLC, &BYPASSED].into_iter().flat_map(|answers| paths.map(|next| (answers, next)))
     {
         for fails_at in 0.. {
-            let tracked = tracked(1);
-            let [object] = &tracked[..] else { unreachable!() };
+            let tracked = two_pages();
+            let [object] = &tracked;
             dirty(&tracked, 2);
             object.stale().mark(LineRange::new(64, 66)).unwrap();
             object.word().note_wc_store();
@@ -259,7 +264,7 @@ fn an_operation_that_fails_leaves_the_whole_state_pending() {
 #[test]
 fn lines_stay_dirty_on_an_unknown_device_if_the_gpu_may_write_during_the_flush() {
     for is_unknown in [true, false] {
-        let tracked = tracked(1);
+        let tracked = two_pages();
         dirty(&tracked, 1);
         let log = Log::default();
         settled_for(&[Written { is_unknown, ..Written::new(&tracked, &log) }], Path::Display).unwrap();
