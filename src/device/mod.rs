@@ -292,7 +292,7 @@ impl Device {
         adopt::adopt(&self.shared, request)
     }
 
-    /// Returns the BO of a handle in this device's file; `None` if it has none.
+    /// Returns the BO of a handle in this device's file; `None` if it has none, and in a child of fork(2).
     pub fn bo_by_handle(&self, handle: Handle) -> Option<Bo> {
         let is_here = self.shared.is_here();
         self.shared.registry.find(handle).filter(|_| is_here).map(Bo::from_shared)
