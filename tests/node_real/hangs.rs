@@ -194,12 +194,13 @@ fn blits(graphics: GraphicsVersion) -> Vec<Blit> {
         )
     };
     let mut block = vec![0x5050_000a, 0x3f, 0, corner, to, 0, 0, 0, 0x3f, from, 0, 0];
+    let mut fast_colour = vec![0x5110_0009, 0x3f, 0, corner, to, 0, 0, 7, 0, 0, 0];
     if graphics >= GraphicsVersion::new(12, 50) {
         block[0] = 0x5050_0014;
         block.resize(22, 0);
+        fast_colour[0] = 0x5110_000e;
+        fast_colour.resize(16, 0);
     }
-    let mut fast_colour = vec![0x5110_000e, 0x3f, 0, corner, to, 0, 0, 7];
-    fast_colour.resize(16, 0);
     vec![
         ("XY_COLOR_BLT", colour),
         ("XY_SRC_COPY_BLT", copy),
@@ -254,11 +255,10 @@ fn a_blit_is_done_or_hangs_as_in_the_software_i915(bench: &Bench) -> Skip {
             }
         }
     }
-    // `intel_cmds_info.c` of IGT, and `emit_clear` of the driver's intel_migrate.c for XY_FAST_COLOR_BLT.
+    // `intel_cmds_info.c` of IGT, and `emit_clear_main_copy` of xe_migrate.c for XY_FAST_COLOR_BLT.
     let expected: &[&str] = match (graphics.major, graphics.minor) {
         (6..=8, _) => &["XY_FAST_COPY_BLT", "XY_BLOCK_COPY_BLT", "XY_FAST_COLOR_BLT"],
         (9..=11, _) => &["XY_BLOCK_COPY_BLT", "XY_FAST_COLOR_BLT"],
-        (12, ..50) => &["XY_FAST_COLOR_BLT"],
         (12, ..70) => &[],
         _ => &["XY_COLOR_BLT", "XY_SRC_COPY_BLT"],
     };

@@ -29,17 +29,16 @@ pub enum Blit {
     SourceCopy = 0x153,
 }
 
-/// Which of them there are: IGT's `intel_cmds_info.c` has copies and XY_COLOR_BLT, `emit_clear` of the driver's
-/// intel_migrate.c XY_FAST_COLOR_BLT. Gen9 has those of gen11, and Meteor Lake no longer the two oldest ones.
+/// Which of them there are: IGT's `intel_cmds_info.c` has copies and XY_COLOR_BLT, `emit_clear_main_copy` of
+/// xe_migrate.c XY_FAST_COLOR_BLT. Gen9 has those of gen11, and Meteor Lake no longer the two oldest ones.
 pub const BLITS_GEN3: &[Blit] = &[Color, SourceCopy];
 pub const BLITS_GEN9: &[Blit] = &[Color, SourceCopy, FastCopy];
-pub const BLITS_GEN12: &[Blit] = &[Color, SourceCopy, FastCopy, BlockCopy];
-pub const BLITS_DG2: &[Blit] = &[Color, SourceCopy, FastCopy, BlockCopy, FastColor];
+pub const BLITS_GEN12: &[Blit] = &[Color, SourceCopy, FastCopy, BlockCopy, FastColor];
 pub const BLITS_METEOR_LAKE: &[Blit] = &[FastCopy, BlockCopy, FastColor];
 
 impl Blit {
     fn of(first: u32) -> Option<Self> {
-        BLITS_DG2.iter().copied().find(|blit| first >> 22 == *blit as u32)
+        BLITS_GEN12.iter().copied().find(|blit| first >> 22 == *blit as u32)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Discrete GPUs with local memory (DG1, DG2), and Meteor Lake, which is built like them: its
 //! stolen memory is behind BAR 2, and its media engines are a GT of their own.
 
-use crate::blitter::{BLITS_DG2, BLITS_METEOR_LAKE};
+use crate::blitter::{BLITS_GEN12, BLITS_METEOR_LAKE};
 use crate::engine::EngineInfo;
 use crate::eu::layout::Form;
 use crate::execlists::{StatusFormat, Submission};
@@ -98,7 +98,7 @@ pub const DG1: Platform = Platform {
 /// 1 GiB: compression data from 960 MiB, stolen memory from 992 MiB.
 pub const DG2: Platform = Platform {
     kernels: Some(Form::XeHp),
-    blits: BLITS_DG2,
+    blits: BLITS_GEN12,
     engines: ENGINES,
     submission: Submission::SubmitQueue(StatusFormat::XeHp),
     per_process: PerProcess::FourLevelCompact64K,

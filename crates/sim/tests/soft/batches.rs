@@ -19,6 +19,8 @@ enum Dialect {
     Wide,
     /// Graphics 9 to 12.1: XY_FAST_COPY_BLT.
     Fast,
+    /// Graphics 12.0 and 12.1, too: XY_FAST_COLOR_BLT and XY_BLOCK_COPY_BLT in short.
+    ShortBlock,
     /// Graphics 12.5 and later: XY_FAST_COLOR_BLT and XY_BLOCK_COPY_BLT.
     Block,
 }
@@ -34,7 +36,7 @@ const PLATFORMS: [(&str, Dialect); 12] = [
     ("icl", Fast),
     ("jsl", Fast),
     ("tgl", Fast),
-    ("dg1", Fast),
+    ("dg1", ShortBlock),
     ("dg2", Block),
     ("mtl", Block),
 ];
@@ -46,7 +48,7 @@ impl Dialect {
             // A reserved dword, the address, the data.
             Narrow => vec![STORE, 0, address, value],
             // The address of two dwords, the data.
-            Wide | Fast | Block => vec![STORE, address, 0, value],
+            Wide | Fast | ShortBlock | Block => vec![STORE, address, 0, value],
         }
     }
 
@@ -58,6 +60,7 @@ impl Dialect {
             Narrow => vec![0x5430_0004, 0x03f0_0040, from, to, address, colour],
             Wide | Fast => vec![0x5430_0005, 0x03f0_0040, from, to, address, 0, colour],
             // Opcode 0x44, 32 bits; pitch less one; corners; address; offsets; colour; what is compressed.
+            ShortBlock => vec![0x5110_0009, 0x3f, from, to, address, 0, 0, colour, 0, 0, 0],
             Block => {
                 let mut words = vec![0x5110_000e, 0x3f, from, to, address, 0, 0, colour];
                 words.resize(16, 0);
@@ -76,6 +79,7 @@ impl Dialect {
             // Opcode 0x42; 32 bits, pitch; the same.
             Fast => vec![0x5080_0008, 0x0300_0100, 0, end, to, 0, 0, 0x1000, from, 0],
             // Opcode 0x41, 32 bits; pitch less one; corners; address; offsets; the same there; sizes.
+            ShortBlock => vec![0x5050_000a, 0xff, 0, end, to, 0, 0, 0, 0xfff, from, 0, 0],
             Block => {
                 let mut words = vec![0x5050_0014, 0xff, 0, end, to, 0, 0, 0, 0xfff, from, 0, 0];
                 words.resize(22, 0);
@@ -140,7 +144,7 @@ fn a_flush_stores_afterwards_and_a_qword_is_two_dwords() {
         // MI_FLUSH_DW, operation 1 (bits 15:14); MI_STORE_DATA_IMM with bit 21.
         let words = match dialect {
             Narrow => batch(&[&[0x1300_4002, TARGET + 8, 3, 4], &[0x1020_0003, 0, TARGET + 16, 5, 6]]),
-            Wide | Fast | Block => {
+            Wide | Fast | ShortBlock | Block => {
                 batch(&[&[0x1300_4003, TARGET + 8, 0, 3, 4], &[0x1020_0003, TARGET + 16, 0, 5, 6]])
             }
         };

@@ -6,7 +6,7 @@ use super::fault_log::HangCause;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, mocs_class};
 use gem_coherency::vocabulary::MocsClass;
 
-/// The first version with XY_FAST_COLOR_BLT.
+/// The first version with the long forms of XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT.
 const XE_HP: GraphicsVersion = GraphicsVersion::new(12, 50);
 /// The first version without XY_COLOR_BLT and XY_SRC_COPY_BLT (`intel_cmds_info.c` of IGT: DG2 has them, Meteor
 /// Lake does not).
@@ -82,7 +82,7 @@ pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit
         XY_SRC_COPY if graphics < XE_LPG => copy(on, first, operands),
         XY_FAST_COPY if graphics.major >= 9 => fast_copy(first, operands),
         XY_BLOCK_COPY if graphics.major >= 12 => block_copy(on, first, operands),
-        XY_FAST_COLOR if graphics >= XE_HP => fast_colour(on, first, operands),
+        XY_FAST_COLOR if graphics.major >= 12 => fast_colour(on, first, operands),
         XY_COLOR | XY_SRC_COPY | XY_FAST_COPY | XY_BLOCK_COPY | XY_FAST_COLOR => Err(HangCause::Unknown),
         _ => Err(HangCause::Unsupported),
     }
@@ -190,12 +190,13 @@ fn block_copy(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangC
     Ok(Blit { target, width, rows, from: From::Surface(source) })
 }
 
-/// Decodes XY_FAST_COLOR_BLT.
+/// Decodes XY_FAST_COLOR_BLT (its lengths: `emit_clear_main_copy` of xe_migrate.c).
 fn fast_colour(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
+    let expected = if on.machine.platform.graphics >= XE_HP { 15 } else { 10 };
     let &[control, from, to, low, high, offset, ref colour @ ..] = operands else {
         return Err(HangCause::Unknown);
     };
-    if operands.len() != 15 {
+    if operands.len() != expected {
         return Err(HangCause::Unknown);
     }
     let bytes = block_depth(first)?;
