@@ -64,8 +64,9 @@ impl Bo {
     ///
     /// Submissions and shows go on meanwhile, in other threads and in this one; accesses are refused.
     ///
-    /// Nothing is lost: stores around the cache are drained, and dirty lines of an adopted BO are flushed. Those of other
-    /// BOs stay marked, and a flush maps the BO again. Report stores ([`Bo::mark_written`]) before the call.
+    /// Nothing is lost: stores around the cache are drained, and dirty lines of an adopted BO that its readers would miss
+    /// ([`crate::device::AdoptRequest::readers`]) are flushed. All others stay marked, and a flush maps the BO again. Report
+    /// stores ([`Bo::mark_written`]) before the call.
     ///
     /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
     ///
@@ -76,8 +77,8 @@ impl Bo {
         self.shared().unmap(None)
     }
 
-    /// As [`Bo::unmap`], then uses `mapping` for accesses and flushes, which must exist until the next such call or as
-    /// long as the BO. The BO is never reused.
+    /// As [`Bo::unmap`], for the CPU's loads through `mapping`, too; then uses it for accesses and flushes. It must exist
+    /// until the next such call or as long as the BO. The BO is never reused.
     ///
     /// # Errors
     /// [`Error::BadSize`] for a mapping that is not of the whole BO; as [`Bo::unmap`].

@@ -24,22 +24,14 @@ impl Bo {
         let shared = self.shared();
         let begun = Begun::access(shared)?;
         let mode = shared.mode();
-        let needs = readers.iter().map(|&next| Need {
-            object: shared,
-            lines: range.lines(),
-            next,
-            access: Access::Read,
-            stale: StaleLines::Leave,
-            marks: begun.marks,
-        });
-        let decide = |need: Need<'_>| {
-            let decisions = shared.decisions(need.next, need.access);
+        let decide = |next| {
+            let decisions = shared.decisions(next, Access::Read);
             match decisions.refusal {
                 Some(rule) => Decision::new(Verdict::Refused, rule),
                 None => decisions.after_store(mode),
             }
         };
-        let strongest = needs.clone().map(decide).reduce(Decision::stronger);
+        let strongest = readers.iter().copied().map(decide).reduce(Decision::stronger);
         let Some(decision) = strongest.filter(|decision| decision.verdict != Verdict::Refused) else {
             return Err(match (readers.first(), strongest) {
                 (Some(&next), Some(Decision { rule, .. })) => shared.refused(next, rule),
@@ -49,13 +41,8 @@ impl Bo {
         let mut report = FlushReport::new(Step::Sync, decision, 0);
         if decision.is_needed() {
             shared.note_stored(mode, range.lines(), begun.marks);
-            // One by one: a CPU and a GPU among the readers need different fences. The first that needs a flush takes
-            // the lines, so a CPU comes first: its fence is the stronger one.
-            let is_cpu = |need: &Need<'_>| matches!(need.next, Path::Cpu(_));
-            let ordered = needs.clone().filter(is_cpu).chain(needs.filter(|need| !is_cpu(need)));
-            for need in ordered.filter(|need| decide(*need).verdict != Verdict::Refused) {
-                settle([need].into_iter(), Step::Sync)?.into_iter().for_each(|one| report.add(one));
-            }
+            let existing = readers.iter().copied().filter(|&next| decide(next).verdict != Verdict::Refused);
+            shared.flush_for(existing, range.lines(), begun.marks, |one| report.add(one))?;
         }
         Ok(report)
     }

@@ -3,7 +3,8 @@
 use super::Bo;
 use crate::engine::{FlushReport, Step};
 use crate::error::Result;
-use crate::shared::Begun;
+use crate::policy::Path;
+use crate::shared::{Begun, Readers};
 
 /// A BO that is on screen, or about to be. Drop the guard once the display shows another one.
 #[derive(Debug)]
@@ -63,6 +64,7 @@ impl Bo {
         let shared = self.shared();
         let _span = tracing::debug_span!("scanout", handle = shared.handle.get()).entered();
         let begun = Begun::new(shared)?;
+        shared.readers.join(Readers::of(&[Path::Display]));
         let report = begun.make_current(Step::Scanout)?;
         begun.pin_screen()?;
         Ok(ScanoutGuard { bo: self.clone(), report })

@@ -7,6 +7,7 @@ use super::Bo;
 use crate::drm::{Advice, Retained};
 use crate::engine::Step;
 use crate::error::Result;
+use crate::shared::Readers;
 use crate::units::ByteRange;
 use crate::vocabulary::MocsClass;
 
@@ -29,10 +30,12 @@ impl Bo {
     ///
     /// Call it if others may know the object, or something of it outlives the BO, by means that this library
     /// does not see: an export or a flink name by the caller's own ioctl, a framebuffer that stays, a tiling
-    /// mode. [`Bo::export`] and imports do not require the call.
+    /// mode. [`Bo::export`] and imports do not require the call. From then on any agent may read an adopted object
+    /// ([`crate::device::AdoptRequest::readers`]).
     pub fn never_reuse(&self) {
         // Relaxed: the reader drops the last clone, which happens after this call.
         self.shared().never_reuse.store(true, Ordering::Relaxed);
+        self.shared().readers.join(Readers::ALL);
     }
 
     /// Reports that another process or device, or a batch that this library was not told of, wrote `len`

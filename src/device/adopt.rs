@@ -9,8 +9,9 @@ use crate::drm::{Created, Mapping};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::platform::level_mode;
+use crate::policy::Path;
 use crate::policy::kernel::Creation;
-use crate::shared::{New, Origin, SharedBo, SharedDevice, WaitedBy, level_of};
+use crate::shared::{New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, level_of};
 use crate::tracking::{Adopted, Past};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CacheLevel, Handle, MmapMode};
@@ -34,11 +35,13 @@ pub struct AdoptRequest {
     mapping: Option<Mapping>,
     contents: Contents,
     waited_by: WaitedBy,
+    readers: Readers,
 }
 
 impl AdoptRequest {
     /// Creates a request for the object of `size` bytes with this handle in the device's file. The kernel is asked for
-    /// its level, the library maps it if it has to, its contents are unknown, and the library waits for the GPU.
+    /// its level, the library maps it if it has to, its contents are unknown, the library waits for the GPU, and any agent may
+    /// read it.
     pub const fn new(handle: Handle, size: u64) -> Self {
         Self {
             handle,
@@ -48,6 +51,7 @@ impl AdoptRequest {
             mapping: None,
             contents: Contents::Unknown,
             waited_by: WaitedBy::Library,
+            readers: Readers::ALL,
         }
     }
 
@@ -89,12 +93,26 @@ impl AdoptRequest {
         self.waited_by = waited_by;
         self
     }
+
+    /// Sets the agents that may read the object without a call of this library's that names it, as a batch that was not
+    /// reported does. [`Bo::unmap`] and [`Bo::remap`] flush for them alone. Lines that none of them misses stay dirty, and are
+    /// flushed before a call hands them to another agent.
+    ///
+    /// The GPU through the page table's class is always one of them. The display joins them when the BO is shown
+    /// ([`Bo::prepare_scanout`]), and every agent when others may know it ([`Bo::export`], [`Bo::never_reuse`]). An agent that
+    /// the platform lacks reads nothing.
+    #[must_use]
+    pub fn readers(mut self, readers: &[Path]) -> Self {
+        self.readers = Readers::of(readers);
+        self
+    }
 }
 
 /// Creates the BO of an object of the caller's.
 pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest) -> Result<Bo> {
     device.check()?;
-    let AdoptRequest { handle, size, level, keeps_level, mut mapping, contents, waited_by } = request;
+    let AdoptRequest { handle, size, level, keeps_level, mut mapping, contents, waited_by, readers } =
+        request;
     let _span = tracing::debug_span!("adopt", handle = handle.get(), bytes = size).entered();
     if size == 0 || size % PAGE_BYTES != 0 {
         return Err(Error::BadSize { size, why: "an object has whole pages, and at least one" });
@@ -115,7 +133,7 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
         Contents::Unknown => Past::Unknown,
     };
     let created = Created { handle, size_bytes: size };
-    let new = New { created, level, origin: Origin::Adopted(past), keeps_level, waited_by };
+    let new = New { created, level, origin: Origin::Adopted(past), keeps_level, waited_by, readers };
     let adopted = device.registry.adopt(handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
         if let Some(mapping) = mapping.take() {
@@ -131,8 +149,9 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
     if let Adopted::Before(shared) = &adopted {
         check_same(shared, &new)?;
         join(shared, mapping)?;
+        shared.readers.join(readers);
     }
-    tracing::debug!(handle = handle.get(), bytes = size, %level, ?contents, "adopt");
+    tracing::debug!(handle = handle.get(), bytes = size, %level, ?contents, ?readers, "adopt");
     let (Adopted::Now(shared) | Adopted::Before(shared)) = adopted;
     Ok(Bo::from_shared(shared))
 }

@@ -11,7 +11,8 @@ use crate::fork::Confined;
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::shared::{
-    Key, New, Origin, SharedBo, SharedDevice, WaitedBy, caching_call, created_level, level_of, pat_index,
+    Key, New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, caching_call, created_level, level_of,
+    pat_index,
 };
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CachingMode, Handle, MmapMode};
@@ -91,7 +92,14 @@ pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest)
         None => level_of(device, created.handle, creation),
     };
     let origin = Origin::Created(key.map(|key| key.at(level)));
-    let new = New { created, level, origin, keeps_level: pat.is_some(), waited_by: WaitedBy::Library };
+    let new = New {
+        created,
+        level,
+        origin,
+        keeps_level: pat.is_some(),
+        waited_by: WaitedBy::Library,
+        readers: Readers::ALL,
+    };
     let shared = device.registry.enter(created.handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
         open.keep();
@@ -124,6 +132,7 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<SharedDevice>>, width: u32, heigh
         origin: Origin::Created(None),
         keeps_level: false,
         waited_by: WaitedBy::Library,
+        readers: Readers::ALL,
     };
     let shared = device.registry.enter(created.handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
@@ -206,7 +215,14 @@ pub(super) fn import(device: &Arc<Confined<SharedDevice>>, dma_buf: BorrowedFd<'
         let level = level_of(device, created.handle, Creation::Import);
         // GET_CACHING fails only for an object whose PAT index was chosen at creation.
         let keeps_level = device.caps().contains(Caps::PAT_AT_CREATE) && drm.caching(created.handle).is_err();
-        let new = New { created, level, origin: Origin::Imported, keeps_level, waited_by: WaitedBy::Library };
+        let new = New {
+            created,
+            level,
+            origin: Origin::Imported,
+            keeps_level,
+            waited_by: WaitedBy::Library,
+            readers: Readers::ALL,
+        };
         let shared = SharedBo::new(device, number, new)?;
         // Do it before another thread can find the BO and submit it.
         if let Err(error) = shared.mark_imported_dirty() {

@@ -282,7 +282,7 @@ impl Device {
     ///
     /// If the handle was adopted before and its BO still exists, returns that one. What is pending stays; the request's
     /// contents are ignored. Its mapping is used if the BO has none, or one that bypasses the cache while this one is
-    /// write-back: stores by either mapping are then flushed.
+    /// write-back: stores by either mapping are then flushed. Its readers join those that were named before.
     ///
     /// # Errors
     /// [`crate::Error::BadSize`]: no whole pages, more than the device has memory, or another size than the mapping's;

@@ -9,6 +9,7 @@ use gem_coherency_rules::Errno;
 
 use super::SharedDevice;
 use super::flush::Marking;
+use super::readers::{JoinedReaders, Readers};
 use super::reuse::Key;
 use crate::drm::{Created, Mapping};
 use crate::engine;
@@ -67,6 +68,8 @@ pub(crate) struct Object {
     /// The level is fixed, because userspace chose a PAT index.
     pub(crate) keeps_level: bool,
     pub(crate) waited_by: WaitedBy,
+    /// The agents that may read it without a call of the library's: an unmap flushes for them.
+    pub(crate) readers: JoinedReaders,
     /// The registry's number of this owner of the handle.
     pub(crate) number: Number,
     pub(crate) maps: Mappings<Mapping>,
@@ -151,12 +154,13 @@ pub(crate) struct New {
     /// The level is fixed, because userspace chose a PAT index.
     pub(crate) keeps_level: bool,
     pub(crate) waited_by: WaitedBy,
+    pub(crate) readers: Readers,
 }
 
 impl SharedBo {
     /// Creates the BO of a new handle, with the registry's number `number`.
     pub(crate) fn new(device: &Arc<Confined<SharedDevice>>, number: Number, new: New) -> Result<Self> {
-        let New { created, level, origin, keeps_level, waited_by } = new;
+        let New { created, level, origin, keeps_level, waited_by, readers } = new;
         let object = Object {
             handle: created.handle,
             size: created.size_bytes,
@@ -164,6 +168,7 @@ impl SharedBo {
             origin,
             keeps_level,
             waited_by,
+            readers: JoinedReaders::new(readers),
             number,
             maps: Mappings::new(match origin {
                 Origin::Created(_) => Past::Known,

@@ -10,6 +10,7 @@ mod extensions;
 mod flush;
 mod lifetime;
 mod mapping;
+mod readers;
 mod reuse;
 mod unmap;
 
@@ -21,5 +22,6 @@ pub(crate) use extensions::Extensions;
 pub(crate) use flush::{Begun, Need, settle};
 pub use lifetime::Released;
 pub(crate) use lifetime::close;
+pub(crate) use readers::Readers;
 pub use reuse::ReuseStats;
 pub(crate) use reuse::{Key, Reuse};

@@ -11,8 +11,9 @@ use std::sync::atomic::Ordering;
 
 use super::{Origin, SharedBo};
 use crate::drm::Mapping;
-use crate::engine::{self, Step};
+use crate::engine;
 use crate::error::Result;
+use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::tracking::Marks;
 
@@ -38,14 +39,15 @@ impl Drop for Unmapping<'_> {
 impl SharedBo {
     /// Releases every mapping, and uses `next` from now on, if there is one.
     ///
-    /// The library may be unable to map an adopted object (USERPTR) or may have had the caller's mapping alone, so its
-    /// dirty lines are flushed first. Those of other objects stay marked: a flush maps them again.
+    /// The caller may pass an adopted object on without a call that names it, so dirty lines that its readers would miss are
+    /// flushed first. All others stay marked: a flush maps them again.
     pub(crate) fn unmap(&self, next: Option<Mapping>) -> Result<()> {
         self.device.check()?;
         let unmapping = Unmapping::begin(self)?;
         self.confirm_level()?;
         if matches!(self.origin, Origin::Adopted(_)) {
-            self.flush_all(Step::Sync, unmapping.marks)?.trace(self.handle);
+            let next = next.as_ref().map(|mapping| Path::Cpu(mapping.mode()));
+            self.flush_for_readers(next, unmapping.marks)?;
         }
         engine::drain_stores_of(self)?;
         if next.is_some() {

@@ -3,15 +3,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use gem_coherency::Errno;
 use gem_coherency::device::{AdoptRequest, AllocRequest, Contents, Submission};
 use gem_coherency::drm::Drm as _;
-use gem_coherency::policy::{Rule, Verdict};
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency::drm::mapping::Mapping;
+use gem_coherency::policy::{Path, Rule, Verdict};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
+use gem_coherency::{Bo, Errno};
 
 use super::adopt::{adopted, close};
 use super::trace::cache_operations;
-use super::{NEW, gpu, nothing_left, prepare, prepared, read, refused, rig, write};
+use super::{NEW, Rig, gpu, nothing_left, prepare, prepared, read, refused, rig, write};
 
 #[test]
 fn the_librarys_mapping_is_unmapped_and_made_again_by_the_next_access() {
@@ -224,5 +225,112 @@ fn an_object_with_a_mapping_of_the_drivers_is_not_reused() {
         assert_eq!(rig.device.reuse_stats().hits, u64::from(!is_remapped));
         write(&again, 0, &NEW);
         assert_eq!(read(&again, 0), NEW);
+    }
+}
+
+const AROUND: Path = Path::Cpu(MmapMode::Wc);
+const BYPASS: Path = Path::Gpu(MocsClass::BypassLlc);
+
+/// A request for the driver's object of two pages and of unknown contents, for these readers, or for all.
+fn request_for(handle: Handle, readers: Option<&[Path]>) -> AdoptRequest {
+    let request = AdoptRequest::new(handle, 8192);
+    match readers {
+        Some(readers) => request.readers(readers),
+        None => request,
+    }
+}
+
+/// The driver's object, and its own mapping, to which it has stored.
+fn adopted_for(rig: &Rig, caching: CachingMode, readers: Option<&[Path]>) -> (Mapping, Bo) {
+    let handle = rig.soft.create(8192).unwrap().handle;
+    rig.soft.set_caching(handle, caching).unwrap();
+    let mapping = rig.soft.map(handle, MmapMode::Wb, 8192).unwrap();
+    mapping.copy_in(0, &NEW).unwrap();
+    let bo = rig
+        .device
+        .adopt(request_for(handle, readers).mapped(rig.soft.map(handle, MmapMode::Wb, 8192).unwrap()));
+    (mapping, bo.unwrap())
+}
+
+#[test]
+fn an_unmap_flushes_for_the_readers_that_the_driver_names() {
+    let (cached, uncached) = (CachingMode::Cached, CachingMode::None);
+    for (name, caching, readers, flushed) in [
+        ("sim:tgl", cached, None, 128),
+        ("sim:tgl", cached, Some(&[][..]), 0),
+        ("sim:tgl", cached, Some(&[Path::Gpu(MocsClass::PageTable), BYPASS]), 0),
+        ("sim:tgl", cached, Some(&[AROUND]), 0),
+        ("sim:tgl", cached, Some(&[Path::Display]), 128),
+        ("sim:hsw", cached, Some(&[]), 0),
+        ("sim:jsl", cached, Some(&[]), 0),
+        ("sim:jsl", cached, Some(&[BYPASS]), 128),
+        ("sim:glk", uncached, Some(&[]), 128),
+        ("sim:glk", cached, Some(&[]), 0),
+        ("sim:glk", cached, Some(&[AROUND]), 128),
+        // No reader at all, because the platform has no such mapping.
+        ("sim:glk", cached, Some(&[Path::Cpu(MmapMode::Fixed)]), 0),
+    ] {
+        for remaps in [false, true] {
+            let rig = rig(name);
+            let (mapping, bo) = adopted_for(&rig, caching, readers);
+            match remaps {
+                true => bo.remap(rig.raw(&bo, MmapMode::Wb)).unwrap(),
+                false => bo.unmap().unwrap(),
+            }
+            assert_eq!(128 - bo.dirty_lines(), flushed, "{name} {caching} {readers:?}");
+            assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "{name} {caching} {readers:?}");
+            // One that was not named misses what no other one needs, until a call names it.
+            assert_eq!(rig.display(&bo, 0) == NEW, flushed > 0, "{name} {caching} {readers:?}");
+            assert_eq!(bo.prepare_scanout().unwrap().report().lines, 128 - flushed);
+            assert_eq!(rig.display(&bo, 0), NEW);
+            close(&rig, bo, mapping);
+        }
+    }
+}
+
+#[test]
+fn readers_join_those_that_were_named() {
+    type Gain = fn(&Rig, &Bo);
+    let gains: [(&str, Gain); 7] = [
+        ("nothing", |_, _| {}),
+        ("adopted again for the same", |rig, bo| {
+            rig.device.adopt(request_for(bo.handle(), Some(&[]))).unwrap();
+        }),
+        ("shown", |_, bo| bo.prepare_scanout().unwrap().end()),
+        ("exported", |_, bo| drop(bo.export().unwrap())),
+        ("exported by the driver", |_, bo| bo.never_reuse()),
+        ("adopted again for the display", |rig, bo| {
+            rig.device.adopt(request_for(bo.handle(), Some(&[Path::Display]))).unwrap();
+        }),
+        ("adopted again for all", |rig, bo| {
+            rig.device.adopt(request_for(bo.handle(), None)).unwrap();
+        }),
+    ];
+    for (place, (what, gain)) in gains.into_iter().enumerate() {
+        let rig = rig("sim:tgl");
+        let (mapping, bo) = adopted_for(&rig, CachingMode::Cached, Some(&[]));
+        bo.flush().unwrap();
+        gain(&rig, &bo);
+        mapping.copy_in(64, &NEW).unwrap();
+        bo.mark_written(64, 8).unwrap();
+        bo.unmap().unwrap();
+        assert_eq!(bo.dirty_lines() == 0, place > 1, "{what}");
+        assert_eq!(rig.display(&bo, 64) == NEW, place > 1, "{what}");
+        close(&rig, bo, mapping);
+    }
+}
+
+/// The driver loads through its new mapping without a call of the library's.
+#[test]
+fn a_remap_flushes_for_loads_through_the_new_mapping() {
+    for (mode, is_flushed) in [(MmapMode::Wb, false), (MmapMode::Wc, true)] {
+        let rig = rig("sim:glk");
+        let (mapping, bo) = adopted_for(&rig, CachingMode::Cached, Some(&[]));
+        bo.remap(rig.raw(&bo, mode)).unwrap();
+        assert_eq!(
+            (bo.dirty_lines() == 0, rig.raw_load(&bo, MmapMode::Wc, 0) == NEW),
+            (is_flushed, is_flushed)
+        );
+        close(&rig, bo, mapping);
     }
 }
