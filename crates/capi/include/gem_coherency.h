@@ -581,9 +581,15 @@ typedef struct gemco_object {
      */
     unsigned int flags;
     /**
+     * The agents that may read the object without a call of this library's that names it: a bit (1u << path) for each
+     * gemco_path, or 0 for all. gemco_bo_unmap and gemco_bo_remap flush for them alone. GEMCO_PATH_GPU_PAGE_TABLE is always
+     * one of them; others join when the BO is shown (the display), exported, imported or passed to gemco_bo_never_reuse (all).
+     */
+    unsigned int readers;
+    /**
      * 0.
      */
-    uint64_t reserved[2];
+    uint32_t reserved[3];
 } gemco_object;
 
 /**
@@ -1146,7 +1152,8 @@ int gemco_bo_dont_need(const struct gemco_bo *bo);
 int gemco_bo_will_need(const struct gemco_bo *bo);
 
 /**
- * Marks the object as shared by means that the library does not see, so that it is closed when released, never reused.
+ * Marks the object as shared by means that the library does not see, so that it is closed when released, never reused. From
+ * then on any agent may read an adopted object (gemco_object).
  *
  * Returns 0; -ENOENT for a closed BO. Any thread.
  */
@@ -1179,8 +1186,9 @@ int gemco_bo_map_mode(const struct gemco_bo *bo);
  * Releases the BO's mappings: unmaps the library's, and forgets the caller's, which the caller may then unmap. Pointers
  * into them are not valid from the start of the call on, in any thread. The next access maps the BO again.
  *
- * Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed, as
- * gemco_bo_flush does; those of other BOs stay dirty, and the library maps the BO again when it has to flush them.
+ * Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed for
+ * its readers (gemco_object), or as gemco_bo_flush does if they are all. All others stay dirty, and the library maps the BO
+ * again when it has to flush them.
  *
  * Submissions and shows go on meanwhile, in other threads and in this one.
  *
@@ -1191,7 +1199,8 @@ int gemco_bo_map_mode(const struct gemco_bo *bo);
 int gemco_bo_unmap(const struct gemco_bo *bo);
 
 /**
- * As gemco_bo_unmap, and then uses a new mapping of the caller's, as that of gemco_bo_adopt. The BO is never reused.
+ * As gemco_bo_unmap, for loads through the new mapping, too; then uses that mapping of the caller's, as that of
+ * gemco_bo_adopt. The BO is never reused.
  *
  * mapped: the caller's mapping of the whole BO, which stays until gemco_bo_unmap, gemco_bo_remap or until the last
  * reference is dropped. mode: its gemco_map_mode, but not GEMCO_MAP_DEFAULT.
@@ -1214,12 +1223,12 @@ int gemco_bo_remap(const struct gemco_bo *bo,
  *
  * If the handle was adopted before and its BO still exists, this is the same BO under another pointer, as by
  * gemco_bo_import. What is pending stays; GEMCO_ADOPT_NEW is ignored. The mapping is used if the BO has none or one that
- * bypasses the cache; stores by either are then flushed. gemco_bo_unmap ends both.
+ * bypasses the cache; stores by either are then flushed. gemco_bo_unmap ends both. The readers join those of the BO.
  *
  * object: copied. bo: the BO, with one reference.
  *
- * Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a mapping on a
- * software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
+ * Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a reader that is no gemco_path, a
+ * mapping on a software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
  * that gemco_bo_create or gemco_bo_import made; -ENOMEM. Any thread.
  */
 int gemco_bo_adopt(const struct gemco_device *device,

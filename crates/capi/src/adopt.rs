@@ -50,8 +50,40 @@ pub struct gemco_object {
     pub map_mode: c_uint,
     /// GEMCO_ADOPT_*, ORed.
     pub flags: c_uint,
+    /// The agents that may read the object without a call of this library's that names it: a bit (1u << path) for each
+    /// gemco_path, or 0 for all. gemco_bo_unmap and gemco_bo_remap flush for them alone. GEMCO_PATH_GPU_PAGE_TABLE is always
+    /// one of them; others join when the BO is shown (the display), exported, imported or passed to gemco_bo_never_reuse (all).
+    pub readers: c_uint,
     /// 0.
-    pub reserved: [u64; 2],
+    pub reserved: [u32; 3],
+}
+
+/// The paths of a mask.
+struct Paths {
+    all: [Path; Path::ALL.len()],
+    count: usize,
+}
+
+impl Paths {
+    /// Parses a mask with a bit for each path.
+    ///
+    /// # Errors
+    /// EINVAL for a bit without a path.
+    fn parse(bits: c_uint, name: &'static str) -> Result<Self, Failure> {
+        if bits >> Path::ALL.len() != 0 {
+            return Err(Failure::number(name, bits));
+        }
+        let mut paths = Self { all: [Path::Display; Path::ALL.len()], count: 0 };
+        for &path in Path::ALL.iter().filter(|path| bits & (1 << path.index()) != 0) {
+            paths.all[paths.count] = path;
+            paths.count += 1;
+        }
+        Ok(paths)
+    }
+
+    fn as_slice(&self) -> &[Path] {
+        self.all.split_at(self.count).0
+    }
 }
 
 /// Returns the request for an object of the caller's.
@@ -59,13 +91,14 @@ pub struct gemco_object {
 /// # Safety
 /// `mapped` is null, or the object's mapping as [`gemco_object`] says.
 unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
-    let &gemco_object { size, mapped, handle, level, map_mode, flags, reserved } = object;
+    let &gemco_object { size, mapped, handle, level, map_mode, flags, readers, reserved } = object;
     let all = GEMCO_ADOPT_NEW | GEMCO_ADOPT_FIXED_LEVEL | GEMCO_ADOPT_ASK_LEVEL | GEMCO_ADOPT_WAITED;
     let asks = flags & GEMCO_ADOPT_ASK_LEVEL != 0;
     let is_fixed = flags & GEMCO_ADOPT_FIXED_LEVEL != 0;
     if flags & !all != 0 || (asks && is_fixed) {
         return Err(Failure::number("object->flags", flags));
     }
+    let paths = Paths::parse(readers, "object->readers")?;
     types::reserved(reserved, "object->reserved")?;
     let handle = Handle::new(handle).ok_or(Failure::number("object->handle", handle))?;
     let mut request = AdoptRequest::new(handle, size);
@@ -78,6 +111,9 @@ unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
     }
     if flags & GEMCO_ADOPT_NEW != 0 {
         request = request.contents(Contents::New);
+    }
+    if readers != 0 {
+        request = request.readers(paths.as_slice());
     }
     if flags & GEMCO_ADOPT_WAITED != 0 {
         request = request.waited_by(WaitedBy::Caller);
@@ -122,12 +158,12 @@ pub(super) unsafe fn callers_mapping(
 ///
 /// If the handle was adopted before and its BO still exists, this is the same BO under another pointer, as by
 /// gemco_bo_import. What is pending stays; GEMCO_ADOPT_NEW is ignored. The mapping is used if the BO has none or one that
-/// bypasses the cache; stores by either are then flushed. gemco_bo_unmap ends both.
+/// bypasses the cache; stores by either are then flushed. gemco_bo_unmap ends both. The readers join those of the BO.
 ///
 /// object: copied. bo: the BO, with one reference.
 ///
-/// Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a mapping on a
-/// software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
+/// Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a reader that is no gemco_path, a
+/// mapping on a software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
 /// that gemco_bo_create or gemco_bo_import made; -ENOMEM. Any thread.
 ///
 /// # Safety
@@ -200,17 +236,11 @@ pub unsafe extern "C" fn gemco_bo_flush_range(
     run("gemco_bo_flush_range", || {
         // SAFETY: a BO, and room for a report or null: the caller's obligations.
         let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(report, "report")?) };
-        if readers == 0 || readers >> Path::ALL.len() != 0 {
+        let paths = Paths::parse(readers, "readers")?;
+        if readers == 0 {
             return Err(Failure::number("readers", readers));
         }
-        let mut paths = [Path::Display; Path::ALL.len()];
-        let mut count = 0;
-        for &path in Path::ALL.iter().filter(|path| readers & (1 << path.index()) != 0) {
-            paths[count] = path;
-            count += 1;
-        }
-        let (possible, _) = paths.split_at(count);
-        write_report(bo.flush_range(offset, whole(bo.size(), offset, len), possible)?, out);
+        write_report(bo.flush_range(offset, whole(bo.size(), offset, len), paths.as_slice())?, out);
         Ok(0)
     })
 }

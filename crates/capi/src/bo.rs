@@ -347,7 +347,8 @@ pub unsafe extern "C" fn gemco_bo_will_need(bo: *const gemco_bo) -> c_int {
     })
 }
 
-/// Marks the object as shared by means that the library does not see, so that it is closed when released, never reused.
+/// Marks the object as shared by means that the library does not see, so that it is closed when released, never reused. From
+/// then on any agent may read an adopted object (gemco_object).
 ///
 /// Returns 0; -ENOENT for a closed BO. Any thread.
 ///

@@ -58,8 +58,9 @@ pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
 /// Releases the BO's mappings: unmaps the library's, and forgets the caller's, which the caller may then unmap. Pointers
 /// into them are not valid from the start of the call on, in any thread. The next access maps the BO again.
 ///
-/// Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed, as
-/// gemco_bo_flush does; those of other BOs stay dirty, and the library maps the BO again when it has to flush them.
+/// Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed for
+/// its readers (gemco_object), or as gemco_bo_flush does if they are all. All others stay dirty, and the library maps the BO
+/// again when it has to flush them.
 ///
 /// Submissions and shows go on meanwhile, in other threads and in this one.
 ///
@@ -78,7 +79,8 @@ pub unsafe extern "C" fn gemco_bo_unmap(bo: *const gemco_bo) -> c_int {
     })
 }
 
-/// As gemco_bo_unmap, and then uses a new mapping of the caller's, as that of gemco_bo_adopt. The BO is never reused.
+/// As gemco_bo_unmap, for loads through the new mapping, too; then uses that mapping of the caller's, as that of
+/// gemco_bo_adopt. The BO is never reused.
 ///
 /// mapped: the caller's mapping of the whole BO, which stays until gemco_bo_unmap, gemco_bo_remap or until the last
 /// reference is dropped. mode: its gemco_map_mode, but not GEMCO_MAP_DEFAULT.

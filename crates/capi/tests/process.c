@@ -203,6 +203,70 @@ static void coherency(gemco_device *device) {
     OK(gemco_sim_munmap(device, address));
 }
 
+/* Returns how many lines stay dirty at an unmap of an object whose contents are not known. `join` is a call before it. */
+static uint64_t dirty_after_unmap(gemco_device *device, unsigned readers, int (*join)(gemco_device *, gemco_bo *)) {
+    unsigned char bytes[LEN], seen[LEN];
+    uint64_t dirty = 0;
+    uint32_t handle = create(device, SIZE);
+    uint64_t address = map(device, handle);
+    bytes_of(bytes, 5);
+    OK(gemco_sim_store(device, address + AT, bytes, LEN));
+    gemco_object object = {.size = SIZE, .handle = handle, .readers = readers, .flags = GEMCO_ADOPT_ASK_LEVEL};
+    gemco_bo *bo = NULL;
+    OK(gemco_bo_adopt(device, &object, &bo));
+    if (join != NULL)
+        OK(join(device, bo));
+    OK(gemco_bo_unmap(bo));
+    OK(gemco_bo_lines(bo, &dirty, NULL));
+    /* What stays in the cache is what the display misses, until a call hands the object to it. */
+    OK(gemco_sim_display_read(device, bo, AT, seen, LEN));
+    CHECK((memcmp(seen, bytes, LEN) == 0) == (dirty == 0));
+    OK(gemco_bo_flush(bo, NULL));
+    OK(gemco_sim_display_read(device, bo, AT, seen, LEN));
+    CHECK(memcmp(seen, bytes, LEN) == 0);
+    gemco_bo_unref(bo);
+    OK(gemco_sim_munmap(device, address));
+    struct close close = {.handle = handle};
+    OK(gemco_sim_ioctl(device, GEM_CLOSE, &close));
+    return dirty;
+}
+
+static int share(gemco_device *device, gemco_bo *bo) {
+    (void)device;
+    return gemco_bo_never_reuse(bo);
+}
+
+/* A second struct of the driver's for the same object, which the display may read. */
+static int adopt_again(gemco_device *device, gemco_bo *bo) {
+    gemco_object object = {.size = SIZE, .handle = gemco_bo_handle(bo), .readers = 1u << GEMCO_PATH_DISPLAY,
+                           .flags = GEMCO_ADOPT_ASK_LEVEL};
+    gemco_bo *again = NULL;
+    int result = gemco_bo_adopt(device, &object, &again);
+    gemco_bo_unref(again);
+    return result;
+}
+
+/* An unmap flushes for the readers that the driver names: with an LLC not for the GPU, which sees the CPU's cache. */
+static void readers(void) {
+    const unsigned gpu = 1u << GEMCO_PATH_GPU_PAGE_TABLE, display = 1u << GEMCO_PATH_DISPLAY;
+    gemco_device *device = NULL;
+    OK(gemco_device_open("sim:tgl", 0, &device));
+    CHECK(dirty_after_unmap(device, 0, NULL) == 0);
+    CHECK(dirty_after_unmap(device, gpu, NULL) == SIZE / 64);
+    CHECK(dirty_after_unmap(device, gpu | display, NULL) == 0);
+    CHECK(dirty_after_unmap(device, gpu, share) == 0);
+    CHECK(dirty_after_unmap(device, gpu, adopt_again) == 0);
+    gemco_device_unref(device);
+    OK(gemco_device_open("sim:jsl", 0, &device));
+    CHECK(dirty_after_unmap(device, gpu, NULL) == SIZE / 64);
+    CHECK(dirty_after_unmap(device, 1u << GEMCO_PATH_GPU_BYPASS_LLC, NULL) == 0);
+    gemco_device_unref(device);
+    OK(gemco_device_open("sim:glk", 0, &device));
+    CHECK(dirty_after_unmap(device, display, NULL) == 0);
+    CHECK(dirty_after_unmap(device, gpu, NULL) == 0);
+    gemco_device_unref(device);
+}
+
 /* Handles, offsets and mappings belong to one file. */
 static void files(gemco_device *device) {
     gemco_device *again = NULL;
@@ -250,6 +314,7 @@ int main(void) {
     coherency(device);
     files(device);
     gemco_device_unref(device);
+    readers();
     printf("%d claims\n", claims);
     return 0;
 }

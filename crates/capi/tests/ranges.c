@@ -71,6 +71,9 @@ static void callers_case(void) {
     object.flags = 16;
     FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "object->flags is 16");
     object.flags = 0;
+    object.readers = 1u << 9 | 1u << GEMCO_PATH_DISPLAY;
+    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "object->readers is 768");
+    object.readers = 0;
     object.reserved[1] = 1;
     FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "object->reserved");
     object.reserved[1] = 0;
