@@ -8,7 +8,7 @@ use gem_coherency::policy::Path;
 use gem_coherency::vocabulary::{Access, Domains};
 use gem_coherency::{CachingMode, MmapMode, MocsClass};
 
-use crate::model::{Act, Buffer, Calls, Creation, Driver, Handling, Rows, Step, Store, Use};
+use crate::model::{Act, Buffer, Calls, Creation, Driver, Handling, Mappings, Rows, Step, Store, Use};
 
 /// The platforms of the table: one of each class of integrated parts.
 pub const PLATFORMS: &[&str] = &["hsw", "chv", "glk", "jsl", "tgl", "mtl"];
@@ -243,10 +243,11 @@ fn has_pat(machine: &Machine) -> bool {
     machine.caps.contains(Caps::PAT_AT_CREATE)
 }
 
-/// minigbm, i915.c: `i915_bo_invalidate` at each lock, `i915_bo_flush` at each unlock.
+/// minigbm, i915.c: `i915_bo_invalidate` at each lock, `i915_bo_flush` at each unlock; drv.c: `drv_bo_map`.
 fn minigbm(machine: &Machine) -> Handling {
     let after: &[Act] = if has_llc(machine) { &[] } else { &[Act::FlushMapping] };
-    Handling { before_read: &[CPU_READ], ..Handling::around(MmapMode::Wb, &[CPU_WRITE], after) }
+    let around = Handling::around(MmapMode::Wb, &[CPU_WRITE], after);
+    Handling { before_read: &[CPU_READ], mappings: Mappings::EachAccess, ..around }
 }
 
 /// minigbm, i915.c: `use_write_combining`; the rest as above.

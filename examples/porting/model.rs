@@ -23,6 +23,13 @@ pub struct Driver {
     pub reports_batches: bool,
 }
 
+impl Driver {
+    /// Returns whether buffers are adopted whose contents are not known.
+    pub fn adopts_unknown_contents(&self) -> bool {
+        self.buffers.iter().any(|buffer| matches!(buffer.calls, Calls::Lock(_)))
+    }
+}
+
 /// A buffer of a driver.
 pub struct Buffer {
     /// Its size.
@@ -41,6 +48,8 @@ pub struct Handling {
     pub creation: Creation,
     /// How it is mapped.
     pub map: MmapMode,
+    /// Whether stores and loads have one mapping.
+    pub mappings: Mappings,
     /// How bytes are stored.
     pub store: Store,
     /// Before the CPU stores.
@@ -56,8 +65,17 @@ pub struct Handling {
 impl Handling {
     /// A mapping of a plain object, without any operation.
     pub const fn mapped(map: MmapMode) -> Self {
-        let (creation, store) = (Creation::Plain, Store::Mapping);
-        Self { creation, map, store, before_write: &[], after_write: &[], before_read: &[], after_read: &[] }
+        let (creation, store, mappings) = (Creation::Plain, Store::Mapping, Mappings::One);
+        Self {
+            creation,
+            map,
+            mappings,
+            store,
+            before_write: &[],
+            after_write: &[],
+            before_read: &[],
+            after_read: &[],
+        }
     }
 
     /// The same before and after stores and loads.
@@ -86,6 +104,15 @@ pub enum Creation {
     Caching(CachingMode),
     /// GEM_CREATE_EXT with SET_PAT.
     Pat(u8),
+}
+
+/// The mappings of a buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mappings {
+    /// One for stores and loads.
+    One,
+    /// One for each: the driver keeps a mapping for each set of flags.
+    EachAccess,
 }
 
 /// The way in which bytes are stored.
@@ -120,8 +147,9 @@ pub enum Calls {
     None,
     /// `gemco_bo_flush_range` for these readers after a store, `gemco_bo_invalidate_range` before a load.
     Ranges(&'static [Path]),
-    /// The same, with `gemco_bo_wait` and `gemco_bo_invalidate_range` before a store, too. If another process can show the
-    /// buffer, `gemco_prepare_scanout` for as long as the buffer exists.
+    /// The same, with `gemco_bo_remap`, `gemco_bo_wait` and `gemco_bo_invalidate_range` before each lock. The buffer is adopted
+    /// for these readers, with contents that are not known. If another process can show it, `gemco_prepare_scanout` for as
+    /// long as it exists.
     Lock(&'static [Path]),
     /// `gemco_access_begin` and `gemco_access_end`; `gemco_bo_wait` before a store, unless the driver waits itself.
     Guards,

@@ -14,7 +14,7 @@ use gem_coherency::{AdoptRequest, Bo, Device, Handle, Result, ScanoutGuard, Subm
 use gem_coherency_sim::Soft;
 
 use crate::meter::{Cost, Meter};
-use crate::model::{Act, Buffer, Calls, Creation, Driver, Handling, Rows, Step, Store, Use};
+use crate::model::{Act, Buffer, Calls, Creation, Driver, Handling, Mappings, Rows, Step, Store, Use};
 
 /// The frames of a run; the cost of the last one counts, when new pages and first accesses are over.
 const FRAMES: u8 = 3;
@@ -39,6 +39,8 @@ pub struct Outcome {
     pub wrong: u64,
     /// Old bytes that readers saw in all frames.
     pub wrong_ever: u64,
+    /// Lines that were flushed in all frames, by userspace and by the kernel.
+    pub flushed_ever: u64,
 }
 
 /// An object of the run.
@@ -47,12 +49,22 @@ struct Object {
     handling: Handling,
     calls: &'static Calls,
     mapping: Mapping,
+    /// The mapping for loads, if there is one.
+    loads: Option<Mapping>,
     /// The library's BO, if the library is used.
     bo: Option<Bo>,
     /// The BO is on the screen, or another process may put it there.
     _shown: Option<ScanoutGuard>,
     /// The newest bytes.
     newest: Vec<u8>,
+}
+
+impl Object {
+    /// Returns the driver's mapping for an access.
+    fn mapping(&self, access: Access) -> &Mapping {
+        let loads = self.loads.as_ref().filter(|_| access == Access::Read);
+        loads.unwrap_or(&self.mapping)
+    }
 }
 
 /// A run.
@@ -88,7 +100,12 @@ pub fn run(driver: &'static Driver, name: &str, by: By) -> Result<Outcome> {
             session.step(step)?;
         }
         let (cost, wrong) = (session.meter.take(), session.wrong);
-        outcome = Outcome { cost, wrong, wrong_ever: outcome.wrong_ever + wrong };
+        outcome = Outcome {
+            cost,
+            wrong,
+            wrong_ever: outcome.wrong_ever + wrong,
+            flushed_ever: outcome.flushed_ever + cost.own_lines + cost.kernel_lines,
+        };
     }
     Ok(outcome)
 }
@@ -125,11 +142,15 @@ impl Session {
         // The kernel flushes the zeroes of new pages with the first batch.
         self.meter.execute(&[ExecObject { handle, access: Access::Read }])?;
         let mapping = self.meter.map(handle, handling.map, size)?;
+        let loads = match handling.mappings {
+            Mappings::One => None,
+            Mappings::EachAccess => Some(self.meter.map(handle, handling.map, size)?),
+        };
         let bo = match (self.by, &buffer.calls) {
             (
                 By::Library,
                 Calls::Ranges(_) | Calls::Lock(_) | Calls::Guards | Calls::Upload | Calls::Marks,
-            ) => Some(self.adopt(handle, size, &handling)?),
+            ) => Some(self.adopt(handle, size, &handling, &buffer.calls)?),
             (By::Library, Calls::None) | (By::Driver | By::Neither, _) => None,
         };
         let shown = match (&bo, &buffer.calls) {
@@ -137,13 +158,19 @@ impl Session {
             _ => None,
         };
         let newest = vec![0; size as usize];
-        Ok(Object { handle, handling, calls: &buffer.calls, mapping, bo, _shown: shown, newest })
+        Ok(Object { handle, handling, calls: &buffer.calls, mapping, loads, bo, _shown: shown, newest })
     }
 
     /// Hands an object over to the library, with a mapping of the driver's kind.
-    fn adopt(&self, handle: Handle, size: u64, handling: &Handling) -> Result<Bo> {
+    fn adopt(&self, handle: Handle, size: u64, handling: &Handling, calls: &Calls) -> Result<Bo> {
         let mapping = self.meter.map(handle, handling.map, size)?;
-        let request = AdoptRequest::new(handle, size).mapped(mapping).contents(Contents::New);
+        let request = AdoptRequest::new(handle, size).mapped(mapping);
+        let request = match calls {
+            Calls::Lock(readers) => request.readers(readers),
+            Calls::None | Calls::Ranges(_) | Calls::Guards | Calls::Upload | Calls::Marks => {
+                request.contents(Contents::New)
+            }
+        };
         let request = match handling.creation {
             Creation::Pat(index) => {
                 let machine = self.machine();
@@ -187,15 +214,16 @@ impl Session {
     }
 
     /// Performs a driver's operations on a buffer, of which it is about to access, or has accessed, `rows`.
-    fn act(&self, object: &Object, acts: &[Act], rows: Rows) -> Result<()> {
-        let (handle, len) = (object.handle, object.mapping.len());
+    fn act(&self, object: &Object, access: Access, acts: &[Act], rows: Rows) -> Result<()> {
+        let (handle, mapping) = (object.handle, object.mapping(access));
+        let len = mapping.len();
         let clflush = |ranges: &mut dyn Iterator<Item = (u64, u64)>| {
-            object.mapping.drain()?;
+            mapping.drain()?;
             for (offset, bytes) in ranges {
                 let lines = ByteRange::within(offset, bytes, len)?.lines();
-                object.mapping.perform(LineOp::Flush, lines)?;
+                mapping.perform(LineOp::Flush, lines)?;
             }
-            object.mapping.drain()
+            mapping.drain()
         };
         for act in acts {
             match *act {
@@ -213,6 +241,13 @@ impl Session {
         Ok(())
     }
 
+    /// Locks rows of a buffer, through the driver's mapping for the flags of this lock.
+    fn lock(&self, object: &Object, bo: &Bo, rows: Rows) -> Result<()> {
+        bo.remap(self.meter.map(object.handle, object.handling.map, bo.size())?)?;
+        bo.wait(None)?;
+        invalidate(bo, rows)
+    }
+
     /// Waits for batches that read or write the BO, before a store. A guard waits for those that write it.
     fn wait_for_readers(&self, bo: &Bo) -> Result<()> {
         if self.driver.waits { Ok(()) } else { bo.wait(None) }
@@ -221,17 +256,18 @@ impl Session {
     fn write(&mut self, buffer: usize, rows: Rows) -> Result<()> {
         let data = self.renew(buffer, rows);
         let object = &self.objects[buffer];
-        let store = || data.iter().try_for_each(|(offset, row)| object.mapping.copy_in(*offset, row));
+        let mapping = object.mapping(Access::Write);
+        let store = || data.iter().try_for_each(|(offset, row)| mapping.copy_in(*offset, row));
         match (&object.bo, self.by) {
             (None, By::Driver) => {
-                self.act(object, object.handling.before_write, rows)?;
+                self.act(object, Access::Write, object.handling.before_write, rows)?;
                 match object.handling.store {
                     Store::Mapping => store()?,
                     Store::Pwrite => data
                         .iter()
                         .try_for_each(|(offset, row)| self.meter.pwrite(object.handle, *offset, row))?,
                 }
-                self.act(object, object.handling.after_write, rows)
+                self.act(object, Access::Write, object.handling.after_write, rows)
             }
             (None, By::Library | By::Neither) => store(),
             (Some(bo), _) => match object.calls {
@@ -241,8 +277,7 @@ impl Session {
                     flush(bo, rows, readers)
                 }
                 Calls::Lock(readers) => {
-                    bo.wait(None)?;
-                    invalidate(bo, rows)?;
+                    self.lock(object, bo, rows)?;
                     store()?;
                     flush(bo, rows, readers)
                 }
@@ -266,14 +301,15 @@ impl Session {
         let object = &self.objects[buffer];
         let mut seen: Vec<(u64, Vec<u8>)> =
             rows.each().map(|(offset, len)| (offset, vec![0; len as usize])).collect();
+        let mapping = object.mapping(Access::Read);
         let load = |seen: &mut Vec<(u64, Vec<u8>)>| {
-            seen.iter_mut().try_for_each(|(offset, row)| object.mapping.copy_out(*offset, row))
+            seen.iter_mut().try_for_each(|(offset, row)| mapping.copy_out(*offset, row))
         };
         match (&object.bo, self.by) {
             (None, By::Driver) => {
-                self.act(object, object.handling.before_read, rows)?;
+                self.act(object, Access::Read, object.handling.before_read, rows)?;
                 load(&mut seen)?;
-                self.act(object, object.handling.after_read, rows)?;
+                self.act(object, Access::Read, object.handling.after_read, rows)?;
             }
             (None, By::Library | By::Neither) => load(&mut seen)?,
             (Some(bo), _) => match object.calls {
@@ -283,8 +319,7 @@ impl Session {
                     load(&mut seen)?;
                 }
                 Calls::Lock(_) => {
-                    bo.wait(None)?;
-                    invalidate(bo, rows)?;
+                    self.lock(object, bo, rows)?;
                     load(&mut seen)?;
                 }
                 Calls::Guards | Calls::Upload | Calls::Marks => {
