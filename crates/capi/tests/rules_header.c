@@ -1,6 +1,6 @@
 /* Compares every answer of gem_coherency_rules.h with the library's.
  *
- *   rules_header            compares, and prints the number of answers
+ *   rules_header ANSWERS    compares, and prints the number of answers; ANSWERS is what crates/rules/examples/answers prints
  *   rules_header --digest   prints a digest of the header's answers; built with WITHOUT_LIBRARY it does only that */
 
 #include <stdint.h>
@@ -66,7 +66,15 @@ static gemco_question asked(struct gemcr_question question) {
                             .next = (unsigned)question.next, .access = (unsigned)question.access};
 }
 
-/* Compares all answers about an ID under the newest kernel, and the first time that a row of the header comes up; otherwise
+/* Compares the classes of all MOCS entries. */
+static void compare_mocs(const struct gemcr_platform *header, const gemco_platform *library) {
+    for (unsigned entry = 0; entry < 256; entry++)
+        compare("class of a MOCS entry", header, gemcr_mocs_class(header, (uint8_t)entry), gemco_mocs_class(library, entry));
+}
+
+static void compare_rules(const struct gemcr_platform *header, const gemco_platform *library, int is_first);
+
+/* Compares all answers about an ID under the newest kernel, and the first time that its capabilities come up; otherwise
  * name and capabilities, which determine the answers. */
 static void compare_with_library(unsigned id, const struct gemcr_platform *header, unsigned major, unsigned minor, int edram) {
     gemco_platform library;
@@ -80,12 +88,52 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
         printf("%04x: the header says %s, the library %s\n", id, header->name, library.name);
     compare("capabilities", header, (long)header->caps, (long)library.caps);
     static unsigned compared[sizeof(gemcr_platforms) / sizeof(gemcr_platforms[0])];
-    if (compared[header - gemcr_platforms]++ > 0 && major + minor > 0)
+    int is_first = compared[header - gemcr_platforms]++ == 0;
+    if (!is_first && major + minor > 0)
         return;
-    for (unsigned entry = 0; entry < 256; entry++)
-        compare("class of a MOCS entry", header, gemcr_mocs_class(header, (uint8_t)entry), gemco_mocs_class(&library, entry));
+    compare_mocs(header, &library);
+    compare_rules(header, &library, is_first);
+}
+
+/* Compares the platforms that follow from a device's answers with those in the file `name`, and what they decide the first time
+ * that their capabilities come up. */
+static void compare_answers(const char *name) {
+    FILE *file = fopen(name, "r");
+    unsigned id, major, minor, caps;
+    struct gemcr_answers given;
+    char platform[16];
+    static unsigned char rules[sizeof(gemcr_by_caps) / sizeof(gemcr_by_caps[0])], mocs[256][2];
+    while (file && fscanf(file, "%x %u %u %d %d %d %x %15s", &id, &major, &minor, &given.has_llc, &given.has_wt,
+                          &given.mmap_gtt_coherent, &caps, platform) == 8) {
+        struct gemcr_platform header;
+        gemco_platform library;
+        answers++;
+        if (gemcr_platform_by_answers((uint16_t)id, major, minor, given, &header) < 0 || strcmp(header.name, platform) != 0) {
+            if (differences++ < 10)
+                printf("%04x: the header does not say %s, as the library\n", id, platform);
+            continue;
+        }
+        compare("capabilities by answers", &header, (long)header.caps, (long)caps);
+        if (header.caps != caps || gemco_platform_by_id((uint16_t)id, 0, 0, 0, &library) < 0)
+            continue;
+        library.caps = caps;
+        if (mocs[header.number][(caps & GEMCR_CAP_LLC) != 0]++ == 0)
+            compare_mocs(&header, &library);
+        if (rules[header.by_caps]++ == 0)
+            compare_rules(&header, &library, 0);
+    }
+    if (!file || !feof(file) || answers == 0) {
+        differences++;
+        printf("%s: not what crates/rules/examples/answers prints\n", name);
+    }
+    if (file)
+        fclose(file);
+}
+
+/* Compares what a platform decides; `is_first` for pairs of readers, too. */
+static void compare_rules(const struct gemcr_platform *header, const gemco_platform *library, int is_first) {
     for (unsigned mode = 0; mode < 6; mode++) {
-        int level = gemco_caching_level(&library, mode);
+        int level = gemco_caching_level(library, mode);
         compare("level of a caching mode", header, gemcr_caching_level(header, (enum gemcr_caching)mode),
                 level < 0 ? GEMCR_LEVEL_UNKNOWN : level);
     }
@@ -100,7 +148,7 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
     }
     for (unsigned index = 0; index < 8; index++) {
         enum gemcr_level level;
-        int known = gemcr_pat_level(header, index, &level) == 0, theirs = gemco_pat_level(&library, index);
+        int known = gemcr_pat_level(header, index, &level) == 0, theirs = gemco_pat_level(library, index);
         compare("level of a PAT index", header, known ? (long)level : -1, theirs < 0 ? -1 : theirs);
     }
     for (unsigned line = 0; line < 4 * 5; line++) {
@@ -108,19 +156,19 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
                                           GEMCR_ACCESS_READ};
         if (gemcr_needs_flush(header, question).verdict != GEMCR_VERDICT_REFUSED)
             compare("drain", header, gemcr_drain_of(header, question.level, question.writer),
-                    gemco_drain_of(&library, line / 5, line % 5));
+                    gemco_drain_of(library, line / 5, line % 5));
     }
     for (unsigned line = 0; line < 4 * 9 * 9 * 2; line++) {
         struct gemcr_question question = {(enum gemcr_level)(line / 162), (enum gemcr_path)(line / 18 % 9),
                                           (enum gemcr_path)(line / 2 % 9), (enum gemcr_access)(line % 2)};
         gemco_question theirs = asked(question);
         gemco_decision decision;
-        int verdict = gemco_needs_flush(&library, &theirs, &decision);
+        int verdict = gemco_needs_flush(library, &theirs, &decision);
         compare_decision("flush", header, question, gemcr_needs_flush(header, question), verdict, decision);
-        verdict = gemco_needs_invalidate(&library, &theirs, &decision);
+        verdict = gemco_needs_invalidate(library, &theirs, &decision);
         compare_decision("invalidate", header, question, gemcr_needs_invalidate(header, question), verdict, decision);
     }
-    if (compared[header - gemcr_platforms] > 1)
+    if (!is_first)
         return;
     /* Each pair of readers: the strongest of more is the strongest of its pairs. */
     for (unsigned line = 0; line < 4 * 9 * 2; line++)
@@ -131,7 +179,7 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
                 unsigned readers = 1u << one | 1u << other;
                 gemco_question theirs = asked(question);
                 gemco_decision decision;
-                int verdict = gemco_needs_flush_any(&library, &theirs, readers, &decision);
+                int verdict = gemco_needs_flush_any(library, &theirs, readers, &decision);
                 compare_decision("flush for any", header, question, gemcr_needs_flush_any(header, question, readers), verdict,
                                  decision);
             }
@@ -219,6 +267,10 @@ int main(int count, char **arguments) {
     }
     check_lines();
     check_rectangles();
+#ifndef WITHOUT_LIBRARY
+    if (!prints_digest)
+        compare_answers(count == 2 ? arguments[1] : "");
+#endif
     digest_of(gemcr_conservative());
     for (unsigned i = 0; i < IDS; i++)
         for (unsigned kernel = 0; kernel < KERNELS; kernel++)
@@ -226,8 +278,13 @@ int main(int count, char **arguments) {
                 unsigned id = gemcr_ids[i].id;
                 const struct gemcr_platform *platform =
                     gemcr_platform_by_id((uint16_t)id, kernels[kernel].major, kernels[kernel].minor, edram);
-                if (prints_digest)
+                struct gemcr_answers given = {edram, -1, edram};
+                struct gemcr_platform answered;
+                if (prints_digest) {
                     digest_of(platform);
+                    if (gemcr_platform_by_answers((uint16_t)id, kernels[kernel].major, kernels[kernel].minor, given, &answered) == 0)
+                        digest_of(&answered);
+                }
 #ifndef WITHOUT_LIBRARY
                 else
                     compare_with_library(id, platform, kernels[kernel].major, kernels[kernel].minor, edram);

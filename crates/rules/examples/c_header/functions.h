@@ -48,6 +48,33 @@ static inline const struct gemcr_platform *gemcr_platform_by_id(uint16_t pci_id,
     return NULL;
 }
 
+/* Returns the capabilities with the answer about one of them. */
+static inline unsigned gemcr_answered(unsigned caps, enum gemcr_caps cap, int answer) {
+    if (answer < 0)
+        return caps;
+    return answer ? caps | (unsigned)cap : caps & ~(unsigned)cap;
+}
+
+/* Sets the platform of a device: that of its PCI ID, as gemcr_platform_by_id, with the answers of the device in place of the table's
+ * values. Use it if a driver may be newer than its kernel's version. Returns 0, or -1 for an unknown ID. */
+static inline int gemcr_platform_by_answers(uint16_t pci_id, unsigned kernel_major, unsigned kernel_minor,
+                                            struct gemcr_answers answers, struct gemcr_platform *platform) {
+    const struct gemcr_platform *row = gemcr_platform_by_id(pci_id, kernel_major, kernel_minor, answers.has_wt > 0);
+    if (!row)
+        return -1;
+    *platform = *row;
+    platform->caps = gemcr_answered(platform->caps, GEMCR_CAP_LLC, answers.has_llc);
+    platform->caps = gemcr_answered(platform->caps, GEMCR_CAP_WT, answers.has_wt);
+    platform->caps = gemcr_answered(platform->caps, GEMCR_CAP_COHERENT_GGTT, answers.mmap_gtt_coherent);
+    for (size_t i = 0; i < sizeof(gemcr_by_caps) / sizeof(gemcr_by_caps[0]); i++) {
+        if (gemcr_by_caps[i].caps == platform->caps) {
+            platform->by_caps = (uint8_t)i;
+            return 0;
+        }
+    }
+    return -1; /* not reached: the table has the answers of every platform */
+}
+
 /* Returns the platform for an unknown device: no agent is coherent with the CPU's caches, and any access may bypass them. */
 static inline const struct gemcr_platform *gemcr_conservative(void) {
     return &gemcr_platforms[sizeof(gemcr_platforms) / sizeof(gemcr_platforms[0]) - 1];
@@ -57,15 +84,16 @@ static inline const struct gemcr_platform *gemcr_conservative(void) {
  * elsewhere; DEFAULT is the level of an object whose mode and PAT index nobody set. An object that was shown has the level of
  * DISPLAY. */
 static inline enum gemcr_level gemcr_caching_level(const struct gemcr_platform *platform, enum gemcr_caching caching) {
-    return (unsigned)caching < 4 ? (enum gemcr_level)platform->levels[caching] : GEMCR_LEVEL_UNKNOWN;
+    return (unsigned)caching < 4 ? (enum gemcr_level)gemcr_by_caps[platform->by_caps].levels[caching] : GEMCR_LEVEL_UNKNOWN;
 }
 
 /* Sets the level of an object that was created with a PAT index. Returns 0, or -1 if the kernel refuses the index: it
  * accepts one only from graphics version 12.70 on, and Linux 6.5. */
 static inline int gemcr_pat_level(const struct gemcr_platform *platform, unsigned index, enum gemcr_level *level) {
-    if (index >= sizeof(platform->pat) || platform->pat[index] == 255)
+    const uint8_t *levels = gemcr_by_caps[platform->by_caps].pat;
+    if (index >= sizeof(gemcr_by_caps[0].pat) || levels[index] == 255)
         return -1;
-    *level = (enum gemcr_level)platform->pat[index];
+    *level = (enum gemcr_level)levels[index];
     return 0;
 }
 
@@ -96,7 +124,7 @@ static inline struct gemcr_decision gemcr_decide(const struct gemcr_platform *pl
     unsigned level = (unsigned)question.level, writer = (unsigned)question.writer;
     unsigned next = (unsigned)question.next, access = (unsigned)question.access;
     if (level < 4 && writer <= GEMCR_PATH_DISPLAY && next <= GEMCR_PATH_DISPLAY && access < 2) {
-        size_t line = ((size_t)platform->rows * 4 + level) * (GEMCR_PATH_DISPLAY + 1) + writer;
+        size_t line = ((size_t)gemcr_by_caps[platform->by_caps].rows * 4 + level) * (GEMCR_PATH_DISPLAY + 1) + writer;
         size_t answer = gemcr_rows[gemcr_row_of[line][column]][next * 2 + access];
         decision.verdict = (enum gemcr_verdict)gemcr_decisions[answer].verdict;
         decision.rule = (enum gemcr_rule)gemcr_decisions[answer].rule;

@@ -105,7 +105,7 @@ fn main() {
     print_enums(questions.rules());
     print!("{}", include_str!("types.h"));
     print_texts(questions.rules());
-    platforms.print();
+    platforms.print(questions.table_of());
     questions.print();
     print!("{FUNCTIONS}");
 }

@@ -1,6 +1,8 @@
-//! The platforms: PCI IDs, capabilities by kernel, levels of new objects, MOCS entries.
+//! The platforms: PCI IDs, capabilities by kernel and by a device's answers, levels of new objects, MOCS entries.
 
-use gem_coherency_rules::platform::{self, CONSERVATIVE, Caps, Machine, Platform, mocs_class, mode_level};
+use gem_coherency_rules::platform::{
+    self, CONSERVATIVE, Caps, Fact, Machine, Platform, mocs_class, mode_level,
+};
 use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency_rules::vocabulary::{CachingMode, KernelVersion, MocsClass};
 
@@ -19,9 +21,14 @@ struct Row {
     caps: usize,
     /// The index in [`Platforms::mocs`].
     mocs: usize,
-    /// The levels of the caching modes NONE, CACHED, DISPLAY and DEFAULT.
-    levels: [usize; 4],
-    /// The levels of PAT indices.
+}
+
+/// The levels of new objects.
+#[derive(Debug, PartialEq)]
+struct Levels {
+    /// Those of the caching modes NONE, CACHED, DISPLAY and DEFAULT.
+    caching: [usize; 4],
+    /// Those of PAT indices.
     pat: Vec<usize>,
 }
 
@@ -36,6 +43,8 @@ struct Since {
 /// Every platform that the header knows.
 pub struct Platforms {
     caps: Distinct<Caps>,
+    /// The levels of new objects for each set of capabilities.
+    levels: Vec<Levels>,
     mocs: Distinct<Vec<(u8, MocsClass)>>,
     rows: Vec<Since>,
     /// PCI IDs in order, with the index of the platform.
@@ -50,8 +59,13 @@ fn kernels() -> impl Iterator<Item = KernelVersion> {
 impl Platforms {
     /// Evaluates the rules crate for every platform.
     pub fn collect() -> Self {
-        let mut platforms =
-            Self { caps: Distinct::new(), mocs: Distinct::new(), rows: Vec::new(), ids: Vec::new() };
+        let mut platforms = Self {
+            caps: Distinct::new(),
+            levels: Vec::new(),
+            mocs: Distinct::new(),
+            rows: Vec::new(),
+            ids: Vec::new(),
+        };
         let all = platform::all().iter().copied().chain([&CONSERVATIVE]);
         for (index, platform) in all.enumerate() {
             let mut ids: Vec<u16> =
@@ -87,8 +101,36 @@ impl Platforms {
         }
     }
 
-    /// Evaluates the rules for a machine.
+    /// Evaluates the rules for a machine, and for each of its answers about its capabilities.
     fn row(&mut self, machine: &Machine) -> Row {
+        let (caps, mocs) = (self.with_levels(machine), self.mocs_of(machine));
+        // The conservative platform has no device, which could answer.
+        let combinations = if machine.platform == &CONSERVATIVE { 0 } else { 1 << Fact::ALL.len() };
+        for answers in 0..combinations {
+            let mut answered = *machine;
+            for (place, fact) in Fact::ALL.iter().enumerate() {
+                answered.caps.set(fact.cap(), answers & 1 << place != 0);
+            }
+            self.with_levels(&answered);
+            assert_eq!(self.mocs_of(&answered), mocs, "no answer concerns MOCS entries");
+        }
+        Row { name: machine.platform.name, caps, mocs }
+    }
+
+    /// Returns the index of the MOCS entries' classes.
+    fn mocs_of(&mut self, machine: &Machine) -> usize {
+        let mut runs: Vec<(u8, MocsClass)> = Vec::new();
+        for entry in 0..=u8::MAX {
+            let class = mocs_class(machine, entry);
+            if runs.last().is_none_or(|&(_, last)| last != class) {
+                runs.push((entry, class));
+            }
+        }
+        self.mocs.index(runs)
+    }
+
+    /// Returns the index of a machine's capabilities, whose levels are kept.
+    fn with_levels(&mut self, machine: &Machine) -> usize {
         let caps = machine.caps;
         let rules = KernelRules::of(machine.kernel)
             .or_else(|_| KernelRules::of(KernelRules::OLDEST))
@@ -97,20 +139,16 @@ impl Platforms {
             |creation| Snapshot::created(caps, &rules, creation).map_or(NO_LEVEL, |new| new.level as usize);
         let [none, cached, display] = [CachingMode::None, CachingMode::Cached, CachingMode::Display]
             .map(|mode| mode_level(caps, mode) as usize);
-        let mut runs: Vec<(u8, MocsClass)> = Vec::new();
-        for entry in 0..=u8::MAX {
-            let class = mocs_class(machine, entry);
-            if runs.last().is_none_or(|&(_, last)| last != class) {
-                runs.push((entry, class));
-            }
-        }
-        Row {
-            name: machine.platform.name,
-            caps: self.caps.index(caps),
-            mocs: self.mocs.index(runs),
-            levels: [none, cached, display, created(Creation::User)],
+        let levels = Levels {
+            caching: [none, cached, display, created(Creation::User)],
             pat: (0..PAT_INDICES).map(|index| created(Creation::UserWithPat(index))).collect(),
+        };
+        let index = self.caps.index(caps);
+        match self.levels.get(index) {
+            Some(known) => assert_eq!(*known, levels, "capabilities decide the levels"),
+            None => self.levels.push(levels),
         }
+        index
     }
 
     /// Returns the different capabilities.
@@ -118,8 +156,8 @@ impl Platforms {
         self.caps.values()
     }
 
-    /// Prints the tables.
-    pub fn print(&self) {
+    /// Prints the tables. `tables` has the index of the decisions of each set of capabilities.
+    pub fn print(&self, tables: &[usize]) {
         println!(
             "/* Runs of MOCS entries of one class: the first entry and the class; each table begins with entry 0. */"
         );
@@ -135,19 +173,30 @@ impl Platforms {
             );
         }
         println!("    {{ 0, 0 }},\n}};\n");
+        assert!(self.levels.len() <= 256, "an index is a byte");
+        println!(
+            "/* What capabilities decide: the table of gemcr_row_of, and the levels by caching mode and by PAT index, 255 where the kernel"
+        );
+        println!(" * refuses it. */");
+        println!(
+            "static const struct {{ unsigned caps; uint8_t rows, levels[4], pat[5]; }} gemcr_by_caps[] = {{"
+        );
+        for ((caps, levels), table) in self.caps().iter().zip(&self.levels).zip(tables) {
+            let (caching, pat) = (list(&levels.caching), list(&levels.pat));
+            println!("    {{ {:#x}, {table}, {caching}, {pat} }},", caps.bits());
+        }
+        println!("}};\n");
         println!("/* By platform, the newest kernel first; with eDRAM before without. */");
         println!("static const struct gemcr_platform gemcr_platforms[] = {{");
         for Since { platform, kernel, edram, row } in &self.rows {
             println!(
-                "    {{ \"{}\", {:#x}, {}, {platform}, {}, {}, {}, {}, {} }},",
+                "    {{ \"{}\", {:#x}, {}, {platform}, {}, {}, {} }},",
                 row.name,
                 self.caps.values()[row.caps].bits(),
                 u32::from(kernel.major) << 8 | u32::from(kernel.minor),
                 u8::from(*edram),
-                row.caps,
                 starts[row.mocs],
-                list(&row.levels),
-                list(&row.pat),
+                row.caps,
             );
         }
         println!("}};\n");

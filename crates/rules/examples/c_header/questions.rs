@@ -17,8 +17,10 @@ pub struct Questions {
     rules: Distinct<Rule>,
     decisions: Distinct<Decision>,
     rows: Distinct<Vec<usize>>,
-    /// For each set of capabilities, level and writer: the rows of the two questions.
-    index: Vec<[usize; 2]>,
+    /// For each level and writer, the rows of the two questions.
+    tables: Distinct<Vec<[usize; 2]>>,
+    /// The index of the table of each set of capabilities.
+    table_of: Vec<usize>,
 }
 
 impl Questions {
@@ -28,17 +30,21 @@ impl Questions {
             rules: Distinct::new(),
             decisions: Distinct::new(),
             rows: Distinct::new(),
-            index: Vec::new(),
+            tables: Distinct::new(),
+            table_of: Vec::new(),
         };
         for &caps in all {
+            let mut table = Vec::new();
             for &level in CacheLevel::ALL {
                 for &writer in Path::ALL {
                     let rows = [needs_flush as Question, needs_invalidate].map(|question| {
                         questions.row(|next, access| question(caps, level, writer, next, access))
                     });
-                    questions.index.push(rows);
+                    table.push(rows);
                 }
             }
+            let index = questions.tables.index(table);
+            questions.table_of.push(index);
         }
         questions
     }
@@ -59,6 +65,11 @@ impl Questions {
     /// Returns the rules of all decisions.
     pub fn rules(&self) -> &[Rule] {
         self.rules.values()
+    }
+
+    /// Returns the index of the table of decisions of each set of capabilities.
+    pub fn table_of(&self) -> &[usize] {
+        &self.table_of
     }
 
     /// Prints the tables.
@@ -82,10 +93,10 @@ impl Questions {
         }
         println!("}};\n");
         println!(
-            "/* Indices of gemcr_rows, by capabilities, level and writer: for a flush, and for an invalidate. */"
+            "/* Indices of gemcr_rows, by table, level and writer: for a flush, and for an invalidate. */"
         );
         println!("static const uint8_t gemcr_row_of[][2] = {{");
-        for rows in self.index.chunks(Path::ALL.len()) {
+        for rows in self.tables.values().iter().flat_map(|table| table.chunks(Path::ALL.len())) {
             println!("{}", elements(rows.iter().map(|row| list(row))));
         }
         println!("}};\n");

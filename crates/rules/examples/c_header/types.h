@@ -1,14 +1,19 @@
-/* A platform under a kernel. Compare pointers to compare platforms; the fields after caps are private. */
+/* A platform under a kernel. Compare names to compare platforms; the fields after caps are private. */
 struct gemcr_platform {
     const char *name;   /* the short name, in lower case: "jsl" */
     unsigned caps;      /* gemcr_caps, ORed */
     uint16_t kernel;    /* the first kernel: major << 8 | minor */
     uint8_t number;     /* the same under all kernels */
     uint8_t edram;      /* 1 if eDRAM is fused on */
-    uint8_t rows;       /* index of the capabilities in gemcr_row_of */
     uint8_t mocs;       /* index of gemcr_mocs_runs */
-    uint8_t levels[4];  /* by caching mode */
-    uint8_t pat[5];     /* levels by PAT index; 255 where the kernel refuses it */
+    uint8_t by_caps;    /* index of gemcr_by_caps */
+};
+
+/* What a device answers to GETPARAM: the value, or a negative number for a parameter that was not asked or is not known there. */
+struct gemcr_answers {
+    int has_llc;            /* I915_PARAM_HAS_LLC */
+    int has_wt;             /* I915_PARAM_HAS_WT */
+    int mmap_gtt_coherent;  /* I915_PARAM_MMAP_GTT_COHERENT */
 };
 
 /* A write to memory of an object, and the next access to the same memory. */
