@@ -168,17 +168,17 @@ def lost_write():
 
 
 def leaked_page():
-    acquire = gemtool("explain", "--platform", "jsl", "--kernel", "5.14", "--who", "kernel", "--event", "acquire")
-    old, new = Run("llc-bypass", "sim:jsl,kernel=5.14"), Run("llc-bypass", "sim:jsl")
+    acquire = gemtool("explain", "--platform", "jsl", "--kernel", "6.1.0", "--who", "kernel", "--event", "acquire")
+    old, new = Run("llc-bypass", "sim:jsl,kernel=6.1.0"), Run("llc-bypass", "sim:jsl")
     viewers = [("GPU", "through the LLC", at("expect gpu-reads {bo} 0..64")),
                ("GPU", "MOCS 16 or 17", at("expect gpu-reads {bo} 0..64") + " mocs=bypass-llc")]
     if acquire["actions"]:
-        sys.exit("explain: kernel 5.14 flushes the zeroes of jsl, and there is no leak to draw")
+        sys.exit("explain: kernel 6.1.0 flushes the zeroes of jsl, and there is no leak to draw")
     skipped = [("kernel", "none", 0, acquire["rule"])]
     return timeline(
         "leaked-page", "Leaked page: the GPU reads around the zeroes",
         "A timeline of a new object whose memory still holds another process's bytes.", {"old": old, "new": new}, viewers, [
-            "Kernel 5.14: the zeroes stay in the cache",
+            "Kernel 6.1.0: the zeroes stay in the cache",
             ("old", "submit b mocs=page-table", 0, "b", "The kernel acquires pages for a new object, and zeroes them through the cache.", skipped),
             ("old", "submit b mocs=bypass-llc", 0, "b", "A driver that uses the library flushes the zeroes. A hostile process does not.", []),
             "Kernel 6.12: the kernel flushes the zeroes",

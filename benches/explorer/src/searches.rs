@@ -35,7 +35,7 @@ pub static ROWS: [Row; 7] = [
     clean("hsw", true, Caller::Library),
     clean("tgl", false, Caller::Hostile),
     clean("jsl", false, Caller::Protocol),
-    leak("jsl", KernelVersion::new(5, 14)),
+    leak("jsl", KernelVersion::first_of(6, 1)),
     leak("glk", KernelVersion::new(5, 15)),
 ];
 
@@ -57,6 +57,7 @@ impl Row {
             callers: vec![self.caller],
             held: Assumptions::ALL,
             kept: Conditions::ALL,
+            mocs_table: None,
             mutation: Mutation::None,
         };
         let of_user = |search: &Search| search.setting.creation == Creation::User;

@@ -11,7 +11,7 @@ use super::setting::{Caller, Setting};
 use super::system::System;
 use super::trace::Trace;
 use gem_coherency::error::Result;
-use gem_coherency::platform::{self, Call, Caps, Machine, Platform};
+use gem_coherency::platform::{self, BypassEntries, Call, Caps, Machine, Platform};
 use gem_coherency::policy::kernel::{Creation, KernelRules};
 use gem_coherency::vocabulary::{KernelVersion, MmapMode};
 use gem_coherency_hierarchy::Assumptions;
@@ -27,6 +27,8 @@ pub struct Scope {
     pub held: Assumptions,
     /// The conditions that callers keep.
     pub kept: Conditions,
+    /// The kernel whose MOCS table is assumed in place of each kernel's own.
+    pub mocs_table: Option<KernelVersion>,
     /// The change to the rules or the model.
     pub mutation: Mutation,
 }
@@ -129,6 +131,7 @@ impl Likeness {
             dirtyfb_needs_plane: setting.rules.dirtyfb_needs_plane && shown,
             userptr_is_proxy: setting.rules.userptr_is_proxy && creation == Creation::Userptr,
             pin_acquires_first: setting.rules.pin_acquires_first && shown,
+            bypass_entries: setting.rules.bypass_entries && setting.depends_on_bypass_entries(),
             without: setting.rules.without,
             ..setting.rules
         };
@@ -173,7 +176,10 @@ impl Scope {
             Caller::Library | Caller::Unknown => self.held.and(Assumptions::LIBRARY),
             Caller::Protocol | Caller::Hostile => self.held,
         };
-        let rules = KernelRules::of(machine.kernel)?;
+        let mut rules = KernelRules::for_search(machine.kernel)?;
+        if let Some(kernel) = self.mocs_table {
+            rules.bypass_entries = BypassEntries::of(kernel).present;
+        }
         Ok(Setting { machine, rules, creation, caller, held, kept: self.kept, mutation: self.mutation })
     }
 }
@@ -230,7 +236,8 @@ mod tests {
 
     fn setting(machine: Machine, creation: Creation) -> Setting {
         let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, Mutation::None);
-        let scope = Scope { machines: vec![machine], callers: vec![Caller::Hostile], held, kept, mutation };
+        let (machines, callers) = (vec![machine], vec![Caller::Hostile]);
+        let scope = Scope { machines, callers, held, kept, mocs_table: None, mutation };
         scope.setting(machine, Caller::Hostile, creation).unwrap()
     }
 

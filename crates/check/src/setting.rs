@@ -2,10 +2,10 @@
 
 use super::condition::Conditions;
 use super::mutant::Mutation;
-use gem_coherency::platform::Machine;
+use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::kernel::{Creation, KernelRules};
 use gem_coherency::vocabulary::words;
-use gem_coherency_hierarchy::Assumptions;
+use gem_coherency_hierarchy::{Assumptions, Hardware};
 
 words! {
     /// The user of the object.
@@ -50,4 +50,21 @@ pub struct Setting {
     pub kept: Conditions,
     /// The change to the rules or the model.
     pub mutation: Mutation,
+}
+
+impl Setting {
+    /// Returns whether the kernel's MOCS table matters: the GPU obeys the entries that bypass the LLC.
+    pub fn depends_on_bypass_entries(&self) -> bool {
+        self.machine.caps.contains(Caps::LLC_BYPASS_MOCS)
+    }
+
+    /// Returns the hardware as the kernel programs it: without bypassing entries in its MOCS table, no access goes
+    /// around the LLC.
+    ///
+    /// The rules do not look at the table. The library flushes for entries 16 and 17 under every kernel.
+    pub fn hardware(&self) -> Hardware {
+        let mut caps = self.machine.caps;
+        caps.set(Caps::LLC_BYPASS_MOCS, self.depends_on_bypass_entries() && self.rules.bypass_entries);
+        Hardware { caps, held: self.held }
+    }
 }

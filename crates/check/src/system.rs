@@ -19,7 +19,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
-use gem_coherency_hierarchy::{Hardware, Line};
+use gem_coherency_hierarchy::Line;
 
 /// The reason why a move does not lead to a state for the search to continue from.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl System {
     /// # Errors
     /// [`Error::NotAvailable`] if the machine has no such objects; those of [`Object::new`].
     pub(super) fn new(setting: Setting) -> Result<Self> {
-        let Setting { machine, rules, creation, caller, held, mutation, .. } = setting;
+        let Setting { machine, rules, creation, caller, mutation, .. } = setting;
         let first =
             Snapshot::created(machine.caps, &rules, creation).map_err(|refusal| Error::NotAvailable {
                 what: format!("an object created as {creation:?}"),
@@ -82,12 +82,11 @@ impl System {
             })?;
         let copies = machine.refusal(Call::PreadPwrite).is_none();
         let refuses = |event| !copies && matches!(event, Event::Pread | Event::Pwrite { .. });
-        let hardware = Hardware { caps: machine.caps, held };
         let tells_age = caller != Caller::Hostile;
         let mut system = Self {
             setting,
             kernel: Object::new(machine.caps, &rules, first, mutation, refuses)?,
-            memory: Memory { hardware, tells_age, mutation },
+            memory: Memory { hardware: setting.hardware(), tells_age, mutation },
             moves: Vec::new(),
             map_modes: Vec::new(),
             decisions: DecisionTable::new(believed(caller, machine.caps), mutation),

@@ -19,6 +19,7 @@ fn scope(platform: &str, kernel: (u16, u16), caller: Caller) -> Scope {
         callers: vec![caller],
         held: Assumptions::ALL,
         kept: Conditions::ALL,
+        mocs_table: None,
         mutation: Mutation::None,
     }
 }
@@ -33,28 +34,83 @@ fn run(scope: &Scope, creation: Creation) -> Outcome {
     search(scope, creation).run(|_| ()).unwrap()
 }
 
-#[test]
-fn the_series_of_2021_is_about_a_leak_in_two_steps() {
-    for kernel in [(5, 10), (5, 14), (5, 16), (6, 0)] {
-        let outcome = run(&scope("jsl", kernel, Caller::Hostile), Creation::User);
-        let trace = outcome.violation.expect("the acquire does not flush");
-        assert_eq!(trace.property, Property::NoLeak);
-        let steps: Vec<_> = trace.steps.iter().map(|step| step.step).collect();
-        let submit = Move::Open(Window::Gpu { mocs: MocsClass::PageTable, access: Access::Read });
-        let bypass = Move::Touch(Path::Gpu(MocsClass::BypassLlc), Access::Read, 0);
-        assert_eq!(steps, [submit, bypass], "{kernel:?}");
+/// The scope of a hostile caller on a Jasper Lake under `kernel`, with the MOCS table of `mocs_table`, or the kernel's own.
+fn hostile_on_jsl(kernel: &str, mocs_table: Option<&str>) -> Scope {
+    let jsl = platform::by_name("jsl").unwrap();
+    Scope {
+        machines: machines(jsl, kernel.parse().unwrap()),
+        mocs_table: mocs_table.map(|version| version.parse().unwrap()),
+        ..scope("jsl", (6, 12), Caller::Hostile)
     }
-    for kernel in [(5, 15), (6, 1), (6, 2)] {
-        let outcome = run(&scope("jsl", kernel, Caller::Hostile), Creation::User);
-        assert!(outcome.violation.is_none() && outcome.size.states > 1000, "{kernel:?}");
+}
+
+/// Asserts that the GPU leaks an object's memory in two steps: a submission, and a read around the LLC.
+#[track_caller]
+fn leaks_in_two_steps(scope: &Scope, creation: Creation) {
+    let trace = run(scope, creation).violation.expect("the acquire does not flush");
+    assert_eq!(trace.property, Property::NoLeak);
+    let steps: Vec<_> = trace.steps.iter().map(|step| step.step).collect();
+    let submit = Move::Open(Window::Gpu { mocs: MocsClass::PageTable, access: Access::Read });
+    let bypass = Move::Touch(Path::Gpu(MocsClass::BypassLlc), Access::Read, 0);
+    assert_eq!(steps, [submit, bypass]);
+}
+
+/// Asserts that nothing leaks.
+#[track_caller]
+fn holds(scope: &Scope, creation: Creation) {
+    let outcome = run(scope, creation);
+    assert!(outcome.violation.is_none() && outcome.size.states > 1000, "{}", outcome.size.states);
+}
+
+#[test]
+fn a_kernel_leaks_that_has_the_bypassing_entries_and_does_not_flush() {
+    for kernel in ["5.3", "6.1.0"] {
+        leaks_in_two_steps(&hostile_on_jsl(kernel, None), Creation::User);
+        holds(&hostile_on_jsl(kernel, Some("5.14")), Creation::User);
+    }
+    for fixed in ["5.15", "6.1", "6.2"] {
+        holds(&hostile_on_jsl(fixed, None), Creation::User);
     }
 }
 
 #[test]
+fn a_kernel_without_the_bypassing_entries_leaks_only_with_the_table_of_another() {
+    // Imports and userptr objects are flushed from 5.16 on, and ordinary ones from 6.2 on.
+    for (kernel, small) in [("5.10", true), ("5.14", true), ("5.16", false), ("6.0", false)] {
+        leaks_in_two_steps(&hostile_on_jsl(kernel, Some("6.1")), Creation::User);
+        if small {
+            leaks_in_two_steps(&hostile_on_jsl(kernel, Some("6.1")), Creation::Import);
+            holds(&hostile_on_jsl(kernel, None), Creation::Import);
+        } else {
+            holds(&hostile_on_jsl(kernel, None), Creation::User);
+        }
+    }
+}
+
+#[test]
+fn the_library_flushes_for_the_entries_whether_they_are_there_or_not() {
+    let own = scope("jsl", (5, 14), Caller::Library);
+    let other = Scope { mocs_table: Some(KernelVersion::new(6, 1)), ..own.clone() };
+    for scope in [&own, &other] {
+        let used = run(scope, Creation::Import).used;
+        assert!(used.required.has(Rule::BypassMocsRead), "{:?}", scope.mocs_table);
+    }
+    // Without the flush only the table that has the entries shows old bytes: those of before the zeroes.
+    let unflushed = |scope: &Scope| {
+        let scope = Scope { mutation: Mutation::Without(Rule::BypassMocsRead), ..scope.clone() };
+        run(&scope, Creation::Import).violation.map(|trace| trace.property)
+    };
+    assert_eq!((unflushed(&own), unflushed(&other)), (None, Some(Property::NoLeak)));
+}
+
+#[test]
 fn userptr_leaks_until_5_16_and_no_longer() {
-    let outcome = |kernel| run(&scope("jsl", kernel, Caller::Hostile), Creation::Userptr);
-    assert_eq!(outcome((5, 15)).violation.unwrap().property, Property::NoLeak);
-    let fixed = outcome((5, 16));
+    let outcome = |kernel, table| run(&hostile_on_jsl(kernel, table), Creation::Userptr);
+    // The table of 5.15's stable releases was not read, and counts as having the entries.
+    assert_eq!(outcome("5.15", None).violation.unwrap().property, Property::NoLeak);
+    assert!(outcome("5.15.0", None).violation.is_none());
+    assert_eq!(outcome("5.15.0", Some("6.1")).violation.unwrap().property, Property::NoLeak);
+    let fixed = outcome("5.16", Some("6.1"));
     assert!(fixed.violation.is_none() && fixed.size.states > 50, "{:?}", fixed.size);
 }
 

@@ -70,7 +70,7 @@ Examples:
   gemtool platforms jsl
   gemtool explain --platform jsl --level none --writer cpu --reader gpu
   gemtool explain --who kernel --table --json
-  gemtool check --platform jsl --kernel 5.14
+  gemtool check --platform jsl --kernel 6.1.0
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
   gemtool scanout --device sim:hsw,display=on
   gemtool sim jsl -- vulkaninfo --summary

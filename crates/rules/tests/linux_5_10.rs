@@ -52,6 +52,31 @@ fn kernels_whose_rules_are_not_known_are_refused() {
 }
 
 #[test]
+fn the_explorer_alone_knows_linux_5_3_with_the_rules_of_5_10_and_a_table_that_bypasses() {
+    let v5_3 = KernelRules::FIRST_BYPASS;
+    assert!(KernelRules::of(v5_3).is_err());
+    let (old, v5_10) = (KernelRules::for_search(v5_3).unwrap(), KernelRules::of(V5_10).unwrap());
+    assert_eq!(KernelRules { version: V5_10, bypass_entries: false, ..old }, v5_10);
+    assert!(old.bypass_entries);
+    assert_eq!(KernelRules::for_search(V5_10), Ok(v5_10));
+    for unknown in [(5, 2), (5, 4), (5, 9), (5, 13)].map(|(major, minor)| KernelVersion::new(major, minor)) {
+        assert!(KernelRules::for_search(unknown).is_err(), "{unknown}");
+    }
+}
+
+#[test]
+fn the_first_release_of_a_series_lacks_what_its_stable_releases_got() {
+    for (first, usual) in [("5.15.0", "5.15"), ("6.1.0", "6.1")] {
+        let [first, usual] = [first, usual].map(|text| KernelRules::of(text.parse().unwrap()).unwrap());
+        assert!(!first.shmem_is_user && usual.shmem_is_user, "{usual:?}");
+        assert!(first.bypass_acquire_flush && usual.bypass_acquire_flush, "{first:?}");
+        assert!(!first.discrete_never_dirty, "{first:?}");
+    }
+    let same = KernelVersion::first_of(6, 12);
+    assert_eq!(same, KernelVersion::new(6, 12));
+}
+
+#[test]
 fn linux_5_10_has_write_through_on_haswell_and_broadwell_only() {
     let has_wt =
         |name: &str, kernel| platform::by_name(name).unwrap().machine(kernel, true).caps.contains(Caps::WT);

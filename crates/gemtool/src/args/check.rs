@@ -21,7 +21,8 @@ violated, the shortest trace to the violation is printed and the exit status is 
 
 Examples:
   gemtool check                                all searches, about 30 seconds
-  gemtool check --platform jsl --kernel 5.14   the stale-page leak of 2021
+  gemtool check --platform jsl --kernel 6.1.0  the leak of stale pages
+  gemtool check --platform jsl --kernel 5.14 --mocs-table 6.1
   gemtool check --platform jsl --kernel 6.12 --caller hostile
   gemtool check --platform jsl --without bypass-acquire --svg leak.svg
   gemtool check --platform glk --caller protocol --drop-assumption U1
@@ -43,6 +44,11 @@ pub struct Check {
     /// Kernel versions whose rules apply [default: 6.1, 6.12, 7.3]
     #[arg(long = "kernel", value_name = "VERSION", value_delimiter = ',')]
     pub kernels: Vec<KernelVersion>,
+
+    /// Assume the MOCS table of this kernel: whether it has entries that bypass the LLC, as jsl and ehl do if
+    /// it has [default: each kernel's own]
+    #[arg(long, value_name = "VERSION")]
+    pub mocs_table: Option<KernelVersion>,
 
     /// Callers: protocol, library, unknown or hostile [default: all]
     #[arg(long = "caller", value_name = "CALLER", value_delimiter = ',')]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{Ran, fits, gemtool};
 
-const LEAK: &str = "check --kernel 5.14 --platform jsl";
+const LEAK: &str = "check --kernel 6.1.0 --platform jsl";
 const FIXED: &str = "check --kernel 6.12 --platform jsl --caller protocol";
 
 /// Returns the path of a file that does not exist, unique to this test run.
@@ -40,7 +40,7 @@ fn shortest(report: &Value) -> &Value {
 }
 
 #[test]
-fn the_series_of_2021_is_about_a_leak_that_takes_two_steps() {
+fn linux_6_1_0_leaks_in_two_steps() {
     let text = gemtool(LEAK).violated();
     fits(&text, 100);
     let lines: Vec<_> = text.lines().collect();
@@ -49,18 +49,75 @@ fn the_series_of_2021_is_about_a_leak_that_takes_two_steps() {
     let pages = place("     kernel     takes pages, and fills them through the CPU's cache");
     let unflushed = place("     kernel     flushes nothing (acquire-coherent)");
     let read = place("  2  caller     GPU (bypass-llc) reads line 0");
-    let end = place("no-leak is broken on jsl under kernel 5.14, in 2 steps.");
+    let end = place("no-leak is broken on jsl under kernel 6.1.0, in 2 steps.");
     assert!(submit < pages && pages < unflushed && unflushed < read && read < end);
     assert!(lines[unflushed..read].contains(&"     memory     secret*         secret | secret*"), "{text}");
     assert!(lines[end + 1].starts_with("  The GPU (bypass-llc) reads line 0 from memory and gets secret:"));
 }
 
 #[test]
-fn linux_5_10_leaks_on_both_platforms_whose_llc_can_be_bypassed() {
-    let text = gemtool("check --kernel 5.10 --platform jsl --platform ehl --caller hostile").violated();
-    assert!(text.contains("no-leak is broken on ehl under kernel 5.10, in 2 steps."), "{text}");
-    assert!(text.contains("  2  caller     GPU (bypass-llc) reads line 0"), "{text}");
-    gemtool("check --kernel 5.10 --platform tgl --caller hostile").held();
+fn a_kernel_whose_table_has_no_bypassing_entry_holds_and_says_why() {
+    let line = "check --kernel 5.10 --platform jsl,ehl --caller hostile";
+    let text = gemtool(line).held();
+    fits(&text, 100);
+    let table = "  MOCS table    run: the table of 5.10 has no entry that bypasses the LLC (ed77d88752ae)\n";
+    assert!(text.contains(table), "{text}");
+    let why = "  because       the MOCS table of 5.10 has no entry that bypasses the LLC;";
+    assert!(text.contains(why), "{text}");
+    // The table is not mentioned where no hardware obeys it, and where it is the one that bypasses.
+    for line in ["check --kernel 5.10 --platform tgl --caller protocol", FIXED] {
+        let text = gemtool(line).held();
+        assert!(!text.contains("MOCS") && !text.contains("because"), "{text}");
+    }
+}
+
+#[test]
+fn the_table_of_another_kernel_can_be_assumed() {
+    for kernel in ["5.10", "5.14", "6.0"] {
+        let line = format!("check --kernel {kernel} --platform jsl --caller hostile --mocs-table 6.1");
+        let text = gemtool(&line).violated();
+        let table =
+            format!("  MOCS table    assumed for {kernel}; run: the table of 6.1 has entries that bypass");
+        assert!(text.contains(&table) && !text.contains("because"), "{text}");
+        let end = format!("no-leak is broken on jsl under kernel {kernel}, in 2 steps.");
+        assert!(text.contains(&end), "{text}");
+    }
+    let json = "check --kernel 5.10 --platform jsl --caller hostile --mocs-table 6.1 --json";
+    let report = gemtool(json).violated_json();
+    let [table] = report["scope"]["mocs_tables"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert_eq!(
+        (&table["kernels"], &table["of"], &table["bypasses"], &table["basis"]),
+        (&serde_json::json!(["5.10"]), &"6.1".into(), &true.into(), &"run".into())
+    );
+}
+
+#[test]
+fn linux_5_3_breaks_as_it_is() {
+    let text = gemtool("check --kernel 5.3 --platform ehl --caller hostile").violated();
+    assert!(text.contains("no-leak is broken on ehl under kernel 5.3, in 2 steps."), "{text}");
+}
+
+#[test]
+fn a_table_that_was_not_read_counts_as_bypassing_and_the_answer_says_assumed() {
+    for kernel in ["5.15", "8.0"] {
+        let line =
+            format!("check --kernel {kernel} --platform jsl --caller hostile --without bypass-acquire");
+        let text = gemtool(&line).violated();
+        let table =
+            format!("  MOCS table    assumed: the table of {kernel} was not read, and counts as having");
+        assert!(text.contains(&table), "{text}");
+        assert!(
+            text.contains(&format!("no-leak is broken on jsl under kernel {kernel}, in 2 steps.")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_library_flushes_as_if_the_entries_were_there_and_the_answer_says_so() {
+    let line = "check --kernel 5.14 --platform jsl --caller library --mocs-table 6.1";
+    let text = gemtool(&format!("{line} --without bypass-mocs-read")).violated();
+    assert!(text.contains("the library flushes as if"), "{text}");
 }
 
 #[test]
@@ -127,7 +184,7 @@ fn json_has_the_scope_the_sizes_and_the_whole_trace() {
     let report = gemtool(&format!("{LEAK} --json")).violated_json();
     assert_eq!(report["held"], false);
     assert_eq!(report["scope"]["platforms"], serde_json::json!(["jsl"]));
-    assert_eq!(report["scope"]["kernels"], serde_json::json!(["5.14"]));
+    assert_eq!(report["scope"]["kernels"], serde_json::json!(["6.1.0"]));
     assert_eq!(report["scope"]["callers"], serde_json::json!(["protocol", "library", "unknown", "hostile"]));
     let searches = report["searches"].as_array().unwrap();
     let sum = |field: &str| searches.iter().map(|search| search[field].as_u64().unwrap()).sum::<u64>();
@@ -140,7 +197,7 @@ fn json_has_the_scope_the_sizes_and_the_whole_trace() {
     assert_eq!((&trace["caller"], &trace["object"]), (&"hostile".into(), &"user".into()));
     assert_eq!(
         (&trace["platform"], &trace["kernel"], &trace["edram"]),
-        (&"jsl".into(), &"5.14".into(), &false.into())
+        (&"jsl".into(), &"6.1.0".into(), &false.into())
     );
     let steps = trace["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 2);
@@ -270,6 +327,7 @@ fn a_word_that_is_not_known_is_named_with_those_that_are() {
     ]);
     gemtool("check --platform foo").refused(&["--platform", "'foo'", "gemtool platforms"]);
     gemtool("check --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
+    gemtool("check --mocs-table 5.4").refused(&["--mocs-table", "5.4", "5.14"]);
     gemtool("check --jobs 0").refused(&["--jobs", "'0'"]);
     gemtool("check --kernel 6.1,six").refused(&["--kernel", "'six'"]);
     gemtool("check --without bypass-acquire --mutant one-line-short").refused(&["--without", "--mutant"]);

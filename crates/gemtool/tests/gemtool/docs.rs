@@ -80,7 +80,7 @@ fn every_word_of_the_script_language_is_in_the_guide_and_the_help() {
 #[test]
 fn the_guides_picture_is_what_gemtool_draws() {
     let path = std::env::temp_dir().join(format!("gemtool-docs-{}.svg", std::process::id()));
-    let check = "check --platform jsl --kernel 5.14 --caller hostile";
+    let check = "check --platform jsl --kernel 6.1.0 --caller hostile";
     let ran = gemtool(&format!("{check} --svg {}", path.display()));
     assert_eq!(ran.status, Some(1), "{}", ran.err);
     let drawn = std::fs::read_to_string(&path).unwrap();

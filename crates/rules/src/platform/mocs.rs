@@ -3,8 +3,10 @@
 //! A batch selects a MOCS entry per surface; the entry's control word determines whether the access is cached
 //! in the LLC. Source: `intel_mocs.c`, the tables named below.
 
-use super::{Caps, Machine, Platform};
-use crate::vocabulary::MocsClass;
+use core::fmt;
+
+use super::{Basis, Caps, Machine, Platform, kernels};
+use crate::vocabulary::{KernelVersion, MocsClass};
 
 /// A table of control words (`LE_*`), without those of the L3, which only the GPU uses.
 struct MocsTable {
@@ -106,9 +108,8 @@ fn table(machine: &Machine) -> Option<&'static MocsTable> {
 /// (`MEMORY_OBJECT_CONTROL_STATE` in Mesa's `gen8.xml`; Programmer's Reference Manual of Broadwell, volume 2d).
 ///
 /// Entries 16 and 17 request a bypass of the LLC in every table of graphics versions 11 and 12. Only JSL and
-/// EHL obey ([`Caps::LLC_BYPASS_MOCS`]); elsewhere the entries mean uncached. Kernels without those two
-/// entries (the 5.x series; 5.10 programs them as page table entries, 046091758b50) are treated alike, which
-/// can only add a flush.
+/// EHL obey ([`Caps::LLC_BYPASS_MOCS`]); elsewhere the entries mean uncached. Kernels whose tables lack the two
+/// entries ([`BypassEntries`]) are treated alike, which can only add a flush.
 pub fn mocs_class(machine: &Machine, index: u8) -> MocsClass {
     if machine.platform.graphics.major == 8 {
         let is_uncached = index & GEN8_MEMORY_TYPE == GEN8_UNCACHED;
@@ -132,11 +133,73 @@ pub fn mocs_class(machine: &Machine, index: u8) -> MocsClass {
     }
 }
 
+/// Changes to the entries 16 and 17 of `GEN11_MOCS_ENTRIES`: the first kernel, whether it has them, the commit.
+static BYPASS_ENTRIES: [(KernelVersion, bool, &str); 3] = [
+    (KernelVersion::new(5, 3), true, "f4071997f1de"),
+    (KernelVersion::new(5, 4), false, "ed77d88752ae"),
+    (KernelVersion::new(6, 1), true, "af4e20d335d4"),
+];
+
+/// The kernels whose stable releases were not searched for a change of the table.
+static NOT_SEARCHED: [KernelVersion; 1] = [KernelVersion::new(5, 15)];
+
+/// Whether the MOCS tables of graphics versions 11 and 12 have, under a kernel, the entries 16 and 17 that bypass
+/// the LLC.
+///
+/// A table that was not read counts as having them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BypassEntries {
+    /// The kernel.
+    pub kernel: KernelVersion,
+    /// The table has the entries.
+    pub present: bool,
+    /// How that is known.
+    pub basis: Basis,
+    /// The last commit that changed it.
+    commit: &'static str,
+}
+
+impl BypassEntries {
+    /// Returns the fact about the tables of `kernel`.
+    pub fn of(kernel: KernelVersion) -> Self {
+        let last = BYPASS_ENTRIES.iter().rev().find(|(first, ..)| *first <= kernel.series());
+        let (present, commit) = last.map_or((false, "none"), |&(_, present, commit)| (present, commit));
+        let basis = match Basis::of(kernel) {
+            _ if NOT_SEARCHED.contains(&kernel) || kernels::is_later_than_known(kernel) => Basis::Assumed,
+            // The history of this part of the file was read, whatever is known about the rest of the kernel.
+            Basis::Assumed | Basis::Read => Basis::Read,
+            // The values that the driver writes into the registers.
+            Basis::Run => Basis::Run,
+        };
+        Self { kernel, present: present || basis == Basis::Assumed, basis, commit }
+    }
+}
+
+impl fmt::Display for BypassEntries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, present, basis, commit } = self;
+        match (basis, present) {
+            (Basis::Assumed, _) => {
+                write!(
+                    f,
+                    "assumed: the table of {kernel} was not read, and counts as having entries that bypass the LLC"
+                )
+            }
+            (_, true) => write!(
+                f,
+                "{basis}: the table of {kernel} has entries that bypass the LLC, 16 and 17 ({commit})"
+            ),
+            (_, false) => {
+                write!(f, "{basis}: the table of {kernel} has no entry that bypasses the LLC ({commit})")
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::platform::{all, by_name};
-    use crate::vocabulary::KernelVersion;
     use MocsClass::{BypassLlc, PageTable, Uncached};
 
     const KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -173,6 +236,37 @@ mod tests {
         for alder in ["adls", "adlp"] {
             case(alder, &[3, 4, 16, 17, 49, 51, 61], Uncached);
             case(alder, &[0, 1, 2, 5, 18, 23, 24, 47, 48, 52, 60, 63], PageTable);
+        }
+    }
+
+    #[test]
+    fn the_kernel_tells_whether_its_tables_have_the_bypassing_entries() {
+        for (text, present, basis) in [
+            ("5.3", true, Basis::Read),
+            ("5.4", false, Basis::Read),
+            ("5.10", false, Basis::Run),
+            ("5.14", false, Basis::Read),
+            ("5.15.0", false, Basis::Read),
+            ("5.15", true, Basis::Assumed),
+            ("5.16", false, Basis::Read),
+            ("6.0", false, Basis::Read),
+            ("6.1.0", true, Basis::Read),
+            ("6.1", true, Basis::Run),
+            ("6.12", true, Basis::Run),
+            ("7.3", true, Basis::Read),
+            ("8.0", true, Basis::Assumed),
+        ] {
+            let entries = BypassEntries::of(text.parse().unwrap());
+            assert_eq!((entries.present, entries.basis), (present, basis), "{text}");
+            assert!(entries.to_string().starts_with(basis.name()), "{entries}");
+        }
+    }
+
+    #[test]
+    fn the_library_takes_the_entries_as_bypassing_under_every_kernel() {
+        for kernel in ["5.3", "5.10", "5.14", "6.0", "6.1", "8.0"] {
+            let machine = by_name("jsl").unwrap().machine(kernel.parse().unwrap(), false);
+            assert_eq!([16, 17].map(|entry| mocs_class(&machine, entry)), [BypassLlc; 2], "{kernel}");
         }
     }
 

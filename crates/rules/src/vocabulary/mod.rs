@@ -168,24 +168,63 @@ impl fmt::Display for Handle {
 }
 
 /// A kernel release as far as its rules differ: `6.12`.
+///
+/// A version has no patch level. The series with long-term support stand for their newest stable release, and
+/// any other version for its first one. Where the two differ, the first release has a version of its own, `6.1.0`,
+/// which is smaller than `6.1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KernelVersion {
     /// The 6 of 6.12.
     pub major: u16,
     /// The 12 of 6.12.
     pub minor: u16,
+    release: Release,
+}
+
+/// The release of a series that a version stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Release {
+    /// The first one, of a series that stands for its newest one otherwise.
+    First,
+    /// The newest stable one where there is long-term support, and the first one elsewhere.
+    Usual,
 }
 
 impl KernelVersion {
     /// Creates the version `major.minor`.
     pub const fn new(major: u16, minor: u16) -> Self {
-        Self { major, minor }
+        Self { major, minor, release: Release::Usual }
+    }
+
+    /// Creates the version that stands for the first release of `major.minor`: `6.1.0`.
+    pub const fn first_of(major: u16, minor: u16) -> Self {
+        let release = if Self::is_changed_by_stable(major, minor) { Release::First } else { Release::Usual };
+        Self { major, minor, release }
+    }
+
+    /// Returns whether the newest stable release of the series has other rules than its first one.
+    const fn is_changed_by_stable(major: u16, minor: u16) -> bool {
+        matches!((major, minor), (5, 15) | (6, 1))
+    }
+
+    /// Returns the version without regard to the release.
+    pub const fn series(self) -> Self {
+        Self::new(self.major, self.minor)
+    }
+
+    /// Returns whether the rules of the series' stable releases apply, and not those of its first release.
+    pub(crate) fn is_stable(self) -> bool {
+        self.release == Release::Usual && Self::is_changed_by_stable(self.major, self.minor)
     }
 }
 
 impl fmt::Display for KernelVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
+        write!(f, "{}.{}", self.major, self.minor)?;
+        match self.release {
+            Release::First => f.write_str(".0"),
+            Release::Usual => Ok(()),
+        }
     }
 }
 
@@ -193,7 +232,8 @@ impl FromStr for KernelVersion {
     type Err = Unknown;
 
     /// Parses `6.12`, and release strings like `6.12.117-amd64`. Both numbers are at most 255, as in the
-    /// kernel's `KERNEL_VERSION`.
+    /// kernel's `KERNEL_VERSION`. `6.1.0` alone is the first release; a distribution's `6.1.0-13-amd64` is `6.1`, because
+    /// Debian writes 0 for every patch level.
     fn from_str(text: &str) -> Result<Self, Unknown> {
         let bad = || Unknown::KernelVersion { text: Excerpt::new(text) };
         /// Returns the number at the start, and the rest of the text.
@@ -206,7 +246,11 @@ impl FromStr for KernelVersion {
         let (minor, rest) = rest.strip_prefix('.').and_then(number).ok_or_else(bad)?;
         let is_release = rest.is_empty() || rest.starts_with(['.', '-', '+', '_', '~']);
         let is_word = !rest.contains(|c: char| c.is_whitespace() || c.is_control());
-        if is_release && is_word { Ok(Self { major, minor }) } else { Err(bad()) }
+        match rest {
+            ".0" => Ok(Self::first_of(major, minor)),
+            _ if is_release && is_word => Ok(Self::new(major, minor)),
+            _ => Err(bad()),
+        }
     }
 }
 
@@ -234,6 +278,19 @@ mod tests {
         assert_eq!("7.3-rc1".parse::<KernelVersion>().unwrap(), KernelVersion::new(7, 3));
         assert_eq!("6.12+".parse::<KernelVersion>().unwrap(), KernelVersion::new(6, 12));
         assert_eq!("255.255".parse::<KernelVersion>().unwrap(), KernelVersion::new(255, 255));
+        for (text, series, is_first) in [
+            ("6.1.0", (6, 1), true),
+            ("5.15.0", (5, 15), true),
+            ("6.1.0-13-amd64", (6, 1), false),
+            ("6.1.00", (6, 1), false),
+            ("6.5.0", (6, 5), false),
+        ] {
+            let version: KernelVersion = text.parse().unwrap();
+            let usual = KernelVersion::new(series.0, series.1);
+            assert_eq!((version.series(), version != usual), (usual, is_first), "{text}");
+            assert_eq!(version < usual, is_first, "{text}");
+            assert_eq!(version.to_string().parse(), Ok(version), "{text}");
+        }
         for text in [
             "",
             "6",

@@ -88,7 +88,7 @@ impl Args {
         }
         let callers = if self.callers.is_empty() { Caller::ALL.to_vec() } else { self.callers.clone() };
         let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, self.mutation);
-        Ok(Scope { machines: found, callers, held, kept, mutation })
+        Ok(Scope { machines: found, callers, held, kept, mocs_table: None, mutation })
     }
 }
 

@@ -8,7 +8,7 @@ mod wrong;
 
 pub use proof::{Proof, ProofReport, RuleLine};
 pub use report::{CheckReport, Group, Machines, Run, SearchLine, Svg};
-pub use scope::{Change, Premise, ScopeLine};
+pub use scope::{Change, MocsTable, Premise, ScopeLine};
 pub use view::{ActionView, LineView, Side, StateView, StepAction, StepView, TraceView, TrackedView};
 pub use wrong::Source;
 

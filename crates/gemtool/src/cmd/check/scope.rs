@@ -1,6 +1,6 @@
 //! Translates the arguments into the scope of the searches.
 
-use gem_coherency::platform;
+use gem_coherency::platform::{self, Basis, BypassEntries, Caps};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
@@ -36,6 +36,41 @@ pub enum Change {
     NoAsyncFlush,
 }
 
+/// The MOCS table of a kernel, as far as it concerns the searches.
+#[derive(Clone, Debug, Serialize)]
+pub struct MocsTable {
+    /// The kernels that have it in the searches.
+    pub kernels: Vec<KernelVersion>,
+    /// The kernel whose table it is.
+    pub of: KernelVersion,
+    /// It has the entries 16 and 17, which bypass the LLC.
+    pub bypasses: bool,
+    /// How that is known: run, read or assumed.
+    pub basis: Basis,
+    /// The same as a sentence.
+    pub text: String,
+}
+
+impl MocsTable {
+    /// Describes the tables of a scope, if a search depends on one.
+    fn all(scope: &Scope, kernels: &[KernelVersion]) -> Vec<Self> {
+        let bypassed = scope.machines.iter().any(|machine| machine.caps.contains(Caps::LLC_BYPASS_MOCS));
+        // The protocol names no bypassing entry.
+        if !bypassed || scope.callers == [Caller::Protocol] {
+            return Vec::new();
+        }
+        let table = |kernels, of| {
+            let entries = BypassEntries::of(of);
+            let (bypasses, basis) = (entries.present, entries.basis);
+            Self { kernels, of, bypasses, basis, text: entries.to_string() }
+        };
+        match scope.mocs_table {
+            Some(of) => vec![table(kernels.to_vec(), of)],
+            None => kernels.iter().map(|&kernel| table(vec![kernel], kernel)).collect(),
+        }
+    }
+}
+
 /// The scope of the searches, in words.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScopeLine {
@@ -43,6 +78,10 @@ pub struct ScopeLine {
     pub platforms: Vec<&'static str>,
     /// The kernel versions.
     pub kernels: Vec<KernelVersion>,
+    /// The MOCS tables, if a search depends on one.
+    pub mocs_tables: Vec<MocsTable>,
+    /// The MOCS table is not the kernels' own, but assumed.
+    pub is_mocs_table_assumed: bool,
     /// The callers.
     pub callers: Vec<Caller>,
     /// The assumptions about hardware.
@@ -64,9 +103,11 @@ pub struct ScopeLine {
 /// An unknown platform or kernel; a platform that one of the kernels does not claim.
 pub fn of(args: &Check) -> Result<Scope, Failure> {
     let kernels = unique(&args.kernels, &KERNELS);
-    for &kernel in &kernels {
-        KernelRules::of(kernel).map_err(|error| Failure::flag("--kernel", error))?;
-    }
+    let is_known = |flag: &'static str, &kernel: &KernelVersion| {
+        KernelRules::for_search(kernel).map(drop).map_err(|error| Failure::flag(flag, error))
+    };
+    kernels.iter().try_for_each(|kernel| is_known("--kernel", kernel))?;
+    args.mocs_table.iter().try_for_each(|kernel| is_known("--mocs-table", kernel))?;
     let mut platforms = Vec::new();
     for name in &args.platforms {
         let platform = platform::by_name(name).map_err(|error| Failure::refused("--platform", error))?;
@@ -85,6 +126,7 @@ pub fn of(args: &Check) -> Result<Scope, Failure> {
         callers: unique(&args.callers, Caller::ALL),
         held: Assumptions::ALL,
         kept: Conditions::ALL,
+        mocs_table: args.mocs_table,
         mutation: match (args.without, args.mutant) {
             (Some(rule), _) => Mutation::Without(rule),
             (None, Some(mutant)) => Mutation::Planted(mutant),
@@ -121,11 +163,13 @@ impl ScopeLine {
     pub fn new(scope: &Scope) -> Self {
         let platforms: Vec<_> = scope.machines.iter().map(|machine| machine.platform.name).collect();
         let kernels: Vec<_> = scope.machines.iter().map(|machine| machine.kernel).collect();
-        let platforms = unique(&platforms, &[]);
+        let (platforms, kernels) = (unique(&platforms, &[]), unique(&kernels, &[]));
         Self {
             is_every_platform: platforms.len() == platform::all().len(),
             platforms,
-            kernels: unique(&kernels, &[]),
+            mocs_tables: MocsTable::all(scope, &kernels),
+            is_mocs_table_assumed: scope.mocs_table.is_some(),
+            kernels,
             callers: scope.callers.clone(),
             assumptions: Assumption::ALL
                 .iter()

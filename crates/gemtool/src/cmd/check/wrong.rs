@@ -5,7 +5,7 @@ use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
 use gem_coherency_check::{Buffer, Move, Property, Setting, Trace, TraceStep, Value, Window, World};
-use gem_coherency_hierarchy::{self as hierarchy, Assumption, Hardware, Line, Place, Route};
+use gem_coherency_hierarchy::{self as hierarchy, Assumption, Line, Place, Route};
 use serde::Serialize;
 
 /// The violation at the end of a trace.
@@ -245,7 +245,7 @@ fn cpu_route(level: CacheLevel, mode: MmapMode) -> Route {
 ///
 /// Uses the state after the read: a repeated read would find them in the same place.
 fn source(setting: &Setting, last: &TraceStep, route: Route, line: usize) -> Option<Source> {
-    let hardware = Hardware { caps: setting.machine.caps, held: setting.held };
+    let hardware = setting.hardware();
     let keeps = !setting.held.hold(Assumption::GpuCachesEndWithBatch);
     if keeps && matches!(route, Route::Gpu(_)) {
         return Some(Source::GpuCache);

@@ -9,11 +9,14 @@ pub use picture::picture;
 use std::io;
 
 use anstyle::{AnsiColor, Style};
+use gem_coherency::platform::Basis;
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::Caller;
 
 use super::{Align, Page, Report, Table, grouped, held_style};
-use crate::cmd::check::{Change, CheckReport, Group, Machines, Premise, ScopeLine, SearchLine, TraceView};
+use crate::cmd::check::{
+    Change, CheckReport, Group, Machines, MocsTable, Premise, ScopeLine, SearchLine, TraceView,
+};
 
 impl Report for CheckReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
@@ -55,6 +58,10 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     premises(page, "assumed", &whose, &scope.assumptions)?;
     premises(page, "conditions", "met by callers", &scope.conditions)?;
     let warning = AnsiColor::Yellow.on_default();
+    // What is there, and known to be there, needs no words.
+    for table in scope.mocs_tables.iter().filter(|table| is_notable(table, scope)) {
+        page.styled_field("MOCS table", &mocs_words(table, scope), warning)?;
+    }
     match scope.change {
         None => page.field("changed", "nothing: every rule applies"),
         Some(Change::Without(rule)) => {
@@ -66,6 +73,26 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
         Some(Change::NoAsyncFlush) => {
             page.styled_field("changed", "flushes by a worker never happen", warning)
         }
+    }
+}
+
+/// Returns whether a MOCS table has no bypassing entries, or is not known to be the kernel's.
+fn is_notable(table: &MocsTable, scope: &ScopeLine) -> bool {
+    scope.is_mocs_table_assumed || !table.bypasses || table.basis == Basis::Assumed
+}
+
+/// Describes the MOCS table of some kernels.
+fn mocs_words(table: &MocsTable, scope: &ScopeLine) -> String {
+    let library = if scope.callers.iter().any(|caller| caller.uses_library()) {
+        "; the library flushes as if the entries were there"
+    } else {
+        ""
+    };
+    let MocsTable { kernels, text, .. } = table;
+    if scope.is_mocs_table_assumed {
+        format!("assumed for {}; {text}{library}", kernel_words(kernels))
+    } else {
+        format!("{text}{library}")
     }
 }
 
@@ -213,6 +240,13 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
         broken => format!("Broken in {broken} of {}: {checked}.", count(totals.searches, "search")),
     };
     page.styled_heading(&verdict, held_style(report.held))?;
+    let lacking = report.scope.mocs_tables.iter().filter(|table| report.held && !table.bypasses);
+    for MocsTable { of, .. } in lacking {
+        let why = format!(
+            "the MOCS table of {of} has no entry that bypasses the LLC; where one was added, see `--mocs-table 6.1`"
+        );
+        page.field("because", &why)?;
+    }
     let size = totals.size;
     page.field(
         "size",

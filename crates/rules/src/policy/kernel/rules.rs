@@ -1,7 +1,7 @@
 //! The differences between kernel versions, as data.
 
 use crate::Unknown;
-use crate::platform::PAT_INDEX;
+use crate::platform::{BypassEntries, PAT_INDEX};
 use crate::policy::Rule;
 use crate::vocabulary::KernelVersion;
 
@@ -42,6 +42,10 @@ pub struct KernelRules {
     /// Released internal objects are in the CPU domain (`i915_gem_object_put_pages_internal`); 5.10 leaves
     /// their domains.
     pub internal_release_is_cpu: bool,
+    /// The MOCS tables of graphics versions 11 and 12 have the entries that bypass the LLC ([`BypassEntries`]). No rule
+    /// reads this: the library takes the entries as there under every kernel, which can only add a flush. The
+    /// explorer's hardware bypasses the LLC only by entries that are there.
+    pub bypass_entries: bool,
     /// A rule that is removed for an experiment: what it requires is not done, and what it marks is not
     /// marked. No real kernel lacks one.
     pub without: Option<Rule>,
@@ -50,6 +54,8 @@ pub struct KernelRules {
 impl KernelRules {
     /// The oldest kernel whose rules are known; it has long-term support.
     pub const OLDEST: KernelVersion = KernelVersion::new(5, 10);
+    /// The first kernel whose MOCS tables had the bypassing entries.
+    pub const FIRST_BYPASS: KernelVersion = KernelVersion::new(5, 3);
     /// The next one: the last kernel without any of the bypass series. Those in between have a part of what
     /// distinguishes the two.
     const NEXT: KernelVersion = KernelVersion::new(5, 14);
@@ -61,8 +67,8 @@ impl KernelRules {
 
     /// Returns the rules of `version`.
     ///
-    /// A version has no patch level. 5.10, 5.15 and 6.1, which have long-term support, stand for their newest
-    /// stable release: 5.15 means 5.15.94 or newer. Any other version stands for its first release.
+    /// 5.10, 5.15 and 6.1, which have long-term support, stand for their newest stable release: 5.15 means 5.15.94 or
+    /// newer, and 5.15.0 the first release. Any other version stands for its first release.
     ///
     /// # Errors
     /// [`Unknown::KernelWithoutRules`] before [`Self::OLDEST`], and from 5.11 to 5.13.
@@ -70,15 +76,30 @@ impl KernelRules {
         if version != Self::OLDEST && version < Self::NEXT {
             return Err(Unknown::KernelWithoutRules { version, oldest: Self::OLDEST, next: Self::NEXT });
         }
-        let since = |major, minor| version >= KernelVersion::new(major, minor);
-        let stable = |minors: &[(u16, u16)]| minors.contains(&(version.major, version.minor));
-        Ok(Self {
+        Ok(Self::assumed(version))
+    }
+
+    /// Returns the rules of `version` for the explorer, which also knows [`Self::FIRST_BYPASS`]. The library does not run
+    /// on it: it has no MMAP_OFFSET.
+    ///
+    /// # Errors
+    /// As [`Self::of`], apart from that version.
+    pub fn for_search(version: KernelVersion) -> Result<Self, Unknown> {
+        if version == Self::FIRST_BYPASS { Ok(Self::assumed(version)) } else { Self::of(version) }
+    }
+
+    /// Returns the rules of `version`; before [`Self::NEXT`] those of [`Self::OLDEST`], apart from the MOCS table.
+    fn assumed(version: KernelVersion) -> Self {
+        let since = |major, minor| version.series() >= KernelVersion::new(major, minor);
+        let stable =
+            |major, minor| version.is_stable() && version.series() == KernelVersion::new(major, minor);
+        Self {
             version,
             bypass_acquire_flush: since(5, 15),
-            shmem_is_user: since(6, 2) || stable(&[(5, 15), (6, 1)]),
+            shmem_is_user: since(6, 2) || stable(5, 15) || stable(6, 1),
             foreign_acquire_flush: since(5, 16),
             release_marks_dirty: since(5, 16),
-            discrete_never_dirty: since(6, 2) || stable(&[(6, 1)]),
+            discrete_never_dirty: since(6, 2) || stable(6, 1),
             pat_index: version >= PAT_INDEX,
             dirtyfb_needs_plane: since(6, 7),
             userptr_is_proxy: version >= Self::NEXT,
@@ -86,7 +107,8 @@ impl KernelRules {
             pin_acquires_first: version >= Self::NEXT,
             sleep_flushes_at_once: version >= Self::NEXT,
             internal_release_is_cpu: version >= Self::NEXT,
+            bypass_entries: BypassEntries::of(version).present,
             without: None,
-        })
+        }
     }
 }
