@@ -5,6 +5,7 @@ use std::fmt;
 use gem_coherency::Error;
 use gem_coherency::device::Device;
 use gem_coherency::drm::DriverVersion;
+use gem_coherency::platform::Basis;
 use gem_coherency::vocabulary::KernelVersion;
 use gemtool::script::Target;
 use serde::Serialize;
@@ -53,6 +54,8 @@ pub struct DeviceLine {
     pub title: &'static str,
     /// The kernel version.
     pub kernel: KernelVersion,
+    /// How the rules of the kernel are known.
+    pub basis: Basis,
 }
 
 impl DeviceLine {
@@ -68,6 +71,7 @@ impl DeviceLine {
             platform: machine.platform.name,
             title: machine.platform.title,
             kernel: machine.kernel,
+            basis: Basis::of(machine.kernel),
         })
     }
 }
@@ -79,6 +83,10 @@ impl fmt::Display for DeviceLine {
             f,
             "{}: {} ({}), {} {major}.{minor}.{patch}, kernel {}",
             self.name, self.title, self.platform, self.driver.name, self.kernel
-        )
+        )?;
+        match self.basis {
+            Basis::Run => Ok(()),
+            other @ (Basis::Read | Basis::Assumed) => write!(f, " ({other})"),
+        }
     }
 }

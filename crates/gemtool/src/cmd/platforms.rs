@@ -1,6 +1,6 @@
 //! `gemtool platforms`: the table of platforms, or one platform in full.
 
-use gem_coherency::platform::{self, Call, Caps, Machine, Platform};
+use gem_coherency::platform::{self, Basis, Call, Caps, Machine, Platform};
 use gem_coherency::policy;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
@@ -34,6 +34,8 @@ pub struct PlatformRow {
 pub struct PlatformTable {
     /// The kernel version.
     pub kernel: KernelVersion,
+    /// How the facts about the kernel are known.
+    pub basis: Basis,
     /// The platforms, oldest first.
     pub platforms: Vec<PlatformRow>,
 }
@@ -92,6 +94,8 @@ pub struct PlatformDetail {
     pub row: PlatformRow,
     /// The kernel version.
     pub kernel: KernelVersion,
+    /// How the facts about the kernel are known.
+    pub basis: Basis,
     /// The GPU's per-process page tables.
     pub ppgtt: String,
     /// Page size of local memory, in bytes.
@@ -115,7 +119,8 @@ pub struct PlatformDetail {
 pub fn table(kernel: KernelVersion) -> Result<PlatformTable, Failure> {
     has_rules(kernel)?;
     let claimed = platform::all().iter().filter_map(|platform| platform.claimed_by(kernel).ok());
-    Ok(PlatformTable { kernel, platforms: claimed.map(|platform| row(platform, kernel)).collect() })
+    let platforms = claimed.map(|platform| row(platform, kernel)).collect();
+    Ok(PlatformTable { kernel, basis: Basis::of(kernel), platforms })
 }
 
 fn has_rules(kernel: KernelVersion) -> Result<(), Failure> {
@@ -135,6 +140,7 @@ pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failur
     Ok(PlatformDetail {
         row: row(platform, args.kernel),
         kernel: args.kernel,
+        basis: Basis::of(args.kernel),
         ppgtt: platform.ppgtt.to_string(),
         local_page_bytes: platform.local_page_bytes,
         source: platform.source,

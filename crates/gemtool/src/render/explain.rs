@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::{Rule, Verdict};
 
-use super::{Align, Page, Report, Table, coherent_words, verdict_style};
+use super::{Align, Page, Report, Table, coherent_words, kernel_basis, verdict_style};
 use crate::cmd::explain::driver::{DriverDecisions, DriverRow, Question};
 use crate::cmd::explain::kernel::{KernelRow, State};
 use crate::cmd::rules::RuleList;
@@ -21,6 +21,7 @@ impl Report for DriverDecisions {
                     "{}, kernel {}, level {}: {pair}",
                     row.platform, row.kernel, row.level
                 ))?;
+                kernel_basis(page, row.kernel)?;
             }
             page.gap()?;
             page.styled_field(
@@ -40,6 +41,7 @@ impl Report for KernelRow {
         let object =
             format!("{}, kernel {}: {} on object '{}'", self.platform, self.kernel, self.event, self.object);
         page.heading(&object)?;
+        kernel_basis(page, self.kernel)?;
         page.field("before", &state_words(&self.state))?;
         let refused = self.errno.as_ref().map(|errno| match errno {
             Some(errno) => format!("refused: {errno}"),
@@ -74,6 +76,10 @@ impl Report for RuleList {
 /// Writes every decision on one platform, a table for each level and question.
 pub fn driver_table(page: &mut Page<'_>, rows: &[DriverRow]) -> io::Result<()> {
     let mut rules = BTreeSet::new();
+    if let Some(first) = rows.first() {
+        kernel_basis(page, first.kernel)?;
+        page.gap()?;
+    }
     let key = |row: &DriverRow| (row.level, row.question == Question::Invalidate);
     let mut sorted: Vec<_> = rows.iter().collect();
     sorted.sort_by_key(|row| key(row));
@@ -98,6 +104,10 @@ pub fn driver_table(page: &mut Page<'_>, rows: &[DriverRow]) -> io::Result<()> {
 /// Writes every transition on one platform, a table for each state.
 pub fn kernel_table(page: &mut Page<'_>, rows: &[KernelRow]) -> io::Result<()> {
     let mut rules = BTreeSet::new();
+    if let Some(first) = rows.first() {
+        kernel_basis(page, first.kernel)?;
+        page.gap()?;
+    }
     let legend = "After: level, read domains/write domain, then P for pages, D for dirty, F for a framebuffer, S on screen.";
     for group in rows.chunk_by(|a, b| a.state == b.state) {
         let Some(first) = group.first() else { continue };

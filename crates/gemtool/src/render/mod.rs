@@ -34,8 +34,9 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::StyledStr;
+use gem_coherency::platform::KernelBasis;
 use gem_coherency::policy::Verdict;
-use gem_coherency::vocabulary::Access;
+use gem_coherency::vocabulary::{Access, KernelVersion};
 use serde::Serialize;
 use visible::JsonText;
 
@@ -197,6 +198,11 @@ impl<'a> Page<'a> {
             text.to_owned()
         }
     }
+}
+
+/// Writes how the rules of `kernel` are known.
+pub fn kernel_basis(page: &mut Page<'_>, kernel: KernelVersion) -> io::Result<()> {
+    page.note(2, &KernelBasis(kernel).to_string())
 }
 
 /// Returns the style of a verdict.

@@ -4,13 +4,14 @@ use std::io;
 
 use anstyle::Style;
 
-use super::{Align, Page, Report, Table, held_style};
+use super::{Align, Page, Report, Table, held_style, kernel_basis};
 use crate::cmd::platforms::{CapLine, LevelLine, PlatformDetail, PlatformTable, RefusedCall};
 
 impl Report for PlatformTable {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         use Align::{Left, Right};
         page.heading(&format!("{} platforms of i915 under kernel {}", self.platforms.len(), self.kernel))?;
+        kernel_basis(page, self.kernel)?;
         let mut table = Table::new(
             2,
             &[("name", Left), ("title", Left), ("graphics", Right), ("ids", Right), ("capabilities", Left)],
@@ -33,6 +34,7 @@ impl Report for PlatformDetail {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         let row = &self.row;
         page.heading(&format!("{}: {}, under kernel {}", row.name, row.title, self.kernel))?;
+        kernel_basis(page, self.kernel)?;
         if !row.aliases.is_empty() {
             page.field("also", &row.aliases.join(", "))?;
         }

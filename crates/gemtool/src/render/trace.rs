@@ -139,7 +139,7 @@ fn style(verdict: Verdict) -> Style {
 #[cfg(test)]
 mod tests {
     use gem_coherency::drm::DriverVersion;
-    use gem_coherency::platform::by_name;
+    use gem_coherency::platform::{Basis, by_name};
     use gem_coherency::policy::Rule;
     use gem_coherency::policy::kernel::KernelRules;
     use gem_coherency::vocabulary::KernelVersion;
@@ -173,8 +173,16 @@ mod tests {
             description: String::new(),
         };
         let name = "/dev/dri/card0".to_owned();
+        let basis = Basis::of(kernel);
         TraceReport {
-            device: DeviceLine { name, driver, platform: platform.name, title: platform.title, kernel },
+            device: DeviceLine {
+                name,
+                driver,
+                platform: platform.name,
+                title: platform.title,
+                kernel,
+                basis,
+            },
             command: vec!["gemtool".to_owned(), "alloc".to_owned()],
             ended: Some("exit status: 0".to_owned()),
             without,

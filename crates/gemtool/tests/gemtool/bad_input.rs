@@ -39,7 +39,7 @@ fn a_platform_or_kernel_that_is_not_known_is_named() {
         gemtool(&format!("info --device sim:jsl,kernel={version}"))
             .refused(&["--device", &format!("'{version}'")]);
     }
-    for kernel in ["5.4", "5.12"] {
+    for kernel in ["4.19", "5.3", "5.4", "5.12"] {
         for run in ["explain --table", "platforms", "platforms jsl"] {
             gemtool(&format!("{run} --kernel {kernel}")).refused(&["--kernel", kernel, "5.10", "5.14"]);
         }

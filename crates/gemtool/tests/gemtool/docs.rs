@@ -1,5 +1,8 @@
 //! Checks that the examples of `docs/gemtool.md` match gemtool's output.
 
+use gem_coherency::platform::Basis;
+use gem_coherency::vocabulary::KernelVersion;
+
 use crate::gemtool;
 
 const GUIDE: &str = include_str!("../../../../docs/gemtool.md");
@@ -91,4 +94,28 @@ fn the_guides_picture_is_what_gemtool_draws() {
         include_str!("../../../../docs/jsl-leak.svg"),
         "gemtool {check} --svg docs/jsl-leak.svg"
     );
+}
+
+/// Returns the kernels whose basis has the name `word`, oldest first.
+fn known(word: &str) -> Vec<String> {
+    let versions = (5..9).flat_map(|major| (0..21).map(move |minor| KernelVersion::new(major, minor)));
+    versions.filter(|&kernel| Basis::of(kernel).name() == word).map(|kernel| kernel.to_string()).collect()
+}
+
+#[test]
+fn the_kernels_that_run_are_those_of_the_virtual_machine() {
+    let script = include_str!("../../../../ci/i915-vm/run");
+    let case =
+        script.lines().find_map(|line| line.strip_prefix("case $kernel in ")).expect("the check of --kernel");
+    let (kernels, _) = case.split_once(')').expect("a pattern");
+    assert_eq!(known("run"), kernels.split(" | ").collect::<Vec<_>>());
+}
+
+#[test]
+fn the_page_of_platforms_lists_the_kernels_that_were_run_or_read() {
+    let page = include_str!("../../../../docs/platforms.md");
+    for word in ["run", "read"] {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {word} | "))).expect(word);
+        assert!(row.ends_with(&format!(" | {} |", known(word).join(", "))), "{row}");
+    }
 }

@@ -17,6 +17,7 @@ fn jsl_uncached_write_needs_a_flush_before_a_bypassing_read() {
         gemtool(&format!("{JSL} --mocs bypass-llc")).held(),
         "\
 jsl, kernel 6.12, level none: cpu wb, then gpu bypass-llc read
+  Kernel 6.12 was run: the rules are compared with its driver in a virtual machine.
 
   flush?        flush
   rule          bypass-mocs-read
@@ -99,6 +100,7 @@ fn jsl_acquire_flushes_from_5_15_on() {
         gemtool("explain --platform jsl --kernel 6.1 --who kernel --event acquire").held(),
         "\
 jsl, kernel 6.1: acquire on object 'user'
+  Kernel 6.1 was run: the rules are compared with its driver in a virtual machine.
   before        level llc, coherent for reads and writes, no pages, not dirty, domains cpu/cpu
   issues        clflush-sync (bypass-acquire)
   after         level llc, coherent for reads and writes, pages, not dirty, domains cpu/none

@@ -78,6 +78,8 @@ pub struct ScopeLine {
     pub platforms: Vec<&'static str>,
     /// The kernel versions.
     pub kernels: Vec<KernelVersion>,
+    /// How the rules of each kernel are known.
+    pub bases: Vec<Basis>,
     /// The MOCS tables, if a search depends on one.
     pub mocs_tables: Vec<MocsTable>,
     /// The MOCS table is not the kernels' own, but assumed.
@@ -168,6 +170,7 @@ impl ScopeLine {
             is_every_platform: platforms.len() == platform::all().len(),
             platforms,
             mocs_tables: MocsTable::all(scope, &kernels),
+            bases: kernels.iter().copied().map(Basis::of).collect(),
             is_mocs_table_assumed: scope.mocs_table.is_some(),
             kernels,
             callers: scope.callers.clone(),

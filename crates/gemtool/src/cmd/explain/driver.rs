@@ -1,5 +1,6 @@
 //! Decides what a driver must do for memory that one agent wrote before another accesses it.
 
+use gem_coherency::platform::Basis;
 use gem_coherency::policy::driver::{Path, Row, table};
 use gem_coherency::policy::pending::pending_flush;
 use gem_coherency::policy::{Decision, Rule, Verdict, needs_flush, needs_invalidate};
@@ -40,6 +41,8 @@ pub struct DriverRow {
     pub platform: &'static str,
     /// The kernel version.
     pub kernel: KernelVersion,
+    /// How the facts about the kernel are known.
+    pub basis: Basis,
     /// The object's level.
     pub level: CacheLevel,
     /// The CPU's map mode; the writer's if both agents are the CPU.
@@ -95,6 +98,7 @@ impl DriverRow {
         Self {
             platform: ruled.machine.platform.name,
             kernel: ruled.machine.kernel,
+            basis: Basis::of(ruled.machine.kernel),
             level: row.level,
             map: map(row.writer).or(map(row.next)),
             writer: row.writer.agent(),

@@ -1,5 +1,6 @@
 //! The kernel's actions on an object at an event.
 
+use gem_coherency::platform::Basis;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{
     Action, Backing, Creation, Effect, Event, Refusal, Snapshot, Step, step,
@@ -83,6 +84,8 @@ pub struct KernelRow {
     pub platform: &'static str,
     /// The kernel version.
     pub kernel: KernelVersion,
+    /// How the rules of the kernel are known.
+    pub basis: Basis,
     /// The kind of object.
     pub object: Object,
     /// The state before the event.
@@ -119,6 +122,7 @@ impl KernelRow {
         Self {
             platform: ruled.machine.platform.name,
             kernel: ruled.machine.kernel,
+            basis: Basis::of(ruled.machine.kernel),
             object,
             state: row.before.into(),
             event: row.event,

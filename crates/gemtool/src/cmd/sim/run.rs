@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use super::coverage::{self, CoverageRow};
-use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of};
+use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of, tell_kernels};
 use crate::args;
 use crate::failure::Failure;
 use crate::render::visible;
@@ -93,6 +93,7 @@ pub fn on_server(
     let is_real = devices.iter().any(|device| !device.starts_with(PREFIX));
     let server =
         server.map_err(|error| Failure::flag(if is_real { "--device" } else { "DEVICES" }, error))?;
+    tell_kernels(devices);
     let mut command = Command::new(program);
     command.args(rest);
     preload::set(&mut command, &library, &server);

@@ -11,7 +11,6 @@ use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Route;
 use gem_coherency_serve::{Finding, FindingKind, Frame, RecentFlush, Settings};
-use gem_coherency_sim::Soft;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
@@ -21,6 +20,7 @@ use super::disagreements::DisagreementRow;
 use super::domain_changes::{self, DomainRow};
 use super::flushes::{self, FlushRow};
 use super::history::{self, Picture};
+use super::machine_of;
 use super::run::on_server;
 use super::suppressions::{self, Suppression};
 use crate::args;
@@ -197,11 +197,6 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         nothing_judged,
         coverage,
     })
-}
-
-/// Returns the machine of a device.
-fn machine_of(device: &str) -> Option<Machine> {
-    Soft::open(device).ok().map(|soft| soft.machine())
 }
 
 /// Finds the functions and lines of addresses.

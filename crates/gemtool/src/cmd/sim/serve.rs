@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gem_coherency_serve::{Server, Settings};
 use serde::Serialize;
 
-use super::{ENDING, cannot_wait, preload, raise_file_limit, set_of};
+use super::{ENDING, cannot_wait, preload, raise_file_limit, set_of, tell_kernels};
 use crate::args;
 use crate::failure::Failure;
 
@@ -39,6 +39,7 @@ impl Session {
             Settings { folder: args.folder.clone(), findings: false, platforms: Vec::new(), history: false };
         let server = Server::start(&args.devices.0, &settings);
         let server = server.map_err(|error| Failure::Environment(error.to_string()))?;
+        tell_kernels(&args.devices.0);
         Ok(Self { server, preloaded, devices: args.devices.0.clone() })
     }
 

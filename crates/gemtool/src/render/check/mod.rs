@@ -9,7 +9,7 @@ pub use picture::picture;
 use std::io;
 
 use anstyle::{AnsiColor, Style};
-use gem_coherency::platform::Basis;
+use gem_coherency::platform::{Basis, KernelBasis};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::Caller;
 
@@ -48,6 +48,7 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     };
     page.field("platforms", &platforms)?;
     page.field("kernels", &kernel_words(&scope.kernels))?;
+    scope.kernels.iter().try_for_each(|&kernel| page.field("", &KernelBasis(kernel).to_string()))?;
     let callers: Vec<_> = scope.callers.iter().map(|&caller| format!("{caller} ({})", who(caller))).collect();
     page.field("callers", &callers.join(", "))?;
     let whose = if scope.callers.iter().any(|caller| caller.uses_library()) && !scope.kernel_only.is_empty() {
