@@ -57,6 +57,7 @@ impl Row {
             callers: vec![self.caller],
             held: Assumptions::ALL,
             kept: Conditions::ALL,
+            kept_by_hostile: Conditions::ALL,
             mocs_table: None,
             mutation: Mutation::None,
         };

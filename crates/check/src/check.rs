@@ -25,8 +25,11 @@ pub struct Scope {
     pub callers: Vec<Caller>,
     /// The assumptions about the hardware.
     pub held: Assumptions,
-    /// The conditions that callers keep.
+    /// The conditions that callers keep, apart from the hostile one.
     pub kept: Conditions,
+    /// The conditions that the hostile caller keeps. It promises none. To show what a change of the rules breaks, it has to
+    /// keep those without which it breaks a property anyway.
+    pub kept_by_hostile: Conditions,
     /// The kernel whose MOCS table is assumed in place of each kernel's own.
     pub mocs_table: Option<KernelVersion>,
     /// The change to the rules or the model.
@@ -176,11 +179,15 @@ impl Scope {
             Caller::Library | Caller::Unknown => self.held.and(Assumptions::LIBRARY),
             Caller::Protocol | Caller::Hostile => self.held,
         };
+        let kept = match caller {
+            Caller::Hostile => self.kept_by_hostile,
+            Caller::Protocol | Caller::Library | Caller::Unknown => self.kept,
+        };
         let mut rules = KernelRules::for_search(machine.kernel)?;
         if let Some(kernel) = self.mocs_table {
             rules.bypass_entries = BypassEntries::of(kernel).present;
         }
-        Ok(Setting { machine, rules, creation, caller, held, kept: self.kept, mutation: self.mutation })
+        Ok(Setting { machine, rules, creation, caller, held, kept, mutation: self.mutation })
     }
 }
 
@@ -237,7 +244,8 @@ mod tests {
     fn setting(machine: Machine, creation: Creation) -> Setting {
         let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, Mutation::None);
         let (machines, callers) = (vec![machine], vec![Caller::Hostile]);
-        let scope = Scope { machines, callers, held, kept, mocs_table: None, mutation };
+        let scope =
+            Scope { machines, callers, held, kept, kept_by_hostile: kept, mocs_table: None, mutation };
         scope.setting(machine, Caller::Hostile, creation).unwrap()
     }
 

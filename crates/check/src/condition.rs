@@ -81,6 +81,9 @@ impl Conditions {
     /// All conditions.
     pub const ALL: Self = Self(!0);
 
+    /// No condition.
+    pub const NONE: Self = Self(0);
+
     /// Returns the set without `condition`.
     pub const fn without(self, condition: Condition) -> Self {
         Self(self.0 & !(1 << condition as u8))

@@ -19,6 +19,7 @@ fn scope(platform: &str, kernel: (u16, u16), caller: Caller) -> Scope {
         callers: vec![caller],
         held: Assumptions::ALL,
         kept: Conditions::ALL,
+        kept_by_hostile: Conditions::ALL,
         mocs_table: None,
         mutation: Mutation::None,
     }
@@ -141,7 +142,8 @@ fn the_protocol_holds_where_its_conditions_are_kept_and_only_there() {
 fn a_write_through_object_that_becomes_a_framebuffer_late_is_shown_unflushed_by_every_caller() {
     for &caller in Caller::ALL {
         let kept = scope("hsw", (6, 12), caller);
-        let dropped = Scope { kept: kept.kept.without(Condition::WtShownClean), ..kept };
+        let dropped = kept.kept.without(Condition::WtShownClean);
+        let dropped = Scope { kept: dropped, kept_by_hostile: dropped, ..kept };
         let has_wt = |search: &Search| search.setting.machine.caps.contains(platform::Caps::WT);
         let searches = dropped.searches().unwrap();
         let found =
@@ -150,6 +152,26 @@ fn a_write_through_object_that_becomes_a_framebuffer_late_is_shown_unflushed_by_
         let leaks = trace.property == Property::NoLeak;
         assert!(leaks || caller != Caller::Hostile, "{}", trace.property);
     }
+}
+
+#[test]
+fn a_hostile_caller_that_keeps_no_condition_leaks_where_the_level_wt_exists_and_only_there() {
+    let keeps = |conditions| Scope { kept_by_hostile: conditions, ..scope("hsw", (6, 12), Caller::Hostile) };
+    let searches = keeps(Conditions::NONE).searches().unwrap();
+    let of_users: Vec<_> =
+        searches.iter().filter(|search| search.setting.creation == Creation::User).collect();
+    assert_eq!(of_users.len(), 2, "without eDRAM and with it");
+    for search in of_users {
+        let has_wt = search.setting.machine.caps.contains(platform::Caps::WT);
+        let violation = search.run(|_| ()).unwrap().violation;
+        let broken = violation.map(|trace| trace.property);
+        assert_eq!(broken, has_wt.then_some(Property::NoLeak), "{:?}", search.setting.machine.caps);
+    }
+    // No condition but U6 matters to it.
+    let only_u6_dropped = keeps(Conditions::ALL.without(Condition::WtShownClean)).searches().unwrap();
+    let leaks = |search: &Search| search.run(|_| ()).unwrap().violation.is_some();
+    let with_edram = |search: &&Search| search.setting.machine.caps.contains(platform::Caps::WT);
+    assert!(only_u6_dropped.iter().filter(with_edram).any(leaks));
 }
 
 #[test]

@@ -181,6 +181,8 @@ fn capabilities_are_i915s() {
             .collect();
             assert_eq!(have, *columns, "{name}");
             assert_eq!(machine.platform.edram_probed, *edram_probed, "{name}");
+            let sold = ["hsw", "bdw", "skl", "kbl", "cfl"].contains(&name);
+            assert_eq!(machine.platform.has_edram_parts(), sold, "{name}");
             seen += 1;
         }
     }

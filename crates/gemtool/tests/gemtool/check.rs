@@ -98,6 +98,23 @@ fn linux_5_3_breaks_as_it_is() {
 }
 
 #[test]
+fn a_hostile_process_keeps_no_condition_and_leaks_where_there_is_edram() {
+    let text = gemtool("check --kernel 6.12 --platform kbl --caller hostile").violated();
+    assert!(text.contains("  conditions    none: a hostile process keeps no promise\n"), "{text}");
+    assert!(text.contains("no-leak is broken on kbl under kernel 6.12, in "), "{text}");
+    assert!(text.contains("display reads line 0"), "{text}");
+    // Only with eDRAM, and only there.
+    assert!(text.contains("Broken in 1 of 6 searches: 1 platform, 1 kernel."), "{text}");
+    // The others keep theirs.
+    let text = gemtool("check --kernel 6.12 --platform kbl --caller protocol").held();
+    assert!(text.contains("  conditions    U1 to U6 (met by callers)\n"), "{text}");
+    let text = gemtool("check --kernel 6.12 --platform i830 --caller protocol,hostile").held();
+    assert!(text.contains("(met by callers, but none of them by the hostile one)\n"), "{text}");
+    let text = gemtool("check --kernel 6.1.0 --platform tgl --caller protocol").held();
+    assert!(!text.contains("+edram"), "no such part exists: {text}");
+}
+
+#[test]
 fn a_table_that_was_not_read_counts_as_bypassing_and_the_answer_says_assumed() {
     for kernel in ["5.15", "8.0"] {
         let line =
@@ -124,7 +141,7 @@ fn the_library_flushes_as_if_the_entries_were_there_and_the_answer_says_so() {
 fn the_fixed_kernel_does_not_leak() {
     let text = gemtool(FIXED).held();
     fits(&text, 100);
-    assert!(text.contains("Every property holds: 1 platform, 1 kernel, 4 cases."), "{text}");
+    assert!(text.contains("Every property holds: 1 platform, 1 kernel, 2 cases."), "{text}");
     for property in ["newest-read", "no-lost-write", "no-leak", "kernel-invariants"] {
         assert!(text.contains(&format!("  {property}: protocol\n")), "{property}: {text}");
     }

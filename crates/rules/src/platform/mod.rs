@@ -185,6 +185,12 @@ impl Platform {
     pub fn ids(&'static self) -> impl Iterator<Item = &'static DeviceId> {
         ids().iter().filter(move |row| row.platform == self)
     }
+
+    /// Returns whether there are parts with eDRAM: those that i915's list calls GT3 or GT4. i915 looks for the fuse on
+    /// more platforms ([`Platform::edram_probed`]).
+    pub fn has_edram_parts(&'static self) -> bool {
+        self.edram_probed && self.ids().any(|row| matches!(row.gt, "GT3" | "GT4"))
+    }
 }
 
 impl fmt::Display for Platform {

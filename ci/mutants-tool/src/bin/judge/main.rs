@@ -88,7 +88,9 @@ impl Args {
         }
         let callers = if self.callers.is_empty() { Caller::ALL.to_vec() } else { self.callers.clone() };
         let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, self.mutation);
-        Ok(Scope { machines: found, callers, held, kept, mocs_table: None, mutation })
+        // What a mutant breaks must not hide behind what the hostile caller breaks anyway.
+        let kept_by_hostile = kept;
+        Ok(Scope { machines: found, callers, held, kept, kept_by_hostile, mocs_table: None, mutation })
     }
 }
 

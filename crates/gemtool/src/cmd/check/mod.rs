@@ -47,7 +47,7 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
 /// # Errors
 /// An unknown platform or kernel.
 pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, Failure> {
-    let scope = scope::of(args)?;
+    let scope = scope::of_changes(args)?;
     let searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
     let template = "{bar:40} {pos}/{len} done, {elapsed}";
     let bar = bar((searches.len() + proof::count(args)) as u64, template, progress);

@@ -1,6 +1,6 @@
 //! Translates the arguments into the scope of the searches.
 
-use gem_coherency::platform::{self, Basis, BypassEntries, Caps};
+use gem_coherency::platform::{self, Basis, BypassEntries, Caps, Machine};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
@@ -92,6 +92,8 @@ pub struct ScopeLine {
     pub kernel_only: Vec<&'static str>,
     /// The conditions for callers.
     pub conditions: Vec<Premise>,
+    /// The hostile caller keeps them, too.
+    pub is_hostile_kept: bool,
     /// The change, if any.
     pub change: Option<Change>,
     /// The scope includes every platform.
@@ -99,11 +101,24 @@ pub struct ScopeLine {
     pub is_every_platform: bool,
 }
 
-/// Returns the scope that the arguments request.
+/// Returns the scope that the arguments request: hardware that exists, and a hostile caller that keeps no condition.
+///
+/// # Errors
+/// As [`of_changes`].
+pub fn of(args: &Check) -> Result<Scope, Failure> {
+    let mut scope = of_changes(args)?;
+    let exists = |machine: &Machine| !machine.caps.contains(Caps::WT) || machine.platform.has_edram_parts();
+    scope.machines.retain(exists);
+    scope.kept_by_hostile = Conditions::NONE;
+    Ok(scope)
+}
+
+/// Returns the scope in which changes are compared: wherever i915 looks for eDRAM, with and without it, and a hostile caller
+/// that keeps every condition. What it breaks without them would hide what a change breaks.
 ///
 /// # Errors
 /// An unknown platform or kernel; a platform that one of the kernels does not claim.
-pub fn of(args: &Check) -> Result<Scope, Failure> {
+pub fn of_changes(args: &Check) -> Result<Scope, Failure> {
     let kernels = unique(&args.kernels, &KERNELS);
     let is_known = |flag: &'static str, &kernel: &KernelVersion| {
         KernelRules::for_search(kernel).map(drop).map_err(|error| Failure::flag(flag, error))
@@ -128,6 +143,7 @@ pub fn of(args: &Check) -> Result<Scope, Failure> {
         callers: unique(&args.callers, Caller::ALL),
         held: Assumptions::ALL,
         kept: Conditions::ALL,
+        kept_by_hostile: Conditions::ALL,
         mocs_table: args.mocs_table,
         mutation: match (args.without, args.mutant) {
             (Some(rule), _) => Mutation::Without(rule),
@@ -138,7 +154,10 @@ pub fn of(args: &Check) -> Result<Scope, Failure> {
     for dropped in &args.dropped {
         match *dropped {
             Dropped::Assumption(assumption) => scope.held = scope.held.without(assumption),
-            Dropped::Condition(condition) => scope.kept = scope.kept.without(condition),
+            Dropped::Condition(condition) => {
+                scope.kept = scope.kept.without(condition);
+                scope.kept_by_hostile = scope.kept_by_hostile.without(condition);
+            }
         }
     }
     Ok(scope)
@@ -197,6 +216,7 @@ impl ScopeLine {
                     statement: one.statement(),
                 })
                 .collect(),
+            is_hostile_kept: scope.kept_by_hostile != Conditions::NONE,
             change: match scope.mutation {
                 Mutation::None => None,
                 Mutation::Without(rule) => Some(Change::Without(rule)),
@@ -204,5 +224,34 @@ impl ScopeLine {
                 Mutation::NoAsyncFlush => Some(Change::NoAsyncFlush),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        check: Check,
+    }
+
+    /// Returns the conditions that the hostile caller keeps, and the platforms whose eDRAM is searched.
+    fn hostile(scope: &Scope) -> (Conditions, Vec<&'static str>) {
+        let with_edram = scope.machines.iter().filter(|machine| machine.caps.contains(Caps::WT));
+        (scope.kept_by_hostile, with_edram.map(|machine| machine.platform.name).collect())
+    }
+
+    #[test]
+    fn what_the_hostile_caller_breaks_anyway_hides_no_change() {
+        let line = Line::parse_from(["check", "--kernel", "6.12", "--platform", "hsw,ehl"]);
+        assert_eq!(hostile(&of(&line.check).unwrap()), (Conditions::NONE, vec!["hsw"]));
+        assert_eq!(hostile(&of_changes(&line.check).unwrap()), (Conditions::ALL, vec!["hsw", "ehl"]));
+        let line = Line::parse_from(["check", "--kernel", "6.12", "--drop-assumption", "U6"]);
+        let kept = of_changes(&line.check).unwrap().kept_by_hostile;
+        assert!(!kept.keep(Condition::WtShownClean) && kept.keep(Condition::NoSwapWhileStale));
     }
 }

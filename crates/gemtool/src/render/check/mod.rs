@@ -57,7 +57,10 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
         "about hardware".to_owned()
     };
     premises(page, "assumed", &whose, &scope.assumptions)?;
-    premises(page, "conditions", "met by callers", &scope.conditions)?;
+    match keepers(scope) {
+        Some(whose) => premises(page, "conditions", whose, &scope.conditions)?,
+        None => page.field("conditions", "none: a hostile process keeps no promise")?,
+    }
     let warning = AnsiColor::Yellow.on_default();
     // What is there, and known to be there, needs no words.
     for table in scope.mocs_tables.iter().filter(|table| is_notable(table, scope)) {
@@ -74,6 +77,16 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
         Some(Change::NoAsyncFlush) => {
             page.styled_field("changed", "flushes by a worker never happen", warning)
         }
+    }
+}
+
+/// Says which callers of a scope meet the conditions; `None` if none does.
+fn keepers(scope: &ScopeLine) -> Option<&'static str> {
+    match (scope.callers.as_slice(), scope.callers.contains(&Caller::Hostile), scope.is_hostile_kept) {
+        (_, false, _) => Some("met by callers"),
+        (_, true, true) => Some("met by callers; here by the hostile one, too"),
+        ([_], true, false) => None,
+        (_, true, false) => Some("met by callers, but none of them by the hostile one"),
     }
 }
 
