@@ -1,5 +1,6 @@
 """Rust source without its comments and literals, so that a search finds code and nothing else."""
 
+import functools
 import re
 
 # In this order: the first that matches at a place wins.
@@ -15,6 +16,7 @@ TOKENS = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=None)
 def code(text):
     """The text with every comment and literal blanked; lines keep their numbers."""
     out, at = [], 0

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import seeds
+import workspace
 from rust_source import code
 
 LIST = "ci/lib/unsafe-files"
@@ -13,7 +14,6 @@ DOCUMENT = "docs/architecture.md"
 PARAGRAPH = re.compile(r"^`unsafe` in `src/`:(.*?)\. ", re.MULTILINE | re.DOTALL)
 ALLOW = "#![allow(unsafe_code)]"
 SAFETY = re.compile(r"^//! #+ Safety$", re.MULTILINE)
-SOURCE = re.compile(r"(crates/\w+/)?src/")
 UNSAFE = re.compile(r"\bunsafe\b")
 # Lints name it, and so do attributes: `#![deny(unsafe_op_in_unsafe_fn)]` is one word, `#[unsafe(no_mangle)]` is code.
 
@@ -46,7 +46,11 @@ def violations(root):
     wrong = []
     if listed != sorted(set(listed)):
         wrong.append(f"{LIST} is not sorted, or names a file twice")
-    for library in [Path("src/lib.rs"), *(path.relative_to(root) for path in sorted(root.glob("crates/*/src/lib.rs")))]:
+    base, roots = root.resolve(), []
+    for package in workspace.packages(root).values():
+        roots += [Path(target["src_path"]).relative_to(base) for target in package["targets"]
+                  if set(target["kind"]) & {"lib", "rlib", "cdylib", "staticlib"}]
+    for library in roots:
         text = code((root / library).read_text())
         if "#![deny(unsafe_code)]" not in text and ALLOW not in text:
             wrong.append(f"{library}: neither #![deny(unsafe_code)] nor {ALLOW}")
@@ -55,17 +59,20 @@ def violations(root):
         text = (root / name).read_text()
         plain = code(text)
         # One section may speak for the submodules, where the permission covers them.
-        if SOURCE.match(name) and ALLOW in plain and not SAFETY.search(text):
+        if any(Path(name).is_relative_to(library.parent) for library in roots) and ALLOW in plain and not SAFETY.search(text):
             wrong.append(f"{name}: {ALLOW}, and no `//! # Safety` section that says what makes it sound")
         if UNSAFE.search(plain):
             found.append(name)
     wrong += [f"{name}: unsafe code, and not in {LIST}" for name in found if name not in listed]
     wrong += [f"{name}: in {LIST}, and without unsafe code" for name in listed if name not in found]
     wrong += undocumented((root / DOCUMENT).read_text(), listed)
-    return wrong, len(found)
+    return wrong, f"{len(roots)} libraries; {len(found)} files"
 
 
 CLEAN = {
+    "Cargo.toml": workspace.manifest("whole", '[workspace]\nmembers = ["crates/room/deep"]\n'),
+    "crates/room/deep/Cargo.toml": workspace.manifest("deep"),
+    "crates/room/deep/src/lib.rs": "#![deny(unsafe_code)]\nmod below;\n",
     LIST: "# why\nsrc/low.rs\ntests/raw.rs\n",
     DOCUMENT: "`unsafe` in `src/`: `low`. More.\n",
     "src/lib.rs": "#![deny(unsafe_code)]\nmod low;\n",
@@ -76,6 +83,11 @@ CLEAN = {
 
 SEEDS = {
     "a block in another file": ("src/safe.rs", "fn f() { unsafe { g() } }"),
+    "a block two levels down": ("crates/room/deep/src/below.rs", "fn f() { unsafe { g() } }"),
+    "a root two levels down that no longer denies": ("crates/room/deep/src/lib.rs", "mod below;\n"),
+    "a permission two levels down without its section": (
+        {"crates/room/deep/src/below.rs": "#![allow(unsafe_code)]\nfn f() { unsafe { g() } }",
+         LIST: "crates/room/deep/src/below.rs\nsrc/low.rs\ntests/raw.rs\n"}, "Safety"),
     "a function": ("src/more/mod.rs", "pub unsafe fn f() {}"),
     "an implementation": ("tests/other.rs", "struct A; unsafe impl Send for A {}"),
     "an attribute": ("src/safe.rs", "#[unsafe(no_mangle)] fn f() {}"),
@@ -89,4 +101,4 @@ SEEDS = {
 }
 
 
-seeds.main(violations, CLEAN, SEEDS, "files have unsafe code, as listed")
+seeds.main(violations, CLEAN, SEEDS, "have unsafe code, as listed")

@@ -2,6 +2,8 @@
 //!
 //! A target fails by panicking, by hanging, or by taking too much memory; libFuzzer sees all three.
 
+#![deny(unsafe_code)]
+
 pub mod arena;
 mod batches;
 pub mod caller;

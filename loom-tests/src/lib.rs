@@ -14,6 +14,7 @@
 //! after it has. They check everything else: that the flush of a line comes after its store in every
 //! execution that the C++ memory model allows, and before the access that needs it.
 #![cfg(loom)]
+#![deny(unsafe_code)]
 
 mod agent;
 

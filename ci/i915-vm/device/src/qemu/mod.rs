@@ -1,5 +1,11 @@
 //! The binding to QEMU: its services as safe functions and types. All of them are called with
 //! QEMU's global lock held, as QEMU calls its devices.
+//!
+//! # Safety
+//!
+//! The functions that are called are QEMU's own, with the types of its headers. What QEMU keeps a pointer to is static or leaked: types,
+//! operations, regions, the device. QEMU's global lock makes its callbacks take turns. The guest's memory is never unmapped; the CPU
+//! may store to it at any time, so it is accessed by volatile or atomic accesses, or by QEMU.
 
 #![allow(unsafe_code)]
 
