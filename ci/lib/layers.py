@@ -115,8 +115,8 @@ def check_folder(found, root, target, module, arrows, is_root):
             found.add(folder, "modules in a circle", f"{' '.join(circle)} import each other", count=len(circle))
 
 
-def height(nodes, arrows):
-    """The floors of a folder (a circle is one), and the arrows that point up when the circles are laid out by what they import."""
+def floors_of(nodes, arrows):
+    """The floor of each node, from 1, above all that it imports; a circle is on one floor."""
     circles = modules.circles(nodes, arrows)
     whole = {name: tuple(circle) for circle in circles for name in circle}
     group = {name: whole.get(name, (name,)) for name in nodes}
@@ -131,12 +131,17 @@ def height(nodes, arrows):
             floors[one] = 1 + max((floor(under) for under in below.get(one, ())), default=0)
         return floors[one]
 
+    return {name: floor(group[name]) for name in nodes}
+
+
+def arrows_up(nodes, arrows):
+    """How many arrows point up when each circle is laid out by what its nodes import."""
     up = 0
-    for circle in circles:
+    for circle in modules.circles(nodes, arrows):
         inside = [(start, end) for start, end in arrows if start in circle and end in circle]
         order = sorted(circle, key=lambda name: (sum(s == name for s, _ in inside) - sum(e == name for _, e in inside), name))
         up += sum(order.index(start) < order.index(end) for start, end in inside)
-    return max((floor(group[name]) for name in nodes), default=0), up
+    return up
 
 
 def sources(folder, package):
@@ -221,12 +226,12 @@ def look(root):
                 check_folder(found, base, target, module, arrows, is_code and path == ())
                 seen += sum(map(len, arrows.values()))
                 if is_code:
-                    floors, up = height(module.children, arrows)
+                    floors = floors_of(module.children, arrows)
                     circles = modules.circles(module.children, arrows)
                     numbers["rooms"] = max(numbers["rooms"], len(module.children))
-                    numbers["floors"] = max(numbers["floors"], floors)
+                    numbers["floors"] = max(numbers["floors"], *floors.values())
                     numbers["arrows"] += len(arrows)
-                    numbers["up"] += up
+                    numbers["up"] += arrows_up(module.children, arrows)
                     numbers["circle"] = max(numbers["circle"], len(circles[0]) if circles else 0)
             numbers["files"] += len(target.modules) if is_code else 0
         table.append((package["name"], *numbers.values()))
@@ -265,6 +270,22 @@ def print_table(root):
     for row in table:
         print("|", " | ".join(map(str, row)), "|")
     print(f"{len(table)} crates, as cargo metadata has")
+
+
+def draw(root, folder):
+    """Prints the imports of a folder's modules, and a picture in which all point down but those of circles."""
+    for package in workspace.packages(root).values():
+        for of_package in package["targets"]:
+            target = modules.Target(Path(of_package["src_path"]))
+            for path, arrows in modules.room_arrows(target).items():
+                file = target.modules[path].file
+                if (file.parent if file.stem in ("lib", "main", "mod") else file.with_suffix("")) != (root / folder).resolve():
+                    continue
+                floors = floors_of(target.modules[path].children, arrows)
+                for (start, end), places in sorted(arrows.items()):
+                    print(f"{start} -> {end}: {places[0][0].name}:{places[0][1]}")
+                for floor in range(max(floors.values()), 0, -1):
+                    print(f"//! L{floor - 1}  {'   '.join(sorted(name for name in floors if floors[name] == floor))}")
 
 
 def print_debts(root):
@@ -381,11 +402,13 @@ SEEDS = {
 
 
 def main():
-    """`--table` and `--debts` print what they are called; otherwise as `seeds.main`."""
+    """`--table` and `--debts` print what they are called, `--draw FOLDER` a folder's picture; otherwise as `seeds.main`."""
     if sys.argv[1:] == ["--table"]:
         print_table(Path("."))
     elif sys.argv[1:] == ["--debts"]:
         print_debts(Path("."))
+    elif sys.argv[1:2] == ["--draw"]:
+        draw(Path("."), sys.argv[2])
     else:
         seeds.main(violations, CLEAN, SEEDS, "are as the pictures say")
 

@@ -1,7 +1,8 @@
 //! The comparison of the results of two engines.
 
 use crate::Result;
-use crate::engine::{Engine, Found};
+use crate::engine::Engine;
+use crate::found::Found;
 use crate::searches::Row;
 
 /// Checks that `engine` found the same as the explorer, as far as it has to.

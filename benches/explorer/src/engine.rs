@@ -1,12 +1,13 @@
-//! The engines that explore a search, and their results.
+//! The engines that explore a search.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-use gem_coherency_check::{Property, Search};
+use gem_coherency_check::Search;
 
 use crate::cost::{Cost, Meter};
+use crate::found::Found;
 use crate::{Error, Result, peer};
 
 /// An engine that explores a search.
@@ -18,19 +19,6 @@ pub enum Engine {
     Stateright(usize),
     /// No engine: every move of every state is made, and where it leads is forgotten.
     Moves,
-}
-
-/// The result of an engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Different states.
-    pub states: u64,
-    /// Moves made between them.
-    pub transitions: u64,
-    /// Moves to the farthest state.
-    pub depth: u64,
-    /// The broken property, and the number of moves that break it.
-    pub violation: Option<(Property, usize)>,
 }
 
 impl fmt::Display for Engine {

@@ -7,10 +7,30 @@
 //! The engines share the model: its moves, and the packing of a state. Each makes the search by
 //! itself: which states are known, in what order they come, when it is over, and which way leads to
 //! a violation.
+//!
+//! # Layers
+//!
+//! ```text
+//! L3  run   table   agreement
+//! L2  engine
+//! L1  peer
+//! L0  found   searches   cost   machine
+//! ```
+//!
+//! * `run`: one run in a process of its own. Not the choice of runs.
+//! * `table`: what each search cost each engine, as text. Not the measurement.
+//! * `agreement`: the comparison of two results. Not of their costs.
+//! * `engine`: the engines by name, and how each explores. Not stateright's model.
+//! * `peer`: the explorer's space as a model of stateright. Not the explorer.
+//! * `found`: the result of a search. Not its cost.
+//! * `searches`: the searches that are run. Not their results.
+//! * `cost`: time and memory of a process. Not of a thread.
+//! * `machine`: the machine that was measured on. Not its load.
 
 mod agreement;
 mod cost;
 mod engine;
+mod found;
 mod machine;
 mod peer;
 mod run;
@@ -20,7 +40,8 @@ mod table;
 use std::process::ExitCode;
 
 use agreement::agree;
-use engine::{Engine, Found};
+use engine::Engine;
+use found::Found;
 use searches::{ROWS, Row};
 use table::Round;
 

@@ -4,7 +4,7 @@ use gem_coherency_check::{Property, Space};
 use stateright::{Checker, Model};
 
 use crate::Result;
-use crate::engine::Found;
+use crate::found::Found;
 
 /// The name that stateright uses for the one property of its model.
 const NOTHING_BROKEN: &str = "nothing is broken";

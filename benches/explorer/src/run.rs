@@ -6,7 +6,8 @@ use std::time::Duration;
 use gem_coherency_check::Property;
 
 use crate::cost::Cost;
-use crate::engine::{Engine, Found};
+use crate::engine::Engine;
+use crate::found::Found;
 use crate::searches::Row;
 use crate::{Result, searches};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::cost::Cost;
-use crate::engine::Found;
+use crate::found::Found;
 
 /// The cost of one round of one search.
 pub struct Round {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::cases::{CASES, Way};
+use super::cases::{CALLS, CASES, Way};
 use super::{Error, Result};
 
 /// The argument that says: run the cases, someone counts.
@@ -16,9 +16,6 @@ const COUNTED: [&str; 2] = ["*counted_*", "*cases::counted_*"];
 
 /// The name of callgrind's files, before their numbers.
 const OUT: &str = "out";
-
-/// The number of times that a case calls its function; the last call counts, when everything lazy is done.
-pub(super) const CALLS: usize = 2;
 
 /// Returns the number of instructions of each case, in the order of [`CASES`].
 ///

@@ -4,6 +4,17 @@
 //! prints one line per case. It fails if a count is above its limit. Two twins have to fail: with
 //! `--one-below` each limit is one less than the count, and with `--planted` each case takes a slow
 //! way that the library does not.
+//!
+//! # Layers
+//!
+//! ```text
+//! L1  callgrind
+//! L0  cases   limits
+//! ```
+//!
+//! * `callgrind`: runs the program under callgrind, and reads its counts. Not the limits.
+//! * `cases`: the functions that are counted. Not the counting.
+//! * `limits`: the limits as numbers. Not their comparison.
 
 mod callgrind;
 mod cases;

@@ -15,6 +15,27 @@
 //! - A pointer is null, or points to as many bytes as its type or the length beside it says. During the call no
 //!   other code writes them, nor reads them if the call writes them.
 //! - A string ends with a 0.
+//!
+//! # Layers
+//!
+//! ```text
+//! L4  decision   level
+//! L3  platform
+//! L2  cache   rule   types   pointers
+//! L1  failure
+//! L0  last_error   version
+//! ```
+//!
+//! * `decision`: what an access needs. Not the flush.
+//! * `level`: levels, MOCS classes and map modes. Not of a BO.
+//! * `platform`: platforms by PCI ID and by name. Not by device.
+//! * `cache`: cache operations on a driver's mapping. Not on a BO.
+//! * `rule`: rules in words. Not their application.
+//! * `types`: integers and structs for the enums and structs of the rules. Not conversions of pointers.
+//! * `pointers`: checks of what C passes. Not of what it points to.
+//! * `failure`: errors as negative errno. Not their text.
+//! * `last_error`: the text of the thread's last failed call. Not its errno.
+//! * `version`: the version of the interface. Not that of the library's rules.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![allow(unsafe_code)]
 // Types have their names in C.

@@ -8,6 +8,24 @@
 //! - [`Walker`]: kernels of the render engine that use BOs;
 //! - [`Screen`]: a connector and a CRTC, and the BOs that they show;
 //! - [`commands`]: the encoding of the commands per generation, without objects and addresses.
+//!
+//! # Layers
+//!
+//! ```text
+//! L4  walker
+//! L3  batch
+//! L2  submission   screen
+//! L1  addresses   commands
+//! L0  error
+//! ```
+//!
+//! * `walker`: kernels of the render engine on BOs. Not the kernels' instructions.
+//! * `batch`: stores, fills and copies of BOs. Not their encoding.
+//! * `submission`: the submission of both by a device, and the wait for it. Not what is in a batch.
+//! * `screen`: a connector, a CRTC and what they show. Not the drawing.
+//! * `addresses`: GPU addresses for the objects of batches. Not page tables.
+//! * `commands`: the commands of each generation as dwords. Not objects and addresses.
+//! * `error`: reasons why a device cannot be exercised. Not errors of the library.
 
 #![deny(unsafe_code)]
 

@@ -7,6 +7,17 @@
 //! bytes and an explorer with abstract values.
 //!
 //! Each [`Assumption`] about the hardware can be dropped.
+//!
+//! # Layers
+//!
+//! ```text
+//! L1  moves   route
+//! L0  assumption
+//! ```
+//!
+//! * `moves`: effects of flushes and of the caches' own activity. Not accesses.
+//! * `route`: the ways of an access to memory, and how each meets the caches. Not what a driver does about it.
+//! * `assumption`: what is taken for granted of hardware, by name. Not its consequences.
 
 #![deny(unsafe_code)]
 

@@ -48,6 +48,18 @@
 //!   `GLIBC_TUNABLES=glibc.cpu.x86_non_temporal_threshold` set to a large value to keep them out.
 //!
 //! x86-64 Linux with glibc only; elsewhere the crate is empty.
+//!
+//! # Layers
+//!
+//! ```text
+//! L1  live
+//! L0  scan   symbols   error
+//! ```
+//!
+//! * `live`: traps, watched pages and signal actions of this process. Not the search for instructions.
+//! * `scan`: finds instructions in machine code. Not a change to it.
+//! * `symbols`: functions, files and lines of addresses. Not of the running process, but of its files.
+//! * `error`: errors with their operands. Not errno for the program.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 #![deny(unsafe_code)]
 

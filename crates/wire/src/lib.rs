@@ -10,6 +10,22 @@
 //!
 //! No function here allocates or calls a function of libc that a program may have replaced, so that they can be used
 //! in a signal handler and below a program's own calls.
+//!
+//! # Layers
+//!
+//! ```text
+//! L1  socket   process   stores
+//! L0  message   call   flushes   sites   names
+//! ```
+//!
+//! * `socket`: sends and receives messages with descriptors. Not what they ask for.
+//! * `process`: permission for the server to use a program's memory. Not the access itself.
+//! * `stores`: the first store to each page, in shared memory. Not how it was seen.
+//! * `message`: requests and calls as words. Not payloads.
+//! * `call`: system calls by the instruction. Not a call of libc.
+//! * `flushes`: the log of flushes in shared memory. Not how they were trapped.
+//! * `sites`: call stacks and the counts of those that flush. Not symbols.
+//! * `names`: environment, folder and socket by which a program finds the server. Not a connection.
 
 #![deny(unsafe_code)]
 
