@@ -615,32 +615,6 @@ typedef struct gemco_submission {
 } gemco_submission;
 
 /**
- * A rule that an instruction of the execution units breaks.
- */
-typedef struct gemco_eu_violation {
-    /**
-     * The instruction's first byte in the code.
-     */
-    uint64_t offset;
-    /**
-     * The rule's name: "DestinationStride".
-     */
-    const char *rule;
-    /**
-     * The rule as a sentence: "the destination's stride must not be 0".
-     */
-    const char *text;
-    /**
-     * The source of the rule: a section of the manuals, and a function of Mesa's validator.
-     */
-    const char *source;
-    /**
-     * The operand and the values that break the rule: "destination: stride 0".
-     */
-    char found[120];
-} gemco_eu_violation;
-
-/**
  * Receives the library's events. level: a gemco_log_level. text: a line without a newline, valid only during the call.
  * user: the pointer that was given with the callback.
  */
@@ -1495,24 +1469,6 @@ int gemco_scanout_flush(const struct gemco_scanout *scanout, struct gemco_report
  * Any thread.
  */
 void gemco_scanout_end(struct gemco_scanout *scanout);
-
-/**
- * Validates the code of a GPU kernel before it is uploaded: finds the rules of the hardware that its instructions break.
- *
- * platform: as gemco_device_platform or gemco_platform_by_id returns it; only its name is used.
- * code, size: the instructions, of 16 bytes, or 8 if they are compacted.
- * violations: room for `room` of them, in the order of the code; may be NULL if that is 0. Their texts are valid while
- * the library is loaded.
- *
- * Returns the number of violations; the first `room` of them were written. -ENOEXEC for an instruction that cannot be
- * decoded, even after one that breaks a rule; -ENODEV for a platform whose instructions are not known: those before
- * graphics version 7; -EINVAL for a size that is not a multiple of 8. Any thread.
- */
-int gemco_eu_validate(const struct gemco_platform *platform,
-                      const void *code,
-                      size_t size,
-                      struct gemco_eu_violation *violations,
-                      size_t room);
 
 /**
  * Sends the library's events to `callback`, from now on, for the whole process, except those of devices with a callback of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * gem_coherency_exercise: batches, a screen, and the other agents of a software device, with which a device is exercised.
- * For tests and example drivers; a library that was installed with --library-only lacks these functions.
+ * gem_coherency_exercise: batches, a screen, the validator of GPU kernels, and the other agents of a software device, with which a
+ * device is exercised. For tests and example drivers; a library that was installed with --library-only lacks these functions.
  *
  * Made by cbindgen from crates/capi and crates/capi-pure; ci/header --write makes it anew. */
 
@@ -79,6 +79,32 @@ typedef struct gemco_picture {
      */
     uint32_t connected;
 } gemco_picture;
+
+/**
+ * A rule that an instruction of the execution units breaks.
+ */
+typedef struct gemco_eu_violation {
+    /**
+     * The instruction's first byte in the code.
+     */
+    uint64_t offset;
+    /**
+     * The rule's name: "DestinationStride".
+     */
+    const char *rule;
+    /**
+     * The rule as a sentence: "the destination's stride must not be 0".
+     */
+    const char *text;
+    /**
+     * The source of the rule: a section of the manuals, and a function of Mesa's validator.
+     */
+    const char *source;
+    /**
+     * The operand and the values that break the rule: "destination: stride 0".
+     */
+    char found[120];
+} gemco_eu_violation;
 
 #ifdef __cplusplus
 extern "C" {
@@ -229,6 +255,24 @@ int gemco_screen_dirty(const struct gemco_screen *screen, gemco_report *report);
  * file that is no longer DRM master. Any thread.
  */
 int gemco_screen_destroy(struct gemco_screen *screen);
+
+/**
+ * Validates the code of a GPU kernel before it is uploaded: finds the rules of the hardware that its instructions break.
+ *
+ * platform: as gemco_device_platform or gemco_platform_by_id returns it; only its name is used.
+ * code, size: the instructions, of 16 bytes, or 8 if they are compacted.
+ * violations: room for `room` of them, in the order of the code; may be NULL if that is 0. Their texts are valid while
+ * the library is loaded.
+ *
+ * Returns the number of violations; the first `room` of them were written. -ENOEXEC for an instruction that cannot be
+ * decoded, even after one that breaks a rule; -ENODEV for a platform whose instructions are not known: those before
+ * graphics version 7; -EINVAL for a size that is not a multiple of 8. Any thread.
+ */
+int gemco_eu_validate(const gemco_platform *platform,
+                      const void *code,
+                      size_t size,
+                      struct gemco_eu_violation *violations,
+                      size_t room);
 
 /**
  * Reads as the GPU of a software device does: old bytes where a flush is missing.

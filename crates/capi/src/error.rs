@@ -8,6 +8,7 @@ use gem_coherency::{Errno, Error, Unknown};
 use gem_coherency_capi_pure::failure as pure;
 use gem_coherency_capi_pure::last_error::keep;
 
+#[cfg(feature = "exercise")]
 use super::eu::Refusal;
 use super::log;
 
@@ -32,6 +33,7 @@ pub(super) enum Failure {
     /// An invalid argument, found before the library is called.
     Argument(pure::Failure),
     /// Code that cannot be validated.
+    #[cfg(feature = "exercise")]
     Eu(Refusal),
     /// A function that does more than query was called in a log callback.
     InCallback,
@@ -61,6 +63,7 @@ impl Failure {
             Self::Argument(failure) => failure.errno(),
             #[cfg(feature = "exercise")]
             Self::Call { errno, .. } => *errno,
+            #[cfg(feature = "exercise")]
             Self::Eu(refusal) => refusal.errno(),
             Self::InCallback => Errno::EDEADLK,
         }
@@ -101,6 +104,7 @@ impl fmt::Display for Failure {
             Self::Argument(failure) => failure.fmt(f),
             #[cfg(feature = "exercise")]
             Self::Call { errno, name, value } => write!(f, "{name} {value:#x}: {errno}"),
+            #[cfg(feature = "exercise")]
             Self::Eu(refusal) => refusal.fmt(f),
             Self::InCallback => f.write_str(
                 "a log callback may only call functions that query; this call \

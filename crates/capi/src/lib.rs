@@ -29,6 +29,7 @@ mod batch;
 mod bo;
 mod device;
 mod error;
+#[cfg(feature = "exercise")]
 mod eu;
 mod log;
 mod mapping;
@@ -52,6 +53,7 @@ pub use adopt::*;
 pub use batch::*;
 pub use bo::*;
 pub use device::*;
+#[cfg(feature = "exercise")]
 pub use eu::*;
 pub use gem_coherency_capi_pure::*;
 pub use log::*;
