@@ -1,47 +1,71 @@
-//! Rewrites the rules of a copied tree so that it holds every mutant at once.
+//! Rewrites code of a copied tree so that it holds every mutant at once.
 //!
 //! `plant rules TREE` changes the rules of coherency (`crates/rules/src/policy`) below TREE, `plant validate TREE` those for
-//! instructions (`crates/eu/src/validate`). It prints a line for each mutant: its number, its place, and what is changed,
-//! with tabs between. The environment variable `GEM_COHERENCY_MUTANT` then chooses a mutant by number when the program runs;
-//! without it the rules are as they were.
+//! instructions (`crates/eu/src/validate`), `plant engine TREE` what follows the rules (`src/engine`, `src/tracking`). It prints a
+//! line for each mutant: its number, its place, and what is changed, with tabs between. The environment variable
+//! `GEM_COHERENCY_MUTANT` then chooses a mutant by number when the program runs; without it the code does what it did.
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use mutants_tool::plant::{
-    Planted, SELECTOR, SELECTOR_OF_NUMBERS, SELECTOR_OF_SCOPES, USE_AT_RUN_TIME, at_run_time,
-    integer_constants, plant, plant_table, replaced,
+    Kinds, Planted, SELECTOR, SELECTOR_OF_EFFECTS, SELECTOR_OF_NUMBERS, SELECTOR_OF_SCOPES, USE_AT_RUN_TIME,
+    at_run_time, integer_constants, plant, plant_table, replaced,
 };
 
-/// Rules that are mutated.
+/// Code that is mutated.
 struct Target {
     /// The name.
     name: &'static str,
     /// The crate's folder of sources.
     root: &'static str,
-    /// The folder of the rules, below it.
-    folder: &'static str,
-    /// The file whose functions decide nothing.
-    without: &'static str,
-    /// That file has a table of rules with scopes, and numbers decide.
-    has_scopes: bool,
+    /// The folder below it from which files have their names.
+    base: &'static str,
+    /// The folders of the code, below that.
+    folders: &'static [&'static str],
+    /// Files whose functions decide nothing.
+    without: &'static [&'static str],
+    /// What decides.
+    what: What,
 }
 
-const TARGETS: [Target; 2] = [
+/// What decides in the code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// Conditions.
+    Decisions,
+    /// Numbers, too, and in the files of [`Target::without`] a table of rules with scopes.
+    NumbersAndScopes,
+    /// What is done, too, and in which order.
+    Effects,
+}
+
+const TARGETS: [Target; 3] = [
     Target {
         name: "rules",
         root: "crates/rules/src",
-        folder: "policy",
-        without: "rules.rs",
-        has_scopes: false,
+        base: "policy",
+        folders: &[""],
+        without: &["rules.rs"],
+        what: What::Decisions,
     },
     Target {
         name: "validate",
         root: "crates/eu/src",
-        folder: "validate",
-        without: "rule.rs",
-        has_scopes: true,
+        base: "validate",
+        folders: &[""],
+        without: &["rule.rs"],
+        what: What::NumbersAndScopes,
+    },
+    Target {
+        name: "engine",
+        root: "src",
+        base: "",
+        folders: &["engine", "tracking"],
+        // Tests; how a state is printed; constants.
+        without: &["engine/tests.rs", "tracking/debug.rs", "tracking/layout.rs"],
+        what: What::Effects,
     },
 ];
 
@@ -54,21 +78,32 @@ impl Target {
         first: u32,
         constants: &[String],
     ) -> Result<Planted, Box<dyn Error>> {
-        match (name == self.without, self.has_scopes) {
-            (true, true) => Ok(plant_table(name, text, first)?),
-            (true, false) => Ok(Planted::nothing(text.to_owned())),
-            (false, has_numbers) => Ok(plant(name, text, first, has_numbers.then_some(constants))?),
+        let kinds = match self.what {
+            What::Decisions => Kinds::Decisions,
+            What::NumbersAndScopes => Kinds::Numbers(constants),
+            What::Effects => Kinds::Effects,
+        };
+        match (self.without.contains(&name), self.what) {
+            (true, What::NumbersAndScopes) => Ok(plant_table(name, text, first)?),
+            (true, What::Decisions | What::Effects) => Ok(Planted::nothing(text.to_owned())),
+            (false, _) => {
+                let planted = plant(name, text, first, kinds)?;
+                Ok(Planted { text: at_run_time(&planted.text), ..planted })
+            }
         }
     }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let (target, tree) = args.next().zip(args.next()).ok_or("which rules, and which tree?")?;
-    let target = TARGETS.iter().find(|one| one.name == target).ok_or("rules or validate?")?;
+    let (target, tree) = args.next().zip(args.next()).ok_or("which code, and which tree?")?;
+    let target = TARGETS.iter().find(|one| one.name == target).ok_or("rules, validate or engine?")?;
     let root = PathBuf::from(tree).join(target.root);
-    let folder = root.join(target.folder);
-    let names = rust_files(&folder, &folder)?;
+    let folder = root.join(target.base);
+    let mut names = Vec::new();
+    for part in target.folders {
+        names.extend(rust_files(&folder, &folder.join(part))?);
+    }
     let mut constants = Vec::new();
     for name in &names {
         constants.extend(integer_constants(&fs::read_to_string(folder.join(name))?)?);
@@ -82,15 +117,19 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{number}\t{}\t{}", mutant.place, mutant.change);
             number += 1;
         }
-        fs::write(&path, at_run_time(&text))?;
+        fs::write(&path, text)?;
     }
     let mut selector = SELECTOR.to_owned();
-    if target.has_scopes {
-        selector += SELECTOR_OF_NUMBERS;
-        selector += SELECTOR_OF_SCOPES;
-        let (from, to) = USE_AT_RUN_TIME;
-        let path = folder.join("mod.rs");
-        fs::write(&path, replaced(&fs::read_to_string(&path)?, from, to)?)?;
+    match target.what {
+        What::Decisions => {}
+        What::Effects => selector += SELECTOR_OF_EFFECTS,
+        What::NumbersAndScopes => {
+            selector += SELECTOR_OF_NUMBERS;
+            selector += SELECTOR_OF_SCOPES;
+            let (from, to) = USE_AT_RUN_TIME;
+            let path = folder.join("mod.rs");
+            fs::write(&path, replaced(&fs::read_to_string(&path)?, from, to)?)?;
+        }
     }
     let lib = root.join("lib.rs");
     let text = fs::read_to_string(&lib)?;

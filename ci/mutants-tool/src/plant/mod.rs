@@ -11,6 +11,7 @@ mod table;
 use edits::Edits;
 pub use numbers::{SELECTOR_OF_NUMBERS, integer_constants};
 use site::Finder;
+pub use site::Kinds;
 use syn::visit::Visit;
 pub use table::{SELECTOR_OF_SCOPES, USE_AT_RUN_TIME, plant_table, replaced};
 
@@ -106,14 +107,37 @@ fn other(first: u32, left: bool, right: bool, opposite: bool, usual: bool) -> bo
 }
 "#;
 
-/// Plants every mutant of the file `name`, whose text is `text`; they are numbered from `first` on. With names of
-/// constants, numbers have mutants, too.
+/// Follows [`SELECTOR`] in its file where there are [`Kinds::Effects`].
+pub const SELECTOR_OF_EFFECTS: &str = r#"
+/// The opposite of a truth value or of a set of bits, or the value.
+pub(crate) fn not<T: std::ops::Not<Output = T>>(number: u32, value: T) -> T {
+    if is(number) { value } else { !value }
+}
+
+/// Both; or one of them (`first`), the left one, or the right one (the numbers after it). Returns the value, or none where it
+/// is the right one's.
+pub(crate) fn and_then(first: u32, left: bool) -> Option<bool> {
+    chosen(first, left, !left, left)
+}
+
+/// One of them; or both (`first`), the left one, or the right one (the numbers after it). As [`and_then`].
+pub(crate) fn or_then(first: u32, left: bool) -> Option<bool> {
+    chosen(first, left, left, !left)
+}
+
+fn chosen(first: u32, left: bool, usual: bool, opposite: bool) -> Option<bool> {
+    let is_left = if is(first) { opposite } else if is(first + 1) { true } else { !is(first + 2) && usual };
+    is_left.then_some(left)
+}
+"#;
+
+/// Plants the mutants of the file `name`, whose text is `text`; they are numbered from `first` on.
 ///
 /// # Errors
 /// Text that is no Rust.
-pub fn plant(name: &str, text: &str, first: u32, constants: Option<&[String]>) -> syn::Result<Planted> {
+pub fn plant(name: &str, text: &str, first: u32, kinds: Kinds<'_>) -> syn::Result<Planted> {
     let file = syn::parse_file(text)?;
-    let mut finder = Finder::new(name, text, first, constants);
+    let mut finder = Finder::new(name, text, first, kinds);
     finder.visit_file(&file);
     let Finder { edits, mutants, .. } = finder;
     Ok(Planted { text: Edits::apply(edits, text), mutants })
@@ -131,7 +155,7 @@ mod tests {
     /// The changes in a function of this body.
     fn changes(body: &str) -> Vec<String> {
         let text = format!("fn f(a: bool, b: bool) -> bool {{ {body} }}");
-        let planted = plant("x.rs", &text, 1, None).unwrap();
+        let planted = plant("x.rs", &text, 1, Kinds::Decisions).unwrap();
         syn::parse_file(&planted.text).expect("what was planted is Rust");
         planted.mutants.into_iter().map(|mutant| mutant.change).collect()
     }
@@ -167,7 +191,8 @@ mod tests {
 
     #[test]
     fn mutants_nest_and_a_file_without_any_stays_as_it_is() {
-        let planted = plant("x.rs", "fn f() -> bool { if a && !b { c } else { d } }", 7, None).unwrap();
+        let planted =
+            plant("x.rs", "fn f() -> bool { if a && !b { c } else { d } }", 7, Kinds::Decisions).unwrap();
         let inside = "crate::mutant::and(9, a , crate::mutant::opposite(12, !b))";
         assert!(
             planted.text.contains(&format!("if crate::mutant::condition(7, {inside})")),
@@ -176,13 +201,14 @@ mod tests {
         );
         assert_eq!(planted.mutants.len(), 6);
         let text = "const A: bool = 1 == 2;\n#[cfg(test)]\nmod tests { fn f() -> bool { 1 == 2 } }\n";
-        assert_eq!(plant("x.rs", text, 1, None).unwrap().text, text);
+        assert_eq!(plant("x.rs", text, 1, Kinds::Decisions).unwrap().text, text);
     }
 
     #[test]
     fn a_function_inside_another_one_is_a_place_of_its_own() {
         let planted =
-            plant("x.rs", "fn f(a: bool) -> bool { fn g(b: bool) -> bool { !b } !a }", 1, None).unwrap();
+            plant("x.rs", "fn f(a: bool) -> bool { fn g(b: bool) -> bool { !b } !a }", 1, Kinds::Decisions)
+                .unwrap();
         let places: Vec<_> = planted.mutants.iter().map(|mutant| mutant.place.as_str()).collect();
         assert_eq!(places, ["x.rs g", "x.rs f"]);
     }
@@ -193,7 +219,7 @@ mod tests {
             "const N: u32 = 4;\nfn f(a: u32) -> bool { match a { 3 => a % N >= 2, _ => b[1] < 1 << a } }";
         let constants = integer_constants(text).unwrap();
         assert_eq!(constants, ["N"]);
-        let planted = plant("x.rs", text, 1, Some(&constants)).unwrap();
+        let planted = plant("x.rs", text, 1, Kinds::Numbers(&constants)).unwrap();
         syn::parse_file(&planted.text).expect("what was planted is Rust");
         let changes: Vec<_> = planted.mutants.iter().map(|mutant| mutant.change.as_str()).collect();
         let expected = [
@@ -210,7 +236,34 @@ mod tests {
         assert_eq!(changes, expected);
         let inside = "crate::mutant::at_least(2, crate::mutant::rest(4, a , crate::mutant::number(5, N)) , ";
         assert!(planted.text.contains(inside), "{}", planted.text);
-        assert_eq!(plant("x.rs", text, 1, None).unwrap().mutants.len(), 4);
+        assert_eq!(plant("x.rs", text, 1, Kinds::Decisions).unwrap().mutants.len(), 4);
+    }
+
+    #[test]
+    fn effects_are_calls_sets_of_bits_and_orderings_and_the_right_side_of_an_operator_stays_lazy() {
+        let text = "fn f(w: &W) { put(w); w.a(Ordering::AcqRel, !m); while b && w.c() { g(&mut x)?; } }";
+        let planted = plant("x.rs", text, 1, Kinds::Effects).unwrap();
+        syn::parse_file(&planted.text).expect("what was planted is Rust");
+        let changes: Vec<_> = planted.mutants.iter().map(|mutant| mutant.change.as_str()).collect();
+        let expected = [
+            "without `put(w);`",
+            "without `w.a(Ordering::AcqRel, !m);`",
+            "`Ordering::AcqRel`: `Ordering::Acquire`",
+            "`Ordering::AcqRel`: `Ordering::Release`",
+            "`!m` is the opposite",
+            "`b && w.c()` is true",
+            "`b && w.c()` is false",
+            "`b && w.c()`: `||`",
+            "`b && w.c()`: `b`",
+            "`b && w.c()`: `w.c()`",
+            "without `g(&mut x)?;`",
+        ];
+        assert_eq!(changes, expected);
+        let lazy = "(match crate::mutant::and_then(8, b ) { Some(value) => value, None => w.c() })";
+        for part in [lazy, "crate::mutant::not(5, m)"] {
+            assert!(planted.text.contains(part), "{}", planted.text);
+        }
+        assert_eq!(plant("x.rs", text, 1, Kinds::Decisions).unwrap().mutants.len(), 4);
     }
 
     #[test]

@@ -28,7 +28,29 @@ const PAIRS: &[(&str, &str)] = &[
     ("When::Async", "When::Sync"),
     ("LineOp::WriteBack", "LineOp::Flush"),
     ("LineOp::Flush", "LineOp::WriteBack"),
+    ("StaleLines::Invalidate", "StaleLines::Leave"),
+    ("StaleLines::Leave", "StaleLines::Invalidate"),
+    ("Note::WcStores", "Note::GttStores"),
+    ("Note::GttStores", "Note::WcStores"),
+    ("Marks::Own", "Marks::Shared"),
+    ("Marks::Shared", "Marks::Own"),
+    ("Ordering::Acquire", "Ordering::Relaxed"),
+    ("Ordering::Release", "Ordering::Relaxed"),
+    ("Ordering::AcqRel", "Ordering::Acquire"),
+    ("Ordering::AcqRel", "Ordering::Release"),
+    ("Ordering::SeqCst", "Ordering::Relaxed"),
 ];
+
+/// Which mutants a file has.
+#[derive(Clone, Copy, Debug)]
+pub enum Kinds<'a> {
+    /// Those of decisions: conditions, operators, arms, assignments, calls of an object.
+    Decisions,
+    /// Those, and of literals, of operators of numbers, and of constants with these names.
+    Numbers(&'a [String]),
+    /// Those of decisions, and calls of functions, and negated sets of bits.
+    Effects,
+}
 
 /// Walks over a file and plants what it finds.
 pub(super) struct Finder<'a> {
@@ -36,16 +58,20 @@ pub(super) struct Finder<'a> {
     text: &'a str,
     next: u32,
     function: String,
-    /// The constants whose uses have mutants, as literals and operators of numbers have; `None` if numbers have none.
-    constants: Option<&'a [String]>,
+    kinds: Kinds<'a>,
     pub(super) edits: Edits,
     pub(super) mutants: Vec<Mutant>,
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(file: &'a str, text: &'a str, first: u32, constants: Option<&'a [String]>) -> Self {
+    pub(super) fn new(file: &'a str, text: &'a str, first: u32, kinds: Kinds<'a>) -> Self {
         let function = String::new();
-        Self { file, text, next: first, function, constants, edits: Edits::default(), mutants: Vec::new() }
+        Self { file, text, next: first, function, kinds, edits: Edits::default(), mutants: Vec::new() }
+    }
+
+    /// Whether calls of functions have mutants, and negated sets of bits.
+    fn has_effects(&self) -> bool {
+        matches!(self.kinds, Kinds::Effects)
     }
 
     /// The code in one line, without comments.
@@ -154,12 +180,21 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
     fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
     fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
-    fn visit_expr_while(&mut self, _: &'ast syn::ExprWhile) {}
+    fn visit_expr_while(&mut self, one: &'ast syn::ExprWhile) {
+        // The condition, too, where a mutant that never ends is noticed.
+        match self.kinds {
+            Kinds::Effects => {
+                self.condition(&one.cond);
+                visit::visit_expr_while(self, one);
+            }
+            Kinds::Decisions | Kinds::Numbers(_) => {}
+        }
+    }
     fn visit_pat(&mut self, _: &'ast Pat) {}
 
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
         if let Stmt::Expr(expr, Some(_)) = statement
-            && changes_something(expr)
+            && (changes_something(expr) || (self.has_effects() && calls_something(expr)))
         {
             self.leave_out(statement);
         }
@@ -167,14 +202,18 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_expr(&mut self, expr: &'ast Expr) {
-        if let Some(constants) = self.constants {
-            self.number(expr, constants);
-        }
+        let has_numbers = match self.kinds {
+            Kinds::Numbers(constants) => {
+                self.number(expr, constants);
+                true
+            }
+            Kinds::Decisions | Kinds::Effects => false,
+        };
         match expr {
             // The type of an index, or of a number that is shifted, is not known from a call.
-            Expr::Index(one) if self.constants.is_some() => return self.visit_expr(&one.expr),
-            Expr::Binary(binary) if self.constants.is_some() && matches!(binary.op, BinOp::Shl(_)) => return,
-            Expr::Binary(binary) if self.constants.is_some() && self.operator(expr, binary) => {}
+            Expr::Index(one) if has_numbers => return self.visit_expr(&one.expr),
+            Expr::Binary(binary) if has_numbers && matches!(binary.op, BinOp::Shl(_)) => return,
+            Expr::Binary(binary) if has_numbers && self.operator(expr, binary) => {}
             Expr::If(one) => self.condition(&one.cond),
             Expr::Match(one) => {
                 for (place, arm) in one.arms.iter().enumerate() {
@@ -199,14 +238,28 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                         let operand = self.source(span(operand));
                         self.add(format!("`{source}`: `{operand}`"));
                     }
-                    self.edits.wrap(range, format!("crate::mutant::{name}({first}, "), ")");
-                    self.edits.replace(binary.op.span().byte_range(), ",");
+                    let operator = binary.op.span().byte_range();
+                    if self.has_effects() {
+                        // The right side is evaluated only where its value counts.
+                        self.edits.wrap(range, format!("(match crate::mutant::{name}_then({first}, "), " })");
+                        self.edits.replace(operator, ") { Some(value) => value, None =>");
+                    } else {
+                        self.edits.wrap(range, format!("crate::mutant::{name}({first}, "), ")");
+                        self.edits.replace(operator, ",");
+                    }
                 }
                 BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_) => {
                     self.opposite(expr);
                 }
                 _ => {}
             },
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) && self.has_effects() => {
+                // Of a truth value, or of a set of bits.
+                let range = span(expr);
+                let number = self.add(format!("`{}` is the opposite", self.source(range.clone())));
+                self.edits.wrap(range, format!("crate::mutant::not({number}, "), ")");
+                self.edits.replace(unary.op.span().byte_range(), "");
+            }
             Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) && is_boolean(&unary.expr) => {
                 self.opposite(expr)
             }
@@ -214,7 +267,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Expr::Macro(one) if one.mac.path.is_ident("matches") => self.opposite(expr),
             Expr::Path(_) => {
                 let name = self.source(span(expr));
-                if let Some((_, other)) = PAIRS.iter().find(|(one, _)| *one == name) {
+                for (_, other) in PAIRS.iter().filter(|(one, _)| *one == name) {
                     let number = self.add(format!("`{name}`: `{other}`"));
                     let before = format!("(if crate::mutant::is({number}) {{ {other} }} else {{ ");
                     self.edits.wrap(span(expr), before, " })");
@@ -253,6 +306,15 @@ fn changes_something(expr: &Expr) -> bool {
         Expr::Binary(binary) => matches!(binary.op, BinOp::BitOrAssign(_) | BinOp::BitAndAssign(_)),
         Expr::MethodCall(call) => !NAMES_A_REASON.contains(&call.method.to_string().as_str()),
         Expr::Try(one) => changes_something(&one.expr),
+        _ => false,
+    }
+}
+
+/// Whether the statement calls a function.
+fn calls_something(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call(_) => true,
+        Expr::Try(one) => calls_something(&one.expr),
         _ => false,
     }
 }

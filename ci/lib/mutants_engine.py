@@ -1,0 +1,147 @@
+"""Runs tests and models with each mutant of a list, the quickest first, up to the first that notices it, and compares the survivors with those
+that are known.
+
+    mutants_engine.py LIST [--shard I/N] PROGRAM...
+
+LIST has a line for each mutant: number, place, change. Each PROGRAM is a test program with the mutants in it. A mutant is killed by a program
+that fails, or that does not end in time. With --shard every mutant of part I of N is run, and those that are listed as survivors have to
+survive; without it, those of the sample.
+"""
+
+import concurrent.futures
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from mutants import read_list, read_sample, read_survivors, whole_function
+
+SURVIVORS = Path("ci/lib/mutants-engine-survivors")
+SAMPLE = Path("ci/lib/mutants-engine-sample")
+# A program has this long, and so many times as long as without a mutant, before it counts as hanging.
+GRACE_S = 10
+SLOWER = 5
+# Programs of which some tests take most of the time: these, and the others, are judges of their own.
+SLOW = {"device": "sweep"}
+
+
+def parts(program):
+    """The judges that a program is: command lines."""
+    slow = SLOW.get(Path(program).name.rsplit("-", 1)[0])
+    return [(program, "--quiet", "--skip", slow), (program, "--quiet", slow)] if slow else [(program, "--quiet")]
+
+
+def fails(judge, number, limit):
+    """How a judge fails with a mutant: "fails", "hangs", or None."""
+    # proptest keeps no seeds of the failures in the tree; call stacks take longer than the tests.
+    environment = os.environ | {"GEM_COHERENCY_MUTANT": str(number), "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "true", "RUST_BACKTRACE": "0"}
+    try:
+        run = subprocess.run(judge, env=environment, capture_output=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    return "fails" if run.returncode else None
+
+
+def limits(programs):
+    """The judges with their limits in seconds, the quickest first."""
+    found = []
+    for judge in (judge for program in programs for judge in parts(program)):
+        start = time.monotonic()
+        if how := fails(judge, 0, None):
+            sys.exit(f"{name(judge)} {how} without a mutant")
+        found.append((time.monotonic() - start, judge))
+    return [(judge, GRACE_S + SLOWER * seconds) for seconds, judge in sorted(found)]
+
+
+def name(judge):
+    """loom/own_marks: a model; tests/own_marks: a test, or lib: those in the library's own code."""
+    test = Path(judge[0]).name.rsplit("-", 1)[0]
+    if Path(judge[0]).parents[2].name == "loom":
+        return f"loom/{test}"
+    return "lib" if test == "gem_coherency" else f"tests/{test}"
+
+
+def killer(judges, number):
+    """What kills a mutant: "loom/own_marks fails"; None if it survives."""
+    for judge, limit in judges:
+        if how := fails(judge, number, limit):
+            return f"{name(judge)} {how}"
+    return None
+
+
+def of_shard(numbers, shard):
+    """The numbers of part I of N: every Nth one, so that each part has some of each file."""
+    part, parts = map(int, shard.split("/"))
+    if not 1 <= part <= parts:
+        sys.exit(f"no such part: {shard}")
+    return [number for number in numbers if number % parts == part % parts]
+
+
+def problems(verdicts, known, names, every):
+    """What is wrong: `verdicts` has what kills each judged mutant, or None; `names` are those of all mutants."""
+    wrong = [
+        f"survives without a reason: {mutant}"
+        for mutant, by in verdicts.items()
+        if not by and mutant not in known and whole_function(mutant) not in known
+    ]
+    there = set(names) | {whole_function(mutant) for mutant in names}
+    wrong += [f"is listed, but there is no such mutant: {mutant}" for mutant in known if mutant not in there]
+    if every:
+        wrong += [f"is listed, but does not survive ({verdicts[mutant]}): {mutant}" for mutant in known if verdicts.get(mutant)]
+    return wrong
+
+
+def self_test():
+    names = ["x f: 1", "x f: 2", "y g: 3"]
+    cases = [
+        ("nothing is wrong", {"x f: 1": "t fails", "y g: 3": None}, {"y g: 3": "why"}, True, 0),
+        ("a survivor without a reason", {"x f: 1": None}, {}, False, 1),
+        ("a reason for a function", {"x f: 1": None, "x f: 2": "t fails"}, {"x f: *": "why"}, True, 0),
+        ("a reason for a killed one", {"x f: 1": "t hangs"}, {"x f: 1": "why"}, True, 1),
+        ("a reason for one of another part", {"x f: 1": "t fails"}, {"y g: 3": "why"}, True, 0),
+        ("a reason for one that is gone", {}, {"z h: 4": "why"}, False, 1),
+    ]
+    for what, verdicts, known, every, count in cases:
+        if len(problems(verdicts, known, names, every)) != count:
+            sys.exit(f"self-test: {what}")
+    parts = [of_shard(range(1, 8), f"{part}/3") for part in (1, 2, 3)]
+    if parts != [[1, 4, 7], [2, 5], [3, 6]]:
+        sys.exit(f"self-test: {parts}")
+    print(f"self-test: {len(cases)} cases")
+
+
+def main(list_file, *programs):
+    every = programs[:1] == ("--shard",)
+    mutants = read_list(Path(list_file).read_text())
+    numbers = {mutant: number for number, mutant in mutants.items()}
+    if len(numbers) != len(mutants) or not mutants:
+        sys.exit("two mutants have one name, or there are none")
+    known = read_survivors(SURVIVORS.read_text(), SURVIVORS)
+    if every:
+        chosen, programs = [mutants[number] for number in of_shard(mutants, programs[1])], programs[2:]
+    else:
+        chosen = read_sample(SAMPLE.read_text())
+        if gone := [mutant for mutant in chosen if mutant not in numbers]:
+            sys.exit("\n".join([*gone, f"{SAMPLE}: there are no such mutants any more; take others of these functions"]))
+    judges = limits(programs)
+    verdicts = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        work = {pool.submit(killer, judges, numbers[mutant]): mutant for mutant in chosen}
+        for done in concurrent.futures.as_completed(work):
+            verdicts[work[done]] = done.result()
+            print(f"{done.result() or 'survives'}\t{work[done]}", flush=True)
+    if wrong := problems(verdicts, known, numbers, every):
+        sys.exit("\n".join([*wrong, f"{len(wrong)} mutants are not accounted for"]))
+    for by, count in Counter(by or "survives: a reason is listed" for by in verdicts.values()).most_common():
+        print(f"| {by} | {count} |")
+    alive = sum(not by for by in verdicts.values())
+    print(f"{len(numbers)} mutants of the engine and of tracking, {len(chosen)} of them judged: {len(chosen) - alive} killed, {alive} survive")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    else:
+        main(*sys.argv[1:])
