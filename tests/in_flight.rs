@@ -51,7 +51,7 @@ fn a_dropped_flush_restores_exactly_its_marks() {
     let mut in_flight = clean.begin_flush(range).unwrap();
     assert_eq!(in_flight.take_wc_stores(), Taken::Nothing);
     drop(in_flight);
-    assert!(clean.dirty().is_clean() && clean.stale().is_clean() && !clean.word().state().has_wc_stores());
+    assert!(clean.dirty().is_clean() && clean.stale().is_clean() && !clean.word().state().has_notes());
 }
 
 #[test]
@@ -77,6 +77,33 @@ fn a_flush_that_fails_during_another_returns_again() {
     drop(other);
     assert_eq!(complete([in_flight]), Completion::Again);
     assert_eq!(complete([object.begin_flush(all).unwrap()]), Completion::InMemory);
+}
+
+#[test]
+fn a_flush_is_found_open_although_another_one_has_failed() {
+    let object = tracked();
+    let all = object.dirty().all();
+    let other = object.begin_flush(all).unwrap();
+    let in_flight = object.begin_flush(all).unwrap();
+    drop(other);
+    assert!(!object.is_settled(|_| false));
+    assert_eq!(complete([in_flight]), Completion::Again);
+    assert!(object.is_settled(|_| false));
+}
+
+#[test]
+fn a_flush_that_leaves_lines_dirty_makes_others_start_over() {
+    let object = tracked();
+    let all = object.dirty().all();
+    let flush = |keeps: bool| {
+        let (other, mut in_flight) = (object.begin_flush(all).unwrap(), object.begin_flush(all).unwrap());
+        if keeps {
+            in_flight.keep_all_dirty();
+        }
+        complete([in_flight, other])
+    };
+    assert_eq!([flush(true), flush(false)], [Completion::Again, Completion::InMemory]);
+    assert_eq!(object.dirty().count(), all.count());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency::tracking::{Completion, Marks, State, Tracked, complete};
-use gem_coherency::units::LineRange;
+use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::CacheLevel;
 
 /// Pages of an object; its list of pages has as many places.
@@ -99,6 +99,28 @@ fn a_flush_of_a_part_leaves_the_other_marks() {
         let left: Vec<_> = (0..10).chain(120..130).collect();
         assert_eq!(flush(&object, marks, object.dirty().all()), left, "{marks:?}");
     }
+}
+
+#[test]
+fn only_a_flush_of_the_whole_object_takes_its_own_pages() {
+    let object = object();
+    write(&object, LineRange::new(0, 128));
+    // If it took more than its range, and then failed, the others' marks would not come back.
+    let mut part = object.begin_flush(LineRange::new(0, 64)).unwrap();
+    assert!(part.take_own_pages(Marks::Own).is_none());
+    assert_eq!(complete([part]), Completion::InMemory);
+    let mut whole = object.begin_flush(object.dirty().all()).unwrap();
+    assert_eq!(whole.take_own_pages(Marks::Own).map(Iterator::count), Some(2));
+    assert_eq!(complete([whole]), Completion::InMemory);
+}
+
+#[test]
+fn lines_of_a_page_are_marked_in_the_place_that_is_asked_for() {
+    let object = object();
+    object.dirty().mark_page_in(Marks::Own, PageLines::new(3, 1));
+    assert_eq!((object.dirty().shared().count(), object.dirty().count()), (0, 1));
+    object.dirty().mark_page_in(Marks::Shared, PageLines::new(4, 3));
+    assert_eq!((object.dirty().shared().count(), object.dirty().count()), (2, 3));
 }
 
 #[test]

@@ -3,12 +3,15 @@
 use std::cell::RefCell;
 
 use super::batch::BATCH;
-use super::{Need, Object, Overwrite, StaleLines, Step, Task, leave_level_of, overwrite, settle, upload_to};
+use super::{
+    FlushReport, Need, Object, Overwrite, StaleLines, Step, Task, leave_level_of, overwrite, settle,
+    upload_to,
+};
 use crate::cacheops::{CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
-use crate::policy::{DecisionTable, Decisions, Path, Rule};
+use crate::policy::{Decision, DecisionTable, Decisions, Path, Rule, Verdict};
 use crate::tracking::{Marks, Tracked};
 use crate::units::{LineRange, PAGE_BYTES};
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
@@ -352,4 +355,19 @@ fn an_upload_takes_the_marks_of_its_lines_and_one_that_fails_gives_them_back() {
     assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 1));
     upload_to(&object, lines, Marks::Shared, || store(true)).unwrap_err();
     assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1)], 65));
+}
+
+#[test]
+fn a_report_keeps_the_decision_of_the_first_part_that_did_something() {
+    let drain = FlushReport::new(Step::Write, Decision::new(Verdict::Drain, Rule::WcDrain), 0);
+    let flush = FlushReport::new(Step::Write, Decision::new(Verdict::Flush, Rule::NonCoherentWrite), 2);
+    let nothing = FlushReport::nothing(Step::Write, Rule::NothingStale);
+    let sum = |parts: &[FlushReport]| {
+        let mut sum = parts[0];
+        parts[1..].iter().for_each(|part| sum.add(*part));
+        (sum.decision, sum.lines)
+    };
+    assert_eq!(sum(&[nothing, drain, nothing]), (drain.decision, 0));
+    assert_eq!(sum(&[drain, flush, drain]), (flush.decision, 2));
+    assert_eq!(sum(&[flush, nothing, flush]), (flush.decision, 4));
 }
