@@ -1,6 +1,7 @@
 //! The engine's interface to a BO: its pending work, and the mappings and instructions that complete it.
 
 use super::mapping::refusal_errno;
+use super::readers::Readers;
 use super::{SharedBo, WaitedBy};
 use crate::cacheops::{self, LineOp};
 use crate::drm::{MappedLines, Mapping};
@@ -249,5 +250,43 @@ impl SharedBo {
         let report = engine::settle_one(need, step)?;
         report.trace(self.handle);
         Ok(report)
+    }
+
+    /// Flushes the dirty lines that a reader of the object, or `next`, would miss. If none of them misses any, they stay dirty.
+    ///
+    /// Stores around the cache are left to the caller.
+    pub(super) fn flush_for_readers(&self, next: Option<Path>, marks: Marks) -> Result<()> {
+        let readers = next.into_iter().fold(self.readers.get(), Readers::with);
+        if readers == Readers::ALL {
+            // The display looks up no cache, so what it finds in memory, all others find.
+            return self.flush_all(Step::Sync, marks).map(drop);
+        }
+        let misses_some = |path: &Path| {
+            let decisions = self.decisions(*path, Access::Read);
+            let flush = decisions.required.dirty.or(decisions.required.gpu_write);
+            decisions.refusal.is_none() && flush.is_some()
+        };
+        self.flush_for(readers.paths().filter(misses_some), self.tracked.dirty().all(), marks, |_| {})
+    }
+
+    /// Flushes `lines` for `readers`, none of which is refused; passes each report.
+    ///
+    /// One by one: a CPU and a GPU among the readers need different fences. The first that needs a flush takes the lines,
+    /// so a CPU comes first: its fence is the stronger one.
+    pub(crate) fn flush_for(
+        &self,
+        readers: impl Iterator<Item = Path> + Clone,
+        lines: LineRange,
+        marks: Marks,
+        mut report: impl FnMut(FlushReport),
+    ) -> Result<()> {
+        let is_cpu = |path: &Path| matches!(path, Path::Cpu(_));
+        let ordered = readers.clone().filter(is_cpu).chain(readers.filter(|path| !is_cpu(path)));
+        for next in ordered {
+            let (access, stale) = (Access::Read, StaleLines::Leave);
+            let need = Need { object: self, lines, next, access, stale, marks };
+            settle([need].into_iter(), Step::Sync)?.into_iter().for_each(&mut report);
+        }
+        Ok(())
     }
 }

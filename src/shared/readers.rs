@@ -1,15 +1,9 @@
-//! The agents that read an object without asking this library, and the flush for them.
+//! The agents that read an object without asking this library.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use super::SharedBo;
-use crate::engine::{FlushReport, Object as _, StaleLines, Step};
-use crate::error::Result;
 use crate::policy::Path;
-use crate::shared::{Need, settle};
-use crate::tracking::Marks;
-use crate::units::LineRange;
-use crate::vocabulary::{Access, MocsClass};
+use crate::vocabulary::MocsClass;
 
 /// A set of agents, each with its path to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +25,7 @@ impl Readers {
     }
 
     /// Returns the agents.
-    fn paths(self) -> impl Iterator<Item = Path> + Clone {
+    pub(super) fn paths(self) -> impl Iterator<Item = Path> + Clone {
         Path::ALL.iter().copied().filter(move |path| self.0 & 1 << path.index() != 0)
     }
 }
@@ -53,48 +47,8 @@ impl JoinedReaders {
     }
 
     /// Returns the readers.
-    fn get(&self) -> Readers {
+    pub(super) fn get(&self) -> Readers {
         // Relaxed: see `join`.
         Readers(self.0.load(Ordering::Relaxed))
-    }
-}
-
-impl SharedBo {
-    /// Flushes the dirty lines that a reader of the object, or `next`, would miss. If none of them misses any, they stay dirty.
-    ///
-    /// Stores around the cache are left to the caller.
-    pub(super) fn flush_for_readers(&self, next: Option<Path>, marks: Marks) -> Result<()> {
-        let readers = next.into_iter().fold(self.readers.get(), Readers::with);
-        if readers == Readers::ALL {
-            // The display looks up no cache, so what it finds in memory, all others find.
-            return self.flush_all(Step::Sync, marks).map(drop);
-        }
-        let misses_some = |path: &Path| {
-            let decisions = self.decisions(*path, Access::Read);
-            let flush = decisions.required.dirty.or(decisions.required.gpu_write);
-            decisions.refusal.is_none() && flush.is_some()
-        };
-        self.flush_for(readers.paths().filter(misses_some), self.tracked.dirty().all(), marks, |_| {})
-    }
-
-    /// Flushes `lines` for `readers`, none of which is refused; passes each report.
-    ///
-    /// One by one: a CPU and a GPU among the readers need different fences. The first that needs a flush takes the lines,
-    /// so a CPU comes first: its fence is the stronger one.
-    pub(crate) fn flush_for(
-        &self,
-        readers: impl Iterator<Item = Path> + Clone,
-        lines: LineRange,
-        marks: Marks,
-        mut report: impl FnMut(FlushReport),
-    ) -> Result<()> {
-        let is_cpu = |path: &Path| matches!(path, Path::Cpu(_));
-        let ordered = readers.clone().filter(is_cpu).chain(readers.filter(|path| !is_cpu(path)));
-        for next in ordered {
-            let (access, stale) = (Access::Read, StaleLines::Leave);
-            let need = Need { object: self, lines, next, access, stale, marks };
-            settle([need].into_iter(), Step::Sync)?.into_iter().for_each(&mut report);
-        }
-        Ok(())
     }
 }
