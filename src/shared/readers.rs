@@ -20,7 +20,7 @@ impl Readers {
     }
 
     /// Adds an agent.
-    pub(crate) const fn with(self, path: Path) -> Self {
+    pub(crate) fn with(self, path: Path) -> Self {
         Self(self.0 | 1 << path.index())
     }
 

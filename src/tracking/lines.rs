@@ -241,3 +241,16 @@ impl fmt::Debug for LineMap {
         write!(f, "{} of {} lines", self.count(), self.all().count())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_without_marks_beside_one_with_some_has_none() {
+        let map = LineMap::new(2 * 4096).unwrap();
+        map.mark(LineRange::new(0, 1)).unwrap();
+        let any = |page| map.any_in(PageLines::new(page, u64::MAX));
+        assert_eq!([any(0), any(1)], [true, false]);
+    }
+}

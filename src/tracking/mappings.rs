@@ -221,3 +221,25 @@ impl<T: Remap> Mappings<T> {
         self.account.load(Ordering::Acquire) & WRITTEN_AROUND != 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Of(MmapMode);
+
+    impl Remap for Of {
+        fn remap(&self, _: Self) {}
+    }
+
+    #[test]
+    fn each_mode_has_a_mapping_of_its_own() {
+        let (mappings, stale) = (Mappings::new(Past::Known), LineMap::new(64).unwrap());
+        for &mode in MmapMode::ALL {
+            let made = mappings.get_or_make(mode, &stale, |_| false, || Ok::<_, Infallible>(Of(mode)));
+            assert_eq!(made, Ok(&Of(mode)));
+        }
+    }
+}

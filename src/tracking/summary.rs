@@ -209,6 +209,16 @@ mod tests {
     }
 
     #[test]
+    fn a_sweep_is_for_large_maps_with_pages() {
+        for (pages, is_large) in [(1, false), (64 * 64, true)] {
+            let summary = Summary::new(pages).unwrap();
+            assert!(!summary.can_be_swept(), "an empty one of {pages} pages");
+            summary.note_page(0);
+            assert_eq!(summary.can_be_swept(), is_large, "one of {pages} pages");
+        }
+    }
+
+    #[test]
     fn what_was_noted_is_found_at_every_size() {
         for pages in [9_u64, 63, 64, 65, 127, 64 * 63, 64 * 63 + 1, 64 * 64, 262_144, 1 << 24] {
             let summary = Summary::new(pages as usize).unwrap();

@@ -20,7 +20,8 @@ pub const ALL: &[Known] = &[Known {
     name: "an object that was closed can still be found by its offset",
     why: "the driver frees it some time after the call, and the software device at once",
     is: |difference| {
-        let called = |name| difference.calls.iter().any(|call| call.shape.name == name);
+        let closes = |name| ["GEM_CLOSE", "MODE_DESTROY_DUMB"].contains(&name);
+        let closed = difference.calls.iter().any(|call| closes(call.shape.name));
         let found = match difference.what {
             EventKind::Result { real, soft } => real == Err(Errno::EACCES) && soft == Err(Errno::EINVAL),
             EventKind::Memory { .. }
@@ -28,6 +29,6 @@ pub const ALL: &[Known] = &[Known {
             | EventKind::Flushes { .. }
             | EventKind::Start(_) => false,
         };
-        found && called("GEM_CLOSE") && difference.calls.last().is_some_and(|call| call.shape.name == "mmap")
+        found && closed && difference.calls.last().is_some_and(|call| call.shape.name == "mmap")
     },
 }];
