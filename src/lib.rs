@@ -157,8 +157,22 @@
 //! L3  engine   drm: plan, perform, commit; the uAPI boundary, and a real /dev/dri file
 //! L2  tracking: the object word, the line maps, in-flight flushes, mappings; the registry, the reuse cache
 //! L1  cacheops   uapi
-//! L0  fork -> units -> error   sync
+//! L0  fork -> error   units -> error   sync
 //! ```
+//!
+//! * `device`: a device as a driver holds it: opening, allocation, adoption, submission. Not its requests.
+//! * `bo`: a buffer object as a driver holds it: mapping, flushing, scanout, sharing, release. Not its state.
+//! * `access`: guards of CPU accesses, and uploads. Not flushes.
+//! * `shared`: the state that clones share, and the I/O that completes what the engine plans. Not decisions.
+//! * `engine`: what an access requires of pending work, in which order, and what is pending afterwards. Not ioctls.
+//! * `drm`: the traits of a device, a real `/dev/dri` file, and mapped bytes. Not flushes.
+//! * `tracking`: the object word, dirty and stale lines, flushes in flight, mappings, handles. Not how a line is flushed.
+//! * `cacheops`: memory with cache lines, and the crate of that name. Not whether an operation is needed.
+//! * `uapi`: structs and request codes of the kernel. Not their callers.
+//! * `fork`: the process that opened a thing. Not devices.
+//! * `units`: ranges of bytes, lines and pages, checked once. Not objects.
+//! * `error`: errors with operands, errno, and what to do. Not results of the rules.
+//! * `sync`: atomics and locks, or those of loom. Not data.
 //!
 //! Below them are the crates `gem-coherency-cacheops`, the cache instructions, and `gem-coherency-rules`: vocabulary, platforms,
 //! policy.

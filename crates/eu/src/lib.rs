@@ -24,6 +24,17 @@
 //! L1  instruction   error: what an instruction has, and what cannot be coded
 //! L0  isa -> platform: the instruction set as tables
 //! ```
+//!
+//! * `execute`: kernels, a thread at a time, on surfaces of the caller. Not dispatches.
+//! * `encoding`: kernels as bytes, of long and short instructions. Not the fields of one.
+//! * `codec`: fields of an instruction as bits, and back. Not its rules.
+//! * `compact`: the short form of an instruction. Not its fields.
+//! * `text`: the assembler's text, read and written. Not bits.
+//! * `validate`: the restrictions that an instruction breaks. Not what it does.
+//! * `instruction`: an instruction with its operands. Not its encoding.
+//! * `error`: what cannot be coded, and why. Not broken restrictions.
+//! * `isa`: opcodes, types and messages of each generation as tables. Not instructions.
+//! * `platform`: the platforms, and the form of their instructions. Not their caches.
 
 #![deny(unsafe_code)]
 

@@ -23,12 +23,26 @@
 //!
 //! ```text
 //! L5  compile: all steps, from a module to a kernel
-//! L4  legalize -> propagate -> emit: instructions that the platform allows; without copies; with registers, as bytes
+//! L4  legalize -> propagate   legalize -> emit: instructions that the platform allows; without copies; with registers, as bytes
 //! L3  select: instructions for operations
 //! L2  translate -> valid   passes: modules by the rules; SPIR-V as a program; programs as others
 //! L1  spirv   machine: modules; instructions without registers
 //! L0  error -> interface   error -> ir: refusals; stages and surfaces; programs
 //! ```
+//!
+//! * `compile`: the order of all steps. Not a step.
+//! * `legalize`: repairs instructions that break a restriction of the platform. Not the restrictions.
+//! * `propagate`: copies of registers that need not be made. Not copies in memory.
+//! * `emit`: registers, and the bytes of a kernel. Not restrictions.
+//! * `select`: instructions for the operations of a program. Not registers.
+//! * `translate`: a SPIR-V module as a program. Not its validity.
+//! * `valid`: modules that SPIR-V's rules refuse. Not what this compiler lacks.
+//! * `passes`: programs made into others. Not instructions.
+//! * `spirv`: a module as it is written. Not what it means.
+//! * `machine`: instructions without registers. Not their encoding.
+//! * `error`: refusals, by name. Not the search for them.
+//! * `interface`: stages, surfaces, and what a dispatch gives. Not the dispatch.
+//! * `ir`: programs: values, blocks and loops. Not SPIR-V.
 
 #![deny(unsafe_code)]
 
