@@ -358,6 +358,25 @@ fn an_upload_takes_the_marks_of_its_lines_and_one_that_fails_gives_them_back() {
 }
 
 #[test]
+fn an_upload_starts_over_if_the_flush_of_another_thread_fails_meanwhile() {
+    let tracked = tracked(1);
+    let log = Log::default();
+    let object = Written::new(&tracked, &log);
+    dirty(&tracked, 1);
+    tracked[0].dirty().mark(LineRange::new(1, 2)).unwrap();
+    let mut other = tracked[0].begin_flush(LineRange::new(0, 1)).unwrap();
+    assert_eq!(other.take_dirty(Marks::Shared, |_| {}), 1);
+    let other = RefCell::new(Some(other));
+    let store = || {
+        // It fails: its line is dirty again.
+        drop(other.take());
+        object.write("store")
+    };
+    upload_to(&object, LineRange::new(0, 64), Marks::Shared, store).unwrap();
+    assert_eq!((log.take(), tracked[0].dirty().count()), (vec![("store", 1), ("store", 0)], 0));
+}
+
+#[test]
 fn a_report_keeps_the_decision_of_the_first_part_that_did_something() {
     let drain = FlushReport::new(Step::Write, Decision::new(Verdict::Drain, Rule::WcDrain), 0);
     let flush = FlushReport::new(Step::Write, Decision::new(Verdict::Flush, Rule::NonCoherentWrite), 2);
