@@ -11,7 +11,7 @@ from rust_source import code, line_of
 DECLARED = re.compile(r"(?<![\w:])mod\s+(\w+)\s*([;{])")
 # The file of a module that says where it is.
 PLACED = re.compile(r"#\[path\s*=\s*\"([^\"]+)\"\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;")
-# The start of a path from the crate's root, from a module above, or by the library's own name, as its binary says.
+# The start of a path from the crate's root, or from a module above.
 PATH = re.compile(r"(?<![\w:$])(?:\$?crate|(?:self\s*::\s*)?super(?:\s*::\s*super)*)\s*::\s*")
 USE = re.compile(r"(?<![\w:])use\s+")
 ITEM = re.compile(r"(?<![\w:])(?:fn|struct|enum|union|trait|type|const|static|macro_rules!|macro)\s+(?:mut\s+)?(\w+)")

@@ -26,18 +26,18 @@ struct Target {
     folders: &'static [&'static str],
     /// Files whose functions decide nothing.
     without: &'static [&'static str],
-    /// What decides.
-    what: What,
+    /// The kind of code.
+    subject: Subject,
 }
 
-/// What decides in the code.
+/// The kind of code, which decides the kinds of its mutants.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum Subject {
     /// Conditions.
     Decisions,
     /// Numbers, too, and in the files of [`Target::without`] a table of rules with scopes.
     NumbersAndScopes,
-    /// What is done, too, and in which order.
+    /// Effects, too: calls, orderings of atomics, sets of bits.
     Effects,
 }
 
@@ -48,7 +48,7 @@ const TARGETS: [Target; 3] = [
         base: "policy",
         folders: &[""],
         without: &["rules.rs"],
-        what: What::Decisions,
+        subject: Subject::Decisions,
     },
     Target {
         name: "validate",
@@ -56,7 +56,7 @@ const TARGETS: [Target; 3] = [
         base: "validate",
         folders: &[""],
         without: &["rule.rs"],
-        what: What::NumbersAndScopes,
+        subject: Subject::NumbersAndScopes,
     },
     Target {
         name: "engine",
@@ -65,7 +65,7 @@ const TARGETS: [Target; 3] = [
         folders: &["engine", "tracking"],
         // Tests; how a state is printed; constants.
         without: &["engine/tests.rs", "tracking/debug.rs", "tracking/layout.rs"],
-        what: What::Effects,
+        subject: Subject::Effects,
     },
 ];
 
@@ -78,14 +78,14 @@ impl Target {
         first: u32,
         constants: &[String],
     ) -> Result<Planted, Box<dyn Error>> {
-        let kinds = match self.what {
-            What::Decisions => Kinds::Decisions,
-            What::NumbersAndScopes => Kinds::Numbers(constants),
-            What::Effects => Kinds::Effects,
+        let kinds = match self.subject {
+            Subject::Decisions => Kinds::Decisions,
+            Subject::NumbersAndScopes => Kinds::Numbers(constants),
+            Subject::Effects => Kinds::Effects,
         };
-        match (self.without.contains(&name), self.what) {
-            (true, What::NumbersAndScopes) => Ok(plant_table(name, text, first)?),
-            (true, What::Decisions | What::Effects) => Ok(Planted::nothing(text.to_owned())),
+        match (self.without.contains(&name), self.subject) {
+            (true, Subject::NumbersAndScopes) => Ok(plant_table(name, text, first)?),
+            (true, Subject::Decisions | Subject::Effects) => Ok(Planted::nothing(text.to_owned())),
             (false, _) => {
                 let planted = plant(name, text, first, kinds)?;
                 Ok(Planted { text: at_run_time(&planted.text), ..planted })
@@ -120,10 +120,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(&path, text)?;
     }
     let mut selector = SELECTOR.to_owned();
-    match target.what {
-        What::Decisions => {}
-        What::Effects => selector += SELECTOR_OF_EFFECTS,
-        What::NumbersAndScopes => {
+    match target.subject {
+        Subject::Decisions => {}
+        Subject::Effects => selector += SELECTOR_OF_EFFECTS,
+        Subject::NumbersAndScopes => {
             selector += SELECTOR_OF_NUMBERS;
             selector += SELECTOR_OF_SCOPES;
             let (from, to) = USE_AT_RUN_TIME;
