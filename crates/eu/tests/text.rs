@@ -1,6 +1,6 @@
 //! Instructions as text; `ci/eu` compares many more with Intel's assembler.
 
-use intel_eu::{Instruction, Opcode, Platform, decode, encode, text};
+use intel_eu::{Instruction, Opcode, Platform, decode, encode, text, validate};
 
 /// Instructions: platform, encoding, text.
 const KNOWN: &[(Platform, u128, &str)] = &[
@@ -49,12 +49,31 @@ fn an_instruction_without_operands_has_a_text() {
 }
 
 #[test]
-fn the_immediate_of_dim_is_not_known() {
-    let expected = "dim: the bits of its immediate are not known";
-    let dim = text::parse(Platform::Hsw, "dim (1|M0) r3.0<1>:df 1.5:f").unwrap();
-    assert_eq!(encode(Platform::Hsw, &dim).unwrap_err().to_string(), expected);
-    let word = 0x3ff80000_00000000_206003f9_0000000a;
-    assert_eq!(decode(Platform::Hsw, word).unwrap_err().to_string(), expected);
+fn the_immediate_of_dim_is_a_double_behind_the_code_of_a_float() {
+    let word = 0x3ff80000_00000001_206003f9_0000000a;
+    // Mesa repeats the code of the type where a second source has its own.
+    for word in [word, word | 7 << 44] {
+        let dim = decode(Platform::Hsw, word).unwrap();
+        assert_eq!(text::print(Platform::Hsw, &dim), "dim (1|M0) r3.0<1>:df 0x3FF8000000000001:df");
+        assert_eq!(encode(Platform::Hsw, &dim), Ok(word));
+    }
+    let text = "dim (1|M0) r3.0<1>:df 1.5:df";
+    let dim = text::parse(Platform::Hsw, text).unwrap();
+    assert_eq!(text::print(Platform::Hsw, &dim), text);
+    assert_eq!(encode(Platform::Hsw, &dim), Ok(word - (1 << 64)));
+    assert_eq!(validate(Platform::Hsw, &dim), []);
+
+    for (text, expected) in [
+        ("dim (1|M0) r3.0<1>:df 1.5:f", "dim: its source is an immediate of type df"),
+        ("dim (1|M0) r3.0<1>:df r4.0<0;1,0>:df", "dim: its source is an immediate of type df"),
+        ("mov (1|M0) r3.0<1>:df 1.5:df", "type of source 0: hsw has no code for the type df"),
+    ] {
+        let other = text::parse(Platform::Hsw, text).unwrap();
+        assert_eq!(encode(Platform::Hsw, &other).unwrap_err().to_string(), expected);
+    }
+    let register = 0x003ff800_00000080_206023b9_0000000a;
+    let expected = "dim: its source is an immediate of type df";
+    assert_eq!(decode(Platform::Hsw, register).unwrap_err().to_string(), expected);
     // The same number is another opcode, or none.
     assert_eq!(decode(Platform::Ivb, word).unwrap_err().to_string(), "ivb has no opcode 10");
     let smov = decode(Platform::Skl, 0x00000002_06000060_20600208_0060000a).map(|smov| smov.opcode);

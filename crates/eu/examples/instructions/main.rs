@@ -121,7 +121,8 @@ fn row(platform: Platform, encoding: Arguments<'_>, instruction: &Instruction) -
     Ok(())
 }
 
-/// Returns whether the opcode is known here, and to the assembler: it prints wrong distances of two branches before graphics 8.
+/// Returns whether the opcode is known to the assembler: before graphics 8 it prints half the immediate of `dim`, and wrong distances of two
+/// branches.
 fn is_known(platform: Platform, opcode: Opcode) -> bool {
     !matches!(opcode, Opcode::Dim | Opcode::Brd | Opcode::Brc) || platform.graphics() >= 80
 }

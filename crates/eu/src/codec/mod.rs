@@ -174,10 +174,6 @@ impl Codec {
     fn instruction(&mut self, i: &mut Instruction) -> Result<(), Error> {
         self.opcode(&mut i.opcode)?;
         let form = i.opcode.form(self.platform);
-        if i.opcode == Opcode::Dim {
-            // `iga64` prints half of it, and assembles none.
-            return Err(misplaced(i, "the bits of its immediate are not known"));
-        }
         if form == Form::Nothing {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use super::{Codec, Direction, misplaced};
 use crate::isa::Field;
-use crate::{Destination, Error, File, Instruction, Place, Region, Source, Type};
+use crate::{Destination, Error, File, Instruction, Opcode, Place, Region, Source, Type};
 
 /// The code of immediates as a register file, before graphics 12.
 pub(super) const IMMEDIATE: u64 = 3;
@@ -192,12 +192,17 @@ impl Codec {
         } else if self.direction == Direction::Decode {
             is_immediate = slot.place.file.get(self.platform, self.word) == IMMEDIATE;
         }
+        let is_double =
+            self.direction == Direction::Decode || matches!(source, Source::Immediate { kind: Type::Df, .. });
+        if i.opcode == Opcode::Dim && !(is_immediate && is_double) {
+            return Err(misplaced(i, "its source is an immediate of type df"));
+        }
         if is_immediate {
             if !is_last {
                 let what = "an immediate can be the last source only";
                 return Err(misplaced(i, what));
             }
-            source = self.immediate(slot, source)?;
+            source = self.immediate(i.opcode, slot, source)?;
         } else {
             source = self.register(i, slot, source)?;
         }
@@ -205,7 +210,7 @@ impl Codec {
         Ok(())
     }
 
-    fn immediate(&mut self, slot: &Slot, source: Source) -> Result<Source, Error> {
+    fn immediate(&mut self, opcode: Opcode, slot: &Slot, source: Source) -> Result<Source, Error> {
         let (mut kind, mut bits) = match source {
             Source::Immediate { kind, bits } => (kind, bits),
             Source::Register { .. } => (Type::Ud, 0),
@@ -215,7 +220,7 @@ impl Codec {
             self.number(slot.place.file, &mut code)?;
         }
         let platform = self.platform;
-        self.kind(slot.kind, |kind| kind.immediate_code(platform), &mut kind)?;
+        self.kind(slot.kind, |kind| opcode.immediate_code(kind, platform), &mut kind)?;
         let field = if kind.bytes() == 8 { Field::Immediate64 } else { Field::Immediate };
         self.number(field, &mut bits)?;
         Ok(Source::Immediate { kind, bits })

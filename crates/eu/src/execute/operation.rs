@@ -9,7 +9,7 @@ pub(super) fn perform(opcode: Opcode, kind: Type, sources: [Number; 3]) -> Optio
     let width = 8 * i128::from(kind.bytes());
     let ones = (1_i128 << width) - 1;
     Some(match (opcode, sources) {
-        (Opcode::Mov, [number, ..]) => number,
+        (Opcode::Mov | Opcode::Dim, [number, ..]) => number,
         (Opcode::Not, [Integer(a), ..]) => Integer(!a),
         (Opcode::And, [Integer(a), Integer(b), _]) => Integer(a & b),
         (Opcode::Or, [Integer(a), Integer(b), _]) => Integer(a | b),

@@ -124,7 +124,7 @@ fields! {
     MacroSource1 "accumulator of source 1" [] [(99, 96)] [(102, 99)]
 
     Immediate "immediate" [(127, 96)] [(127, 96)] [(127, 96)]
-    Immediate64 "64-bit immediate" [] [(127, 64)] [(95, 64), (127, 96)]
+    Immediate64 "64-bit immediate" [(127, 64)] [(127, 64)] [(95, 64), (127, 96)]
 
     Jip "JIP" [(111, 96)] [(127, 96)] [(127, 96)]
     Uip "UIP" [(127, 112)] [(95, 64)] [(95, 64)]

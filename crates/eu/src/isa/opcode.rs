@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Platform;
+use crate::{Platform, Type};
 
 /// The operands of an instruction, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -165,6 +165,17 @@ impl Opcode {
     /// Returns whether it has a function instead of a condition.
     pub(crate) fn has_function(self) -> bool {
         matches!(self, Self::Math | Self::Sync)
+    }
+
+    /// Returns the code of the type of its immediate; `None` if it takes none of that type.
+    ///
+    /// `dim` has a double of 64 bits behind the code of a float, as `brw_set_src0` of Mesa writes it.
+    pub(crate) fn immediate_code(self, kind: Type, platform: Platform) -> Option<u8> {
+        match (self, kind) {
+            (Self::Dim, Type::Df) => Type::F.immediate_code(platform),
+            (Self::Dim, _) => None,
+            (_, _) => kind.immediate_code(platform),
+        }
     }
 
     /// Returns the bytes that distances of branches are counted in.

@@ -31,7 +31,7 @@ pub(super) fn code(view: &View<'_>, typed: &Typed) -> Option<String> {
             kind.align16_code().filter(|_| kind.register_code(view.platform).is_some())
         }
         (Form::Three, _) => kind.three_code(view.platform),
-        (_, true) => kind.immediate_code(view.platform),
+        (_, true) => view.instruction.opcode.immediate_code(kind, view.platform),
         (_, false) => kind.register_code(view.platform),
     };
     let what = if is_immediate { "immediate" } else { "register" };

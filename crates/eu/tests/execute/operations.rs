@@ -252,3 +252,10 @@ fn other_uses_of_the_accumulator_are_refused() {
     let why = Why::Undefined { opcode: Opcode::Send, what: "a stored byte" };
     assert_eq!(stored(Platform::Skl, 0xff, FACTORS, undefined), Err(Stop { at: 64, why }));
 }
+
+#[test]
+fn dim_moves_a_double() {
+    let dim = "dim (1|M0) r10.0<1>:df -1.5:df";
+    let numbers = stored(Platform::Hsw, 0xffff, NUMBERS, dim).unwrap();
+    assert_eq!(numbers[..2], [0, 0xbff8_0000]);
+}
