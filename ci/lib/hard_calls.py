@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes calls whose effect the rules cannot tell: PREAD and PWRITE that fail half-way, and batches with relocations.
 
-Runs as the command of `gemtool trace` in a virtual machine of ci/i915-vm. Prints how many calls of each kind there
+Runs as the command of `gemtool trace` in a virtual machine of crates/vm. Prints how many calls of each kind there
 were; a kind that the platform refuses is "refused". Fails if a call ends otherwise: the trace would show nothing.
 """
 

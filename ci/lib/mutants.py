@@ -57,7 +57,7 @@ NAMED = [
 ]
 
 # Machines on which mutants of the kernel's rules are compared with the driver, each with the survivors of those before it: platform,
-# kernel, options of ci/i915-vm/run. A machine that slept cannot read the host's files, so that it serves for one mutant only.
+# kernel, options of crates/vm/run. A machine that slept cannot read the host's files, so that it serves for one mutant only.
 MACHINES = [
     ("glk", "6.12", ("--display",)),
     ("jsl", "6.1", ()),
@@ -136,7 +136,7 @@ def judge_by_scenarios(programs, mutants):
 def compare_with_driver(program, machine, numbers, *options):
     """The mutants among `numbers` whose software device differs from the driver on a machine."""
     platform, kernel, machine_options = machine
-    command = ["ci/i915-vm/run", platform, "--kernel", kernel, *machine_options, "--vgem", "--timeout", "3600", "--"]
+    command = ["crates/vm/run", platform, "--kernel", kernel, *machine_options, "--vgem", "--timeout", "3600", "--"]
     command += ["sh", "ci/lib/mutants-on-driver", program, " ".join(map(str, numbers))]
     command += ["--device", "/dev/dri/card0", "--sim", f"sim:{platform},kernel={kernel}", "--seed", "1", "--calls", str(CALLS)]
     run = subprocess.run([*command, *options], capture_output=True, text=True)

@@ -67,7 +67,7 @@ def violations(root):
 
 
 CLEAN = {name: "" for name in NEEDED + LIBRARY} | {
-    "README.md": "[a](docs/gemtool.md#x) [b](ci/i915-vm/README.md) [c](https://example.org/none)\n```\n[d](none)\n```\n",
+    "README.md": "[a](docs/gemtool.md#x) [b](crates/vm/README.md) [c](https://example.org/none)\n```\n[d](none)\n```\n",
     "src/lib.rs": "#[doc = include_str!(\"../docs/driver-guide.md\")]\n",
     "docs/gemtool.md": "[up](../README.md)\n",
 }

@@ -1,6 +1,6 @@
 //! Batches of the builder: the kernel accepts them, and their commands have the intended effects.
 //!
-//! The emulated GPU of `ci/i915-vm` decodes commands independently of the builder's tables.
+//! The emulated GPU of `crates/vm` decodes commands independently of the builder's tables.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The kernel's flushes for scanout, compared with the rules: framebuffers, mode sets, flips, cursors.
 //!
-//! Takes over the display: for the virtual machines of `ci/i915-vm`, with `--display`. Without a display, or
+//! Takes over the display: for the virtual machines of `crates/vm`, with `--display`. Without a display, or
 //! without an HDMI connector, every test is skipped.
 
 use std::cell::{Cell, RefCell};

@@ -1,7 +1,7 @@
 //! The kernel's own flushes compared with the rules: random calls, traced.
 //!
 //! The flushes of every call are observed through `kernel_trace` and compared with the prediction of `step`.
-//! The test requires tracefs, which root has in the virtual machines of `ci/i915-vm`.
+//! The test requires tracefs, which root has in the virtual machines of `crates/vm`.
 
 use std::cell::RefCell;
 use std::fs;

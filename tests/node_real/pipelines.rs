@@ -1,5 +1,5 @@
 //! Batches of the render engine: their commands are skipped, and their writes arrive, on the emulated GPU of
-//! `ci/i915-vm` as on the software i915, which measure commands independently of each other.
+//! `crates/vm` as on the software i915, which measure commands independently of each other.
 
 use gem_coherency::Errno;
 use gem_coherency::cacheops::{CacheLines as _, LineOp};

@@ -1,6 +1,6 @@
 //! Kernels on the render engine: the kernel driver accepts their batches, and they read and write what they should.
 //!
-//! The emulated GPU of `ci/i915-vm` decodes commands and instructions independently of the builder and of `intel-eu`.
+//! The emulated GPU of `crates/vm` decodes commands and instructions independently of the builder and of `intel-eu`.
 
 use std::sync::Arc;
 

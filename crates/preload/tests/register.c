@@ -1,5 +1,5 @@
 // Lets the render engine store the address of its status page, a register that only a real GPU has, and copy it to another line; prints what the
-// program then reads there. The software i915 has no such register and stores 0. The GPU of ci/i915-vm has it, and does not copy.
+// program then reads there. The software i915 has no such register and stores 0. The GPU of crates/vm has it, and does not copy.
 #include "findings/common.h"
 
 enum { HWS_PGA = 0x2080 };

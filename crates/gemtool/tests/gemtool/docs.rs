@@ -104,7 +104,7 @@ fn known(word: &str) -> Vec<String> {
 
 #[test]
 fn the_kernels_that_run_are_those_of_the_virtual_machine() {
-    let script = include_str!("../../../../ci/i915-vm/run");
+    let script = include_str!("../../../../crates/vm/run");
     let case =
         script.lines().find_map(|line| line.strip_prefix("case $kernel in ")).expect("the check of --kernel");
     let (kernels, _) = case.split_once(')').expect("a pattern");

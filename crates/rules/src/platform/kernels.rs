@@ -18,7 +18,7 @@ words! {
 
 /// The kernels that were run or read, oldest first.
 static KNOWN: [(KernelVersion, Basis); 5] = [
-    // The kernels of `ci/i915-vm`.
+    // The kernels of `crates/vm`.
     (KernelVersion::new(5, 10), Basis::Run),
     (KernelVersion::new(6, 1), Basis::Run),
     (KernelVersion::new(6, 12), Basis::Run),

@@ -3,7 +3,7 @@
 //!
 //! Without arguments it judges software devices by an oracle: right ones, which must show what it allows, and wrong
 //! ones, which must not. With `--device /dev/dri/card0 --sim NAME` it makes the same steps in turn on the driver of a machine with
-//! a cache (`ci/i915-vm/run --cache`) and on the software device. Each read must show the same value on both, and the
+//! a cache (`crates/vm/run --cache`) and on the software device. Each read must show the same value on both, and the
 //! one that the oracle predicts. With `--adversary`, where lines move by themselves, each must show one that the oracle allows.
 //!
 //! ```text
