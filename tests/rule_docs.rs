@@ -68,7 +68,7 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
 fn deciders() -> BTreeMap<&'static str, String> {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (directory, name) in
-        [("crates/rules/src/policy", "policy"), ("crates/check/src", "check"), ("src", "src")]
+        [("crates/policy/src/policy", "policy"), ("crates/check/src", "check"), ("src", "src")]
     {
         let directory = root().join(directory);
         for path in rust_files(&directory) {

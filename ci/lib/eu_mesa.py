@@ -3,7 +3,7 @@
     eu_mesa.py VERDICTS DIFFERENCES FILE...
 
 FILE has lines CASE, test/platform, answer, dwords, as ci/lib/eu-mesa/trace.cpp prints them; other lines do not count. VERDICTS is the
-program that answers for us (crates/eu/examples/verdicts.rs). DIFFERENCES lists the answers that may differ, with their number and the
+program that answers for us (crates/shader/eu/examples/verdicts.rs). DIFFERENCES lists the answers that may differ, with their number and the
 reason. An instruction that we do not decode is invalid. Prints how many cases there are of each platform, and how many agree. Fails if
 something differs that is not listed, or as often as is not listed.
 """

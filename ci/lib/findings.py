@@ -1,4 +1,4 @@
-"""Compares reports of `gemtool sanitize` with what crates/preload/tests/findings/expected plants.
+"""Compares reports of `gemtool sanitize` with what crates/programs/runtime/tests/findings/expected plants.
 
     findings.py report PLATFORM PROGRAM MODE STATUS REPORT   one report, as JSON
     findings.py judged RUN PROGRAM MODE REPORT               a run that is judged by many platforms
@@ -12,7 +12,7 @@ import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "crates/preload/tests/findings"
+FOLDER = Path(__file__).parents[2] / "crates/programs/runtime/tests/findings"
 COLUMNS = ("kind", "lines", "found", "refused", "old", "unflushed")
 # Programs whose bytes the GPU or a system call writes, or that store where nothing is watched.
 WITHOUT_STORE = ("stale_cpu_read", "missing_invalidate", "async_map", "written_out", "request_memory", "blocked_out", "read_into", "received",

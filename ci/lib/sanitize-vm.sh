@@ -1,5 +1,5 @@
 # What ci/sanitize-vm runs in a virtual machine: $1 is the folder of gemtool, the library and the programs, $2 the programs of
-# crates/preload/tests/findings. Each is a part of the output: what it prints, its status, and the report as one line of JSON.
+# crates/programs/runtime/tests/findings. Each is a part of the output: what it prints, its status, and the report as one line of JSON.
 export NO_COLOR=1
 folder=$1 device=/dev/dri/renderD128
 for program in $2; do

@@ -1,4 +1,4 @@
-# The programs of crates/preload/tests/findings, without a tool: in the mode `wrong` the other agent gets as many lines with old bytes as the
+# The programs of crates/programs/runtime/tests/findings, without a tool: in the mode `wrong` the other agent gets as many lines with old bytes as the
 # table `expected` there says, or the file ci/lib/vm_cache/findings; in the mode `right` none, but without its flushes. The programs of a
 # screen count no lines, and are left out. The programs without their flushes run with --all and where a machine is named. Where CPU and GPU share a cache nothing is old; without `run --cache` neither, which --all checks on glk.
 # A store through a WC mapping is seen by loads of the same CPU if that looks its own caches up: `async_map` counts the same lines with
@@ -9,7 +9,7 @@ all_programs=(glk apl jsl tgl)
 head_programs='| machine | programs | with old bytes | old lines | without the flushes |'
 
 prepare_programs() {
-    local program tests=crates/preload/tests/findings
+    local program tests=crates/programs/runtime/tests/findings
     local -a cflags
     read -ra cflags < <(pkg-config --cflags libdrm) || fail "no headers of libdrm"
     cflags+=(-std=gnu11 -g -O1 -Wall -Wextra -Werror)

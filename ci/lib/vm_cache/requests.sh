@@ -1,4 +1,4 @@
-# The claims of crates/preload/tests/memory.c about memory that requests use, on the real driver: each holds, and there are as many as on
+# The claims of crates/programs/runtime/tests/memory.c about memory that requests use, on the real driver: each holds, and there are as many as on
 # the software device of the platform, where ci/programs checks them.
 # shellcheck shell=bash disable=SC2034,SC2154 # ci/vm-cache sets and reads variables
 few_requests=(mtl)
@@ -8,7 +8,7 @@ head_requests='| machine | claims |'
 prepare_requests() {
     local -a cflags
     read -ra cflags < <(pkg-config --cflags libdrm) || fail "no headers of libdrm"
-    gcc -std=gnu11 "${cflags[@]}" -Wall -Wextra -Werror crates/preload/tests/memory.c -o "$folder/memory"
+    gcc -std=gnu11 "${cflags[@]}" -Wall -Wextra -Werror crates/programs/runtime/tests/memory.c -o "$folder/memory"
 }
 
 check_requests() {

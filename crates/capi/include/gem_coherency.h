@@ -2,7 +2,7 @@
  *
  * gem_coherency: cache coherency of GEM buffer objects on Intel GPUs.
  *
- * Made by cbindgen from crates/capi and crates/capi-pure; ci/header --write makes it anew.
+ * Made by cbindgen from crates/capi and crates/capi/pure; ci/header --write makes it anew.
  * What the functions have in common (errors, threads, ownership) stands in docs/c-api.md. */
 
 #ifndef GEM_COHERENCY_H

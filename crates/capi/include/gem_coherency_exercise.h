@@ -3,7 +3,7 @@
  * gem_coherency_exercise: batches, a screen, the validator of GPU kernels, and the other agents of a software device, with which a
  * device is exercised. For tests and example drivers; a library that was installed with --library-only lacks these functions.
  *
- * Made by cbindgen from crates/capi and crates/capi-pure; ci/header --write makes it anew. */
+ * Made by cbindgen from crates/capi and crates/capi/pure; ci/header --write makes it anew. */
 
 #ifndef GEM_COHERENCY_EXERCISE_H
 #define GEM_COHERENCY_EXERCISE_H

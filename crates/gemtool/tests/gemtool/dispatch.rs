@@ -16,7 +16,7 @@ const CUT: &str = "dispatch examples/kernels/cut.spv";
 /// Multiplies the colour of each pixel.
 const SHADE: &str = "dispatch examples/kernels/shade.spv";
 /// Stores specialization constants of all types as floats.
-const NARROW: &str = "dispatch crates/kernels/tests/data/narrow.spv --device sim:skl --surface 0=64";
+const NARROW: &str = "dispatch crates/shader/compiler/tests/data/narrow.spv --device sim:skl --surface 0=64";
 /// Surfaces of `ADD` for 4 groups.
 const NUMBERS: &str = "--groups 4 --surface 0=256,fill=counter --surface 1=256,dirty=none,fill=ee";
 

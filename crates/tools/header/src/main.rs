@@ -1,4 +1,4 @@
-//! Prints a header of `crates/capi/include`, made by cbindgen from files of `crates/capi` and `crates/capi-pure` in the order that they are given.
+//! Prints a header of `crates/capi/include`, made by cbindgen from files of `crates/capi` and `crates/capi/pure` in the order that they are given.
 //!
 //! `header-tool gem_coherency|gem_coherency_exercise FILE...`
 
@@ -20,7 +20,7 @@ const LIBRARY_HEAD: &str = "\
  *
  * gem_coherency: cache coherency of GEM buffer objects on Intel GPUs.
  *
- * Made by cbindgen from crates/capi and crates/capi-pure; ci/header --write makes it anew.
+ * Made by cbindgen from crates/capi and crates/capi/pure; ci/header --write makes it anew.
  * What the functions have in common (errors, threads, ownership) stands in docs/c-api.md. */";
 
 /// The start of the other header.
@@ -30,7 +30,7 @@ const EXERCISE_HEAD: &str = "\
  * gem_coherency_exercise: batches, a screen, the validator of GPU kernels, and the other agents of a software device, with which a
  * device is exercised. For tests and example drivers; a library that was installed with --library-only lacks these functions.
  *
- * Made by cbindgen from crates/capi and crates/capi-pure; ci/header --write makes it anew. */";
+ * Made by cbindgen from crates/capi and crates/capi/pure; ci/header --write makes it anew. */";
 
 /// Types that no signature names: enums cross as integers, which may hold anything.
 const TYPES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Rewrites code of a copied tree so that it holds every mutant at once.
 //!
-//! `plant rules TREE` changes the rules of coherency (`crates/rules/src/policy`) below TREE, `plant validate TREE` those for
-//! instructions (`crates/eu/src/validate`), `plant engine TREE` what follows the rules (`src/engine`, `src/tracking`). It prints a
+//! `plant rules TREE` changes the rules of coherency (`crates/policy/src/policy`) below TREE, `plant validate TREE` those for
+//! instructions (`crates/shader/eu/src/validate`), `plant engine TREE` what follows the rules (`src/engine`, `src/tracking`). It prints a
 //! line for each mutant: its number, its place, and what is changed, with tabs between. The environment variable
 //! `GEM_COHERENCY_MUTANT` then chooses a mutant by number when the program runs; without it the code does what it did.
 
@@ -44,7 +44,7 @@ enum Subject {
 const TARGETS: [Target; 3] = [
     Target {
         name: "rules",
-        root: "crates/rules/src",
+        root: "crates/policy/src",
         base: "policy",
         folders: &[""],
         without: &["rules.rs"],
@@ -52,7 +52,7 @@ const TARGETS: [Target; 3] = [
     },
     Target {
         name: "validate",
-        root: "crates/eu/src",
+        root: "crates/shader/eu/src",
         base: "validate",
         folders: &[""],
         without: &["rule.rs"],

@@ -1,4 +1,4 @@
-//! Compares the answers of mutants of the validator (`crates/eu/src/validate`) with the validator's own.
+//! Compares the answers of mutants of the validator (`crates/shader/eu/src/validate`) with the validator's own.
 //!
 //! `differ COUNT NUMBER...` validates COUNT instructions at random. It prints a line for each mutant, with tabs between: its
 //! number, what differs (`nothing`; `text`: only the values in messages; `rules`), and an instruction for which it does. All can be
