@@ -2,7 +2,7 @@
 // EXEC_OBJECT_WRITE. Prints the number of lines for which the CPU read old bytes. `wrong` is as minigbm does it; `right` invalidates
 // at the lock, too.
 //
-//     cc -g -O1 -I/usr/include/libdrm -o locked crates/preload/tests/locked.c
+//     cc -g -O1 -I/usr/include/libdrm -o locked crates/programs/runtime/tests/locked.c
 //     gemtool sim glk,adversary=on,seed=1 -- ./locked wrong
 #include "findings/common.h"
 

@@ -2,8 +2,8 @@
 //! Vulkan, byte by byte.
 //!
 //! ```console
-//! $ cargo run -p gem-kernels --example judge -- crates/kernels/tests/shaders [--all] [--random FIRST COUNT] [NAME...]
-//! $ cargo run -p gem-kernels --example judge -- crates/kernels/tests/shaders --driver PLATFORM
+//! $ cargo run -p gem-kernels --example judge -- crates/shader/compiler/tests/shaders [--all] [--random FIRST COUNT] [NAME...]
+//! $ cargo run -p gem-kernels --example judge -- crates/shader/compiler/tests/shaders --driver PLATFORM
 //! ```
 //! The README beside the shaders describes their directives. Each shader is compiled with ends of lanes at the top and at their place, and
 //! each instruction of its kernels is validated. Without `--all`, a shader is compiled for two of the platforms, in turn. With `--random`,
