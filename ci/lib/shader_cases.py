@@ -1,7 +1,7 @@
 """Prepares shaders for ci/lib/shaders.sh, in the folder that is given: their modules, the first contents of their surfaces, and
 in the file `cases` a line for each dispatch: its name, and the arguments of `gemtool dispatch`. `endless.spv` is one that never ends.
 
-The shaders are those of crates/shader/compiler/tests/shaders; its README describes the directives that say how each one is dispatched."""
+The shaders are those of crates/shader/vectors; its README describes the directives that say how each one is dispatched."""
 
 import pathlib
 import random
@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 
-SHADERS = pathlib.Path("crates/shader/compiler/tests/shaders")
+SHADERS = pathlib.Path("crates/shader/vectors")
 # Branches and loops; numbers of 8, 16 and 64 bits, half floats and doubles; atomic operations; pixels that are discarded, and
 # differences within quads.
 CASES = """compute/loop_break_and_continue_nested.comp compute/switch_in_loop.comp compute/int8_arithmetic.comp compute/int16_storage.comp

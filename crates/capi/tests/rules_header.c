@@ -1,6 +1,6 @@
 /* Compares every answer of gem_coherency_rules.h with the library's.
  *
- *   rules_header ANSWERS    compares, and prints the number of answers; ANSWERS is what crates/policy/examples/answers prints
+ *   rules_header ANSWERS    compares, and prints the number of answers; ANSWERS is what crates/tools/rules-header/src/bin/answers.rs prints
  *   rules_header --digest   prints a digest of the header's answers; built with WITHOUT_LIBRARY it does only that */
 
 #include <stdint.h>
@@ -124,7 +124,7 @@ static void compare_answers(const char *name) {
     }
     if (!file || !feof(file) || answers == 0) {
         differences++;
-        printf("%s: not what crates/policy/examples/answers prints\n", name);
+        printf("%s: not what crates/tools/rules-header/src/bin/answers.rs prints\n", name);
     }
     if (file)
         fclose(file);

@@ -1,32 +1,18 @@
-//! Kernels of shaders (crates/shader/compiler/tests/shaders) leave the same bytes on the emulated execution units as on `intel_eu::execute`,
+//! Kernels of shaders (crates/shader/vectors) leave the same bytes on the emulated execution units as on `intel_eu::execute`,
 //! which shares no code with them. A kernel of which one instruction is changed does so, too, and most of these leave other bytes than
 //! the unchanged one. `ci/kernels` compares `intel_eu::execute` with a software device of Vulkan.
 
-// The library or the judge alone uses a part of this.
-#[allow(dead_code)]
-#[path = "../../../../../crates/shader/compiler/examples/judge/directives.rs"]
-mod directives;
+// The library alone uses a part of this.
 #[allow(dead_code, unused_imports)]
 #[path = "../../src/eu/mod.rs"]
 mod eu;
-#[allow(dead_code)]
-#[path = "../../../../../crates/shader/compiler/examples/judge/execution.rs"]
-mod execution;
-#[allow(dead_code)]
-#[path = "../../../../../crates/shader/compiler/examples/judge/patterns.rs"]
-mod patterns;
-#[allow(dead_code)]
-#[path = "../../../../../crates/shader/compiler/examples/judge/plant.rs"]
-mod plant;
-#[allow(dead_code)]
-#[path = "../../../../../crates/shader/compiler/examples/judge/tools.rs"]
-mod tools;
 
-use directives::{Case, Memory};
 use eu::layout::Form;
 use eu::{Stop, Thread};
 use gem_kernels::{Error, Kernel};
 use intel_eu::Platform;
+use shader_judge::directives::{Case, Memory};
+use shader_judge::{execution, plant, tools};
 use std::io::Write;
 use std::path::Path;
 
@@ -158,7 +144,7 @@ fn say(line: &str) {
 #[test]
 fn kernels_leave_the_same_bytes_on_both_interpreters() {
     let Ok(folder) = tools::Folder::new() else { panic!("no folder for modules") };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../crates/shader/compiler/tests/shaders");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../crates/shader/vectors");
     let mut paths = Vec::new();
     for stage in ["compute", "fragment"] {
         let found = std::fs::read_dir(source.join(stage)).unwrap();
