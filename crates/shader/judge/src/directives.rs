@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gem_kernels::{Binding, Stage};
 
-use crate::patterns::Pattern;
+use crate::patterns::{Pattern, number, numbers};
 
 /// Bytes that each pixel has in the surface of an input or output.
 pub const PIXEL_BYTES: usize = 16;
@@ -166,17 +166,3 @@ impl Case {
 
 /// The bytes of surfaces, by what they are for.
 pub type Memory = std::collections::BTreeMap<Binding, Vec<u8>>;
-
-/// Returns the number that is text, decimal or hexadecimal.
-fn number(text: &str) -> Result<u32, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|error| format!("{text}: {error}"))
-}
-
-/// Returns the numbers of a line.
-pub fn numbers(text: &str) -> Result<Vec<u32>, String> {
-    text.split_whitespace().map(number).collect()
-}

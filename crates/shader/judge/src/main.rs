@@ -2,8 +2,8 @@
 //! Vulkan, byte by byte.
 //!
 //! ```console
-//! $ cargo run -p gem-kernels --example judge -- crates/shader/compiler/tests/shaders [--all] [--random FIRST COUNT] [NAME...]
-//! $ cargo run -p gem-kernels --example judge -- crates/shader/compiler/tests/shaders --driver PLATFORM
+//! $ cargo run -p shader-judge -- crates/shader/vectors [--all] [--random FIRST COUNT] [NAME...]
+//! $ cargo run -p shader-judge -- crates/shader/vectors --driver PLATFORM
 //! ```
 //! The README beside the shaders describes their directives. Each shader is compiled with ends of lanes at the top and at their place, and
 //! each instruction of its kernels is validated. Without `--all`, a shader is compiled for two of the platforms, in turn. With `--random`,
@@ -12,16 +12,6 @@
 //!
 //! Changes are planted in kernels and in modules. The judge fails if a comparison does, or if too many changes are not noticed.
 
-mod directives;
-mod driver;
-mod execution;
-mod patterns;
-mod plant;
-mod random;
-mod tally;
-mod tools;
-mod vulkan;
-
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,12 +19,12 @@ use std::sync::mpsc::sync_channel;
 
 use gem_kernels::{Error, Kernel, Stage};
 use intel_eu::Platform;
-
-use directives::{Case, Memory};
-use execution::Outcome;
-use tally::{Planted, Tally};
-use tools::Folder;
-use vulkan::Vulkan;
+use shader_judge::directives::{Case, Memory};
+use shader_judge::execution::Outcome;
+use shader_judge::tally::{Planted, Tally};
+use shader_judge::tools::Folder;
+use shader_judge::vulkan::Vulkan;
+use shader_judge::{driver, execution, plant, random, tools, vulkan};
 
 /// The platforms, one of each kind of encoding and of features.
 const PLATFORMS: [Platform; 8] = [

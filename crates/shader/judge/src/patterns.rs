@@ -1,7 +1,5 @@
 //! Patterns: the bytes that surfaces have at first.
 
-use crate::directives::numbers;
-
 /// The elements of a surface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
@@ -132,4 +130,18 @@ impl Random {
             }
         }
     }
+}
+
+/// Returns the numbers of a line.
+pub fn numbers(text: &str) -> Result<Vec<u32>, String> {
+    text.split_whitespace().map(number).collect()
+}
+
+/// Returns the number that is text, decimal or hexadecimal.
+pub fn number(text: &str) -> Result<u32, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| format!("{text}: {error}"))
 }
