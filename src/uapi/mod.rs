@@ -7,7 +7,7 @@
 //!
 //! A field whose name starts with two underscores is not in C: it is the C compiler's padding, or
 //! the unnamed rest of a union, made explicit so that no uninitialised byte reaches the kernel.
-//! Nothing here is unsafe; making a request is the business of [`crate::drm::node`].
+//! Nothing here is unsafe; a backend of the library makes the requests.
 
 pub mod dma_buf;
 pub mod drm;
@@ -114,11 +114,11 @@ macro_rules! structs {
         )+
 
         /// The layouts of this header's structs, in order.
-        pub const LAYOUTS: &[crate::uapi::Layout] = &[$(crate::uapi::Layout {
+        pub const LAYOUTS: &[super::Layout] = &[$(super::Layout {
             name: stringify!($name),
             size: $size,
-            fields: &[$(crate::uapi::Field {
-                name: crate::uapi::c_name(stringify!($field)),
+            fields: &[$(super::Field {
+                name: super::c_name(stringify!($field)),
                 offset: $offset,
                 size: size_of::<$type>(),
             },)+],
@@ -132,8 +132,8 @@ macro_rules! requests {
     ($($(#[$meta:meta])* $name:ident = $direction:ident($kind:literal, $nr:literal, $args:ty) == $code:literal;)+) => {
         $(
             $(#[$meta])*
-            pub const $name: crate::uapi::Ioctl<$args> =
-                crate::uapi::Ioctl::new(stringify!($name), crate::uapi::$direction, $kind, $nr);
+            pub const $name: super::Ioctl<$args> =
+                super::Ioctl::new(stringify!($name), super::$direction, $kind, $nr);
             static_assertions::const_assert_eq!($name.code, $code);
         )+
 
