@@ -195,11 +195,11 @@ mod sync;
 #[doc(hidden)]
 pub mod tracking;
 #[doc(hidden)]
-pub mod uapi;
-#[doc(hidden)]
 pub mod units;
 
 pub use gem_coherency_rules::{platform, policy, vocabulary};
+#[doc(hidden)]
+pub use gem_coherency_uapi as uapi;
 
 #[doc(inline)]
 pub use access::{CpuAccess, Upload};
