@@ -179,10 +179,13 @@
 
 #![deny(unsafe_code)]
 
+#[path = "object/access/mod.rs"]
 pub mod access;
+#[path = "object/bo/mod.rs"]
 pub mod bo;
 pub mod cacheops;
 pub mod device;
+#[path = "backend/mod.rs"]
 pub mod drm;
 #[doc(hidden)]
 pub mod engine;
@@ -190,6 +193,7 @@ pub mod engine;
 pub mod error;
 #[doc(hidden)]
 pub mod fork;
+#[path = "object/shared/mod.rs"]
 mod shared;
 mod sync;
 #[doc(hidden)]
