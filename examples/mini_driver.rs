@@ -12,9 +12,9 @@
 use std::process::ExitCode;
 
 use gem_coherency::Error::NotAvailable;
-use gem_coherency::access::{FlushReport, Upload};
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::object::Bo;
+use gem_coherency::object::{FlushReport, Upload};
 use gem_coherency_exercise::commands::Extent;
 use gem_coherency_exercise::{Batch, Error, Region, Result, Screen};
 

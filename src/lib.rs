@@ -113,7 +113,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use gem_coherency::drm::Drm;
+//! use gem_coherency::backend::Drm;
 //! use gem_coherency::{Access, AllocRequest, Device, MocsClass, Submission};
 //! use gem_coherency_sim::Soft;
 //!
@@ -152,63 +152,55 @@
 //! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
 //!
 //! ```text
-//! L5  device -> bo -> access
-//! L4  shared: the state that clones of devices and BOs share
-//! L3  engine   drm: plan, perform, commit; the uAPI boundary, and a real /dev/dri file
-//! L2  tracking: the object word, the line maps, in-flight flushes, mappings; the registry, the reuse cache
-//! L1  cacheops   uapi
-//! L0  fork -> error   units -> error   sync
+//! L4  device
+//! L3  object: buffer objects, their guards, and the state that clones share
+//! L2  engine   backend: plan, perform, commit; a device's requests, and a real /dev/dri file
+//! L1  tracking: the object word, the line maps, in-flight flushes, mappings; the registry, the reuse cache
+//! L0  cacheops -> units -> error   fork -> error   sync
 //! ```
 //!
 //! * `device`: a device as a driver holds it: opening, allocation, adoption, submission. Not its requests.
-//! * `bo`: a buffer object as a driver holds it: mapping, flushing, scanout, sharing, release. Not its state.
-//! * `access`: guards of CPU accesses, and uploads. Not flushes.
-//! * `shared`: the state that clones share, and the I/O that completes what the engine plans. Not decisions.
+//! * `object`: a buffer object as a driver holds it, its guards, and what clones share. Not decisions.
 //! * `engine`: what an access requires of pending work, in which order, and what is pending afterwards. Not ioctls.
-//! * `drm`: the traits of a device, a real `/dev/dri` file, and mapped bytes. Not flushes.
+//! * `backend`: the traits of a device, a real `/dev/dri` file, and mapped bytes. Not flushes.
 //! * `tracking`: the object word, dirty and stale lines, flushes in flight, mappings, handles. Not how a line is flushed.
 //! * `cacheops`: memory with cache lines, and the crate of that name. Not whether an operation is needed.
-//! * `uapi`: structs and request codes of the kernel. Not their callers.
 //! * `fork`: the process that opened a thing. Not devices.
 //! * `units`: ranges of bytes, lines and pages, checked once. Not objects.
 //! * `error`: errors with operands, errno, and what to do. Not results of the rules.
 //! * `sync`: atomics and locks, or those of loom. Not data.
 //!
-//! Below them are the crates `gem-coherency-cacheops`, the cache instructions, and `gem-coherency-rules`: vocabulary, platforms,
-//! policy.
+//! Below them are the crates `gem-coherency-cacheops`, the cache instructions, `gem-coherency-uapi`, the kernel's structs, and
+//! `gem-coherency-rules`: vocabulary, platforms, policy.
 
 #![deny(unsafe_code)]
 
-#[path = "object/access/mod.rs"]
-pub mod access;
-#[path = "object/bo/mod.rs"]
-pub mod bo;
+pub mod backend;
 pub mod cacheops;
 pub mod device;
-#[path = "backend/mod.rs"]
-pub mod drm;
 #[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
 pub mod error;
 #[doc(hidden)]
 pub mod fork;
-#[path = "object/shared/mod.rs"]
-mod shared;
+pub mod object;
 mod sync;
 #[doc(hidden)]
 pub mod tracking;
 #[doc(hidden)]
 pub mod units;
 
+#[doc(hidden)]
+pub use backend as drm;
 pub use gem_coherency_rules::{platform, policy, vocabulary};
 #[doc(hidden)]
 pub use gem_coherency_uapi as uapi;
+#[doc(hidden)]
+pub use object as bo;
+#[doc(hidden)]
+pub use object as access;
 
-#[doc(inline)]
-pub use access::{CpuAccess, Upload};
-#[doc(inline)]
-pub use bo::{Bo, Released, ScanoutGuard};
 #[doc(inline)]
 pub use device::{AdoptRequest, AllocRequest, Device, ReuseStats, Submission};
 #[doc(inline)]
@@ -217,6 +209,8 @@ pub use engine::FlushReport;
 pub use error::{Error, OpenError, Result};
 #[doc(inline)]
 pub use gem_coherency_rules::{Errno, Unknown};
+#[doc(inline)]
+pub use object::{Bo, CpuAccess, Released, ScanoutGuard, Upload};
 #[doc(inline)]
 pub use policy::{Decision, Rule, Verdict};
 #[doc(inline)]

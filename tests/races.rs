@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use gem_coherency::drm::mapping::{Counted, Mapping, SharedBytes};
+use gem_coherency::backend::mapping::{Counted, Mapping, SharedBytes};
 use gem_coherency::vocabulary::{Handle, MmapMode};
 
 /// Lengths that take each path of a copy.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs};
 
-use gem_coherency::uapi::{self, Field, Layout};
+use gem_coherency_uapi::{self as uapi, Field, Layout};
 
 /// Names that headers have, or have in this form, only from some kernel on: struct, or `struct size`, or
 /// `struct.field`, or constant.

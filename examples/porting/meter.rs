@@ -4,13 +4,13 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::display::Display;
-use gem_coherency::drm::mapping::{Counted, SoftMemory};
-use gem_coherency::drm::{
+use gem_coherency::backend::display::Display;
+use gem_coherency::backend::mapping::{Counted, SoftMemory};
+use gem_coherency::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
+use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Domains, KernelVersion};
 use gem_coherency::{CachingMode, Handle, MmapMode, Result};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use gem_coherency::backend::{Drm, ExecObject, Mapping};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::device::{Contents, WaitedBy};
-use gem_coherency::drm::{Drm, ExecObject, Mapping};
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::Path;
 use gem_coherency::policy::kernel::{self, KernelRules, Snapshot};

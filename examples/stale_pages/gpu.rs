@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use gem_coherency::drm::node::Node;
-use gem_coherency::drm::{Addresses, Created, Drm, ExecObject, Mapping, Param, Run};
+use gem_coherency::backend::node::Node;
+use gem_coherency::backend::{Addresses, Created, Drm, ExecObject, Mapping, Param, Run};
 use gem_coherency::platform::{self, Machine};
 use gem_coherency::vocabulary::{Access, CachingMode, Handle, MmapMode, MocsClass};
 use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES};

@@ -6,10 +6,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use gem_coherency::Errno;
-use gem_coherency::drm::Drm;
-use gem_coherency::uapi::drm::DRM_IOCTL_VERSION;
-use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
-use gem_coherency::uapi::{self, Layout};
+use gem_coherency::backend::Drm;
+use gem_coherency_uapi::drm::DRM_IOCTL_VERSION;
+use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
+use gem_coherency_uapi::{self as uapi, Layout};
 use gem_coherency_sim::{Fault, Minor, Pages};
 
 use crate::arena::{ARGS, PLACES};

@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use gem_coherency::uapi::{self, Field, Layout};
+use gem_coherency_uapi::{self as uapi, Field, Layout};
 
 use crate::arena::{LISTS, LISTS_LEN, PLACES};
 use crate::input::Input;

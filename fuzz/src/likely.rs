@@ -1,13 +1,13 @@
 //! Calls that will probably succeed, with what earlier calls gave back. From a fuzzer's bytes alone a
 //! submission, say, hardly ever comes together: its struct, its list and its handles must all be right.
 
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::dma_buf::*;
-use gem_coherency::uapi::drm::*;
-use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
-use gem_coherency::uapi::i915::*;
-use gem_coherency::uapi::i915_context::*;
-use gem_coherency::uapi::i915_exec::*;
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::dma_buf::*;
+use gem_coherency_uapi::drm::*;
+use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
+use gem_coherency_uapi::i915::*;
+use gem_coherency_uapi::i915_context::*;
+use gem_coherency_uapi::i915_exec::*;
 use gem_coherency_sim::Pages;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 

@@ -1,7 +1,7 @@
 //! A simulated process with a few devices, and what is to hold when all of it is gone.
 
-use gem_coherency::drm::{Drm, OpenCounts};
-use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
+use gem_coherency::backend::{Drm, OpenCounts};
+use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 use gem_coherency_sim::{Minor, Process, Soft};
 
 use crate::arena::ARGS;

@@ -6,10 +6,10 @@
 use std::fmt;
 
 use crate::error::Result;
-use crate::uapi::drm_display::{
+use crate::vocabulary::Handle;
+use gem_coherency_uapi::drm_display::{
     DRM_MODE_CONNECTOR_HDMIA, DRM_MODE_TYPE_PREFERRED, DRM_MODE_TYPE_USERDEF, drm_mode_modeinfo,
 };
-use crate::vocabulary::Handle;
 
 /// A CRTC: it reads a framebuffer and sends it to connectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,8 +5,8 @@ use gem_coherency_rules::Errno;
 use super::{Addresses, ExecObject, Run};
 use crate::error::{Error, grow, room};
 use crate::platform::EngineClass;
-use crate::uapi::i915_exec::*;
 use crate::vocabulary::Access;
+use gem_coherency_uapi::i915_exec::*;
 
 /// The structs; the caller fills in the addresses of the two lists.
 pub struct Structs {

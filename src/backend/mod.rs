@@ -232,7 +232,7 @@ pub trait Drm: Send + Sync + fmt::Debug {
 
     /// GEM_SET_CACHING: changes the object's level.
     ///
-    /// Never returns for an object on screen whose level would change: [`crate::bo`] refuses such a change.
+    /// Never returns for an object on screen whose level would change: [`crate::object::bo`] refuses such a change.
     fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()>;
 
     /// GEM_GET_CACHING: returns the mode as which the object's level reads back.

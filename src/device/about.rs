@@ -2,7 +2,7 @@
 
 use gem_coherency_rules::Errno;
 
-use crate::drm::{Drm, Param};
+use crate::backend::{Drm, Param};
 use crate::error::Result;
 use crate::platform::{Call, Caps, Facts, Machine, Refusal};
 use crate::policy::Rule;

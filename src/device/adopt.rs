@@ -4,14 +4,14 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use super::alloc::zeroes_stay;
-use crate::bo::Bo;
-use crate::drm::{Created, Mapping};
+use crate::backend::{Created, Mapping};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
+use crate::object::bo::Bo;
+use crate::object::shared::{New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, level_of};
 use crate::platform::level_mode;
 use crate::policy::Path;
 use crate::policy::kernel::Creation;
-use crate::shared::{New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, level_of};
 use crate::tracking::{Adopted, Past};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CacheLevel, Handle, MmapMode};

@@ -3,17 +3,17 @@
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use crate::bo::Bo;
-use crate::drm::{Created, Drm};
+use crate::backend::{Created, Drm};
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::platform::{Call, Caps, mode_level};
-use crate::policy::kernel::{self, Creation, Event, Snapshot};
-use crate::shared::{
+use crate::object::bo::Bo;
+use crate::object::shared::{
     Key, New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, caching_call, created_level, level_of,
     pat_index,
 };
+use crate::platform::{Call, Caps, mode_level};
+use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CachingMode, Handle, MmapMode};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-use crate::drm::Drm;
+use crate::backend::Drm;
 use crate::error::Error;
 use crate::error::OpenError;
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use gem_coherency_rules::Errno;
 
-use crate::bo::Bo;
-use crate::drm::ExecObject;
+use crate::backend::ExecObject;
 use crate::engine::{FlushReport, StaleLines, Step};
 use crate::error::{Error, Result, room};
 use crate::fork::Confined;
+use crate::object::bo::Bo;
+use crate::object::shared::{Need, SharedBo, SharedDevice, settle};
 use crate::policy::Path;
-use crate::shared::{Need, SharedBo, SharedDevice, settle};
 use crate::tracking::Marks;
 use crate::vocabulary::{Access, Handle, MocsClass};
 

@@ -3,15 +3,15 @@
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use gem_coherency::bo::Released;
+use gem_coherency::backend::mapping::Mapping;
+use gem_coherency::backend::{Created, Drm};
 use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
-use gem_coherency::drm::mapping::Mapping;
-use gem_coherency::drm::{Created, Drm};
+use gem_coherency::object::Released;
 use gem_coherency::policy::{Path, Rule, Verdict};
-use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
 use gem_coherency::{Bo, Errno};
 use gem_coherency_sim::{Minor, Pages, Process};
+use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
 
 use super::trace::cache_operations;
 use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};

@@ -2,8 +2,8 @@
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::bo::{FlushOwner, Released};
 use gem_coherency::device::AllocRequest;
+use gem_coherency::object::{FlushOwner, Released};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CacheLevel as Level;
 use gem_coherency::vocabulary::{CachingMode, Coherency, MmapMode};

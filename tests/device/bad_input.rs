@@ -3,8 +3,8 @@
 use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::OpenError;
+use gem_coherency::backend::Retained;
 use gem_coherency::device::{AllocRequest, Device};
-use gem_coherency::drm::Retained;
 use gem_coherency::vocabulary::CachingMode::Cached;
 use gem_coherency::vocabulary::{Access, MmapMode};
 use gem_coherency_sim::Fault;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 use gem_coherency::Error as LibraryError;
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Run};
 use gem_coherency::device::AllocRequest;
-use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
+use gem_coherency::object::Bo;
 use gem_coherency::platform::{self, EngineClass};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};

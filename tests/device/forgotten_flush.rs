@@ -1,6 +1,6 @@
 //! Rules for writers: with the flush the reader sees new bytes; without it (the negative twin), old ones.
 
-use gem_coherency::bo::Bo;
+use gem_coherency::object::Bo;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};

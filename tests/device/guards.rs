@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gem_coherency::Error;
-use gem_coherency::access::Upload;
-use gem_coherency::drm::{Advice, Drm};
+use gem_coherency::backend::{Advice, Drm};
+use gem_coherency::object::Upload;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
@@ -18,7 +18,7 @@ fn a_write_marks_its_lines_and_no_others() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     #[track_caller]
-    fn case(bo: &gem_coherency::bo::Bo, offset: u64, len: usize, lines: u64) {
+    fn case(bo: &gem_coherency::object::Bo, offset: u64, len: usize, lines: u64) {
         write(bo, offset, &vec![1; len]);
         assert_eq!(bo.dirty_lines(), lines, "{len} bytes at {offset}");
         bo.flush().unwrap();

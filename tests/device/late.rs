@@ -4,9 +4,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gem_coherency::drm::display::Display;
-use gem_coherency::drm::mapping::Mapping;
-use gem_coherency::drm::{
+use gem_coherency::backend::display::Display;
+use gem_coherency::backend::mapping::Mapping;
+use gem_coherency::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
     Retained, Run,
 };

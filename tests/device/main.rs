@@ -30,12 +30,12 @@ mod walkers;
 use std::sync::Arc;
 
 use gem_coherency::Result;
-use gem_coherency::access::FlushReport;
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::mapping::Mapping;
+use gem_coherency::backend::{Drm, OpenCounts};
 use gem_coherency::cacheops::CacheLines as _;
 use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::mapping::Mapping;
-use gem_coherency::drm::{Drm, OpenCounts};
+use gem_coherency::object::Bo;
+use gem_coherency::object::FlushReport;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};

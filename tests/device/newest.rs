@@ -4,8 +4,8 @@
 use std::panic::Location;
 
 use gem_coherency::Error;
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Submission};
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use proptest::prelude::*;
 

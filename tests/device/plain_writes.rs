@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use gem_coherency::Error;
-use gem_coherency::access::CpuAccess;
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::object::Bo;
+use gem_coherency::object::CpuAccess;
 use gem_coherency::vocabulary::{CachingMode, MmapMode};
 use gem_coherency_sim::Soft;
 

@@ -4,9 +4,9 @@ use std::os::fd::AsFd;
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::bo::{Bo, Released};
+use gem_coherency::backend::{Drm, OpenCounts};
 use gem_coherency::device::{AllocRequest, ReuseStats};
-use gem_coherency::drm::{Drm, OpenCounts};
+use gem_coherency::object::{Bo, Released};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-use gem_coherency::bo::{Bo, Released};
+use gem_coherency::object::{Bo, Released};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};

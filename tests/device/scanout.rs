@@ -88,7 +88,7 @@ fn showing_a_bo_forces_its_level_as_the_kernel_does() {
 }
 
 /// Returns the bytes that an LLC-bypassing GPU read sees of an earlier GPU write, after `show`.
-fn drawn_after(rig: &Rig, show: impl FnOnce(&gem_coherency::bo::Bo)) -> [u8; 8] {
+fn drawn_after(rig: &Rig, show: impl FnOnce(&gem_coherency::object::Bo)) -> [u8; 8] {
     let bo = rig.bo(Cached, MmapMode::Wb);
     write(&bo, 0, &[1; 8192]);
     show(&bo);
@@ -107,7 +107,7 @@ fn a_show_that_does_not_happen_leaves_the_level_and_no_old_bytes() {
     assert_eq!(drawn_after(&rig, |bo| bo.prepare_scanout().unwrap().end()), NEW, "announced, and taken back");
     let mut kept = Option::None;
     assert_eq!(drawn_after(&rig, |bo| kept = Some(bo.prepare_scanout().unwrap())), NEW, "not shown yet");
-    let shown = |bo: &gem_coherency::bo::Bo| {
+    let shown = |bo: &gem_coherency::object::Bo| {
         kept = Some(bo.prepare_scanout().unwrap());
         rig.soft.set_framebuffer(bo.handle()).unwrap();
         rig.soft.pin_display(bo.handle()).unwrap();
@@ -162,7 +162,7 @@ fn a_level_change_is_refused_while_a_show_may_be_under_way() {
 }
 
 /// Puts a BO on screen at its forced level.
-fn shown(rig: &Rig) -> (gem_coherency::bo::Bo, gem_coherency::bo::ScanoutGuard) {
+fn shown(rig: &Rig) -> (gem_coherency::object::Bo, gem_coherency::object::ScanoutGuard) {
     let bo = rig.bo(Cached, MmapMode::Wb);
     let guard = bo.prepare_scanout().unwrap();
     rig.soft.set_framebuffer(bo.handle()).unwrap();

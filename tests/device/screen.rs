@@ -2,10 +2,10 @@
 
 use gem_coherency::Errno;
 use gem_coherency::Result;
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::Drm;
+use gem_coherency::backend::display::{Connection, Display, Mode, Shown};
 use gem_coherency::device::{AllocRequest, Device};
-use gem_coherency::drm::Drm;
-use gem_coherency::drm::display::{Connection, Display, Mode, Shown};
+use gem_coherency::object::Bo;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_exercise::{CURSOR_PIXELS, Error, Screen};

@@ -5,9 +5,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use gem_coherency::Errno;
-use gem_coherency::bo::FlushOwner;
+use gem_coherency::backend::Drm;
 use gem_coherency::device::Device;
-use gem_coherency::drm::Drm;
+use gem_coherency::object::FlushOwner;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};

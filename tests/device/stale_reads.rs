@@ -1,8 +1,8 @@
 //! Rules for readers: with the invalidate the CPU sees new bytes; without it (the negative twin), old ones.
 
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::Drm;
 use gem_coherency::device::AllocRequest;
-use gem_coherency::drm::Drm;
+use gem_coherency::object::Bo;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::bo::{Bo, Released};
+use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::device::{AllocRequest, Submission};
-use gem_coherency::drm::{Drm, ExecObject};
+use gem_coherency::object::{Bo, Released};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};

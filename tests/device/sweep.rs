@@ -1,9 +1,9 @@
 //! A BO's lifetime with a fault at each request in turn: whatever fails, every later reader sees the newest
 //! bytes.
 
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::{Drm, ExecObject};
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, Result};
 use gem_coherency_exercise::Screen;

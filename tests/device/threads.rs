@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::CachingMode::None;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 

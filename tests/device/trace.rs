@@ -61,9 +61,13 @@ impl Visit for Fields {
 
 impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        ["gem_coherency::shared::flush", "gem_coherency::drm::mapping", "gem_coherency::shared::caching"]
-            .iter()
-            .any(|target| metadata.target().starts_with(target))
+        [
+            "gem_coherency::object::shared::flush",
+            "gem_coherency::backend::mapping",
+            "gem_coherency::object::shared::caching",
+        ]
+        .iter()
+        .any(|target| metadata.target().starts_with(target))
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use gem_coherency::access::Upload;
-use gem_coherency::bo::Released;
+use gem_coherency::backend::{Drm, Param};
 use gem_coherency::device::{AllocRequest, Device, ReuseStats};
-use gem_coherency::drm::{Drm, Param};
+use gem_coherency::object::Released;
+use gem_coherency::object::Upload;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use gem_coherency::backend::Drm as _;
+use gem_coherency::backend::mapping::Mapping;
 use gem_coherency::device::{AdoptRequest, AllocRequest, Contents, Submission};
-use gem_coherency::drm::Drm as _;
-use gem_coherency::drm::mapping::Mapping;
 use gem_coherency::policy::{Path, Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
 use gem_coherency::{Bo, Errno};

@@ -1,9 +1,9 @@
 //! Uploads: the data is in memory on return if the GPU reads memory; without the upload (the negative twin),
 //! the GPU reads old bytes.
 
-use gem_coherency::access::Upload;
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Submission};
+use gem_coherency::object::Bo;
+use gem_coherency::object::Upload;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};

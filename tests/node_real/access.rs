@@ -1,8 +1,8 @@
 //! The CPU's accesses: mappings, copies, domains; and submissions.
 
 use gem_coherency::Errno;
-use gem_coherency::drm::node::Node;
-use gem_coherency::drm::{Drm, ExecObject, Mapping, OpenCounts};
+use gem_coherency::backend::node::Node;
+use gem_coherency::backend::{Drm, ExecObject, Mapping, OpenCounts};
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
 

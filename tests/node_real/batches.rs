@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Param, Relocation, Run};
 use gem_coherency::device::{AllocRequest, Device};
-use gem_coherency::drm::{Addresses, Drm, ExecObject, Param, Relocation, Run};
+use gem_coherency::object::Bo;
 use gem_coherency::platform::{EngineClass, by_id};
 use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::commands::{Extent, Field};

@@ -10,8 +10,8 @@ use std::{env, fs, thread};
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::drm::node::{Node, find_in};
-use gem_coherency::drm::{Drm, ExecObject, Param};
+use gem_coherency::backend::node::{Node, find_in};
+use gem_coherency::backend::{Drm, ExecObject, Param};
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode};
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 use gem_coherency::Result;
-use gem_coherency::drm::display::{Connector, Crtc, Display, Framebuffer, Mode, Picture, Shown};
-use gem_coherency::drm::node::Node;
-use gem_coherency::drm::{Created, Drm};
+use gem_coherency::backend::display::{Connector, Crtc, Display, Framebuffer, Mode, Picture, Shown};
+use gem_coherency::backend::node::Node;
+use gem_coherency::backend::{Created, Drm};
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules};

@@ -8,11 +8,11 @@
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
-use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
-use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_USERPTR, drm_i915_gem_userptr};
 use gem_coherency::vocabulary::Handle;
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
+use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
+use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_USERPTR, drm_i915_gem_userptr};
 use nix::libc;
 
 fn request<T>(file: &File, request: Ioctl<T>, args: &mut T) {

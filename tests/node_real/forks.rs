@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use gem_coherency::Error;
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::Drm;
 use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::Drm;
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, MocsClass};
 
 use crate::child::in_child;

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gem_coherency::Errno;
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Mapping, Run};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::{Addresses, Drm, ExecObject, Mapping, Run};
 use gem_coherency::platform::{EngineClass, GraphicsVersion, by_id};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
@@ -157,7 +157,7 @@ fn a_loop_hangs_or_is_cancelled_as_in_the_software_i915(bench: &Bench) -> Skip {
     };
     // The contexts of a file get their timeouts when it is opened.
     let node = bench.open();
-    let id = node.param(gem_coherency::drm::Param::ChipsetId).unwrap();
+    let id = node.param(gem_coherency::backend::Param::ChipsetId).unwrap();
     let platform = by_id(u16::try_from(id).unwrap()).unwrap();
     if platform.graphics.major < 6 {
         return Some("there is no copy engine before Sandy Bridge".to_owned());
@@ -233,7 +233,7 @@ fn a_blit_is_done_or_hangs_as_in_the_software_i915(bench: &Bench) -> Skip {
     let Some(_settings) = shorten_timeouts() else {
         return Some("debugfs does not have the kernel's parameters".to_owned());
     };
-    let id = bench.open().param(gem_coherency::drm::Param::ChipsetId).unwrap();
+    let id = bench.open().param(gem_coherency::backend::Param::ChipsetId).unwrap();
     let platform = by_id(u16::try_from(id).unwrap()).unwrap();
     let graphics = platform.graphics;
     if graphics.major < 6 {

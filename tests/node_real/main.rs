@@ -33,8 +33,8 @@ use std::process::ExitCode;
 
 use gem_coherency::Errno;
 use gem_coherency::Result;
-use gem_coherency::drm::node::{Found, Node, find};
-use gem_coherency::drm::{Drm, Param};
+use gem_coherency::backend::node::{Found, Node, find};
+use gem_coherency::backend::{Drm, Param};
 
 use platforms::{Expected, PLATFORMS};
 

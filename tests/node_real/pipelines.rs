@@ -2,8 +2,8 @@
 //! `crates/vm` as on the software i915, which measure commands independently of each other.
 
 use gem_coherency::Errno;
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Mapping, Param, Run};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::{Addresses, Drm, ExecObject, Mapping, Param, Run};
 use gem_coherency::platform::{EngineClass, Platform, by_id};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};

@@ -3,9 +3,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use gem_coherency::bo::{Bo, Released};
+use gem_coherency::backend::OpenCounts;
 use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::OpenCounts;
+use gem_coherency::object::{Bo, Released};
 use gem_coherency::vocabulary::{Access, MocsClass};
 
 use crate::{Bench, Skip, Test, test};

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use gem_coherency::Error;
+use gem_coherency::backend::Drm;
+use gem_coherency::backend::display::{Display, Shown};
+use gem_coherency::backend::node::Node;
 use gem_coherency::device::Device;
-use gem_coherency::drm::Drm;
-use gem_coherency::drm::display::{Display, Shown};
-use gem_coherency::drm::node::Node;
 use gem_coherency::vocabulary::CachingMode;
 use gem_coherency_exercise::Screen;
 

@@ -1,8 +1,8 @@
 //! Batches that run until a program ends them: requests meanwhile have the same results as on the software i915.
 
 use gem_coherency::Errno;
+use gem_coherency::backend::{Addresses, Busy, Drm, Param, Run};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::{Addresses, Busy, Drm, Param, Run};
 use gem_coherency::platform::{EngineClass, by_id};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
@@ -63,7 +63,7 @@ fn outcome(drm: &dyn Drm, is_wide: bool) -> Option<Outcome> {
     } else {
         [CHECK, 0x1880_0100, SPINNER as u32, 0]
     };
-    let put = |map: &gem_coherency::drm::Mapping, words: &[u32]| {
+    let put = |map: &gem_coherency::backend::Mapping, words: &[u32]| {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         map.copy_in(0, &bytes).unwrap();
         map.perform(LineOp::Flush, LineRange::new(0, 1)).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use gem_coherency::drm::Drm;
+use gem_coherency::backend::Drm;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
 use gemtool::kernel_trace::{EventKind, TraceEvent, Tracer};

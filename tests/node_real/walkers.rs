@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES, SCATTER_STORES};
 use gem_coherency_exercise::{Error, Region, Walker};

@@ -2,8 +2,8 @@
 
 use gem_coherency::Errno;
 use gem_coherency::Result;
-use gem_coherency::drm::Drm;
-use gem_coherency::drm::display::{Crtc, Mode, Picture, Shown};
+use gem_coherency::backend::Drm;
+use gem_coherency::backend::display::{Crtc, Mode, Picture, Shown};
 
 /// Makes invalid requests; returns those that were not refused with the known errno.
 ///

@@ -16,7 +16,7 @@ use std::env;
 use std::process::ExitCode;
 
 use bench::Bench;
-use gem_coherency::drm::node::find;
+use gem_coherency::backend::node::find;
 use situations::WORKLOADS;
 
 fn main() -> ExitCode {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::Drm;
 use gem_coherency::device::{AdoptRequest, AllocRequest, Contents, Device};
-use gem_coherency::drm::Drm;
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES};
 use gem_coherency_exercise::{Region, Walker};

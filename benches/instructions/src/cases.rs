@@ -4,8 +4,8 @@
 
 use std::hint::black_box;
 
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
+use gem_coherency::object::Bo;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Decision, DecisionTable, Path, pending};
 use gem_coherency::tracking::LineMap;

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 
 use super::error::{Failure, query};
 use super::steps::{self, gemco_report};
-use gem_coherency::access::FlushReport;
+use gem_coherency::object::FlushReport;
 use gem_coherency::policy::Rule;
 use gem_coherency_capi_pure::pointers::{Out, borrow, bytes_mut};
 use gem_coherency_capi_pure::types;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gem_coherency::drm::Drm;
+use gem_coherency::backend::Drm;
 use gem_coherency::error::Error;
 
 /// A software device.

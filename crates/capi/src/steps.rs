@@ -2,7 +2,7 @@
 
 use std::ffi::c_uint;
 
-use gem_coherency::access::{FlushReport, Step, Upload};
+use gem_coherency::object::{FlushReport, Step, Upload};
 use gem_coherency_capi_pure::{by_place, gemco_decision};
 
 /// A step in a BO's lifetime that may require a flush.

@@ -11,11 +11,11 @@ use super::error::{Failure, run};
 use super::objects::{Owned, Owner, Pass as _, object, take_back};
 use super::report::write_report;
 use super::steps::gemco_report;
-use gem_coherency::access::FlushReport;
-use gem_coherency::bo::ScanoutGuard;
 use gem_coherency::device::{Prepared, Submission};
 use gem_coherency::error::room;
 use gem_coherency::fork::Confined;
+use gem_coherency::object::FlushReport;
+use gem_coherency::object::ScanoutGuard;
 use gem_coherency_capi_pure::pointers::{Out, elements};
 use gem_coherency_capi_pure::types;
 

@@ -3,8 +3,8 @@
 use crate::Result;
 use crate::commands::{Builder, Dialect, Extent, Field, Memory, Surface};
 use crate::submission::{Objects, Submitted};
-use gem_coherency::bo::Bo;
 use gem_coherency::device::Device;
+use gem_coherency::object::Bo;
 use gem_coherency::platform::Caps;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CacheLevel};
@@ -162,7 +162,7 @@ impl Batch {
     /// Prepares every BO and submits the batch, without waiting.
     ///
     /// # Errors
-    /// As [`Device::submit_with`] and [`gem_coherency::drm::Drm::run`]; [`crate::Error::NoAddress`]; those of
+    /// As [`Device::submit_with`] and [`gem_coherency::backend::Drm::run`]; [`crate::Error::NoAddress`]; those of
     /// creating the batch's own BO.
     pub fn submit(self) -> Result<Submitted> {
         self.objects.submit(self.builder.finish())

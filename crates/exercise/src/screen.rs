@@ -3,15 +3,15 @@
 use gem_coherency::Errno;
 
 use crate::{Error, Result};
-use gem_coherency::bo::{Bo, ScanoutGuard};
-use gem_coherency::device::{AllocRequest, Device};
-use gem_coherency::drm::display::{
+use gem_coherency::backend::display::{
     Connection, Connector, Crtc, Framebuffer, Mode, Picture, Port, Resources, Shown,
 };
+use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::engine::{FlushReport, Step};
+use gem_coherency::object::{Bo, ScanoutGuard};
 use gem_coherency::policy::Rule;
-use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
 use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
 
 /// Bytes of an XRGB8888 pixel.
 const PIXEL_BYTES: u32 = 4;

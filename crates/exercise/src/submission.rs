@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::addresses::Addresses as AddressSpace;
 use crate::{Error, Result, commands};
-use gem_coherency::access::{FlushReport, Upload};
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::{Addresses, ExecObject, Relocation, Run};
 use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
 use gem_coherency::error::{grow, room};
+use gem_coherency::object::Bo;
+use gem_coherency::object::{FlushReport, Upload};
 use gem_coherency::platform::Caps;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 
@@ -80,7 +80,7 @@ impl Objects {
     /// Prepares every BO and submits `written`, without waiting.
     ///
     /// # Errors
-    /// As [`Device::submit_with`] and [`gem_coherency::drm::Drm::run`]; [`Error::NoAddress`]; those of
+    /// As [`Device::submit_with`] and [`gem_coherency::backend::Drm::run`]; [`Error::NoAddress`]; those of
     /// creating the batch's own BO.
     pub(crate) fn submit(self, mut written: commands::Batch) -> Result<Submitted> {
         let Self { device, bos, uses } = self;

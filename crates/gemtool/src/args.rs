@@ -61,7 +61,7 @@ Exit status:
 
 Environment:
   GEM_COHERENCY_LOG  filter for the library's log on standard error
-                     (debug, gem_coherency::drm=trace)
+                     (debug, gem_coherency::backend=trace)
   NO_COLOR           no colours, even on a terminal
 
 Examples:

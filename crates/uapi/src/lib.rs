@@ -8,6 +8,24 @@
 //! A field whose name starts with two underscores is not in C: it is the C compiler's padding, or
 //! the unnamed rest of a union, made explicit so that no uninitialised byte reaches the kernel.
 //! Nothing here is unsafe; a backend of the library makes the requests.
+//!
+//! ```text
+//! L2  drm_display   i915_query
+//! L1  drm_modeset   i915_context   i915_exec
+//! L0  dma_buf   drm   drm_syncobj   i915   i915_facts   sync_file
+//! ```
+//!
+//! * `drm`: requests of every DRM driver. Not those of the display.
+//! * `drm_display`: requests of the display. Not their structs of planes, properties and events.
+//! * `drm_modeset`: structs of planes, properties, events and leases. Not requests.
+//! * `drm_syncobj`: synchronization objects. Not files.
+//! * `i915`: objects and their mappings. Not submission.
+//! * `i915_exec`: submission, memory regions, the query. Not its items.
+//! * `i915_context`: contexts, their parameters and engines. Not submission.
+//! * `i915_facts`: what the driver says about the device. Not its items of queries.
+//! * `i915_query`: the items of the query. Not the request itself.
+//! * `dma_buf`: requests of a dma-buf's file. Not PRIME.
+//! * `sync_file`: requests of a fence's file. Not fences of objects.
 
 pub mod dma_buf;
 pub mod drm;

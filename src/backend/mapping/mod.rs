@@ -150,9 +150,9 @@ impl Mapping {
         self.len == 0
     }
 
-    /// Returns the address of the memory; null after [`crate::bo::Bo::unmap`].
+    /// Returns the address of the memory; null after [`crate::object::bo::Bo::unmap`].
     ///
-    /// Stores through the pointer are not tracked: mark them with [`crate::bo::Bo::mark_written`].
+    /// Stores through the pointer are not tracked: mark them with [`crate::object::bo::Bo::mark_written`].
     pub fn as_ptr(&self) -> *mut u8 {
         match self.bytes() {
             Ok(Bytes::Kernel(first)) => first,

@@ -10,10 +10,11 @@ use gem_coherency_rules::Errno;
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::request::call;
-use crate::drm::Busy;
-use crate::drm::mapping::LegacyPages;
+use crate::backend::Busy;
+use crate::backend::mapping::LegacyPages;
 use crate::error::{Error, Result};
-use crate::uapi::i915::{
+use crate::vocabulary::{Domains, Handle, MmapMode};
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET,
     DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE, DRM_IOCTL_I915_GEM_SET_DOMAIN,
     DRM_IOCTL_I915_GEM_SW_FINISH, DRM_IOCTL_I915_GEM_WAIT, I915_MMAP_OFFSET_FIXED, I915_MMAP_OFFSET_GTT,
@@ -21,7 +22,6 @@ use crate::uapi::i915::{
     drm_i915_gem_mmap, drm_i915_gem_mmap_offset, drm_i915_gem_pread, drm_i915_gem_pwrite,
     drm_i915_gem_set_domain, drm_i915_gem_sw_finish, drm_i915_gem_wait,
 };
-use crate::vocabulary::{Domains, Handle, MmapMode};
 
 /// Returns an object's offset in the file: `DRM_IOCTL_I915_GEM_MMAP_OFFSET`, 0xc0206464.
 ///

@@ -6,12 +6,12 @@ use gem_coherency_rules::Errno;
 
 use super::request::call;
 use super::{Node, objects};
-use crate::drm::Created;
-use crate::drm::display::{
+use crate::backend::Created;
+use crate::backend::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown, preferred_first,
 };
 use crate::error::{Error, Result};
-use crate::uapi::drm_display::{
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETCONNECTOR, DRM_IOCTL_MODE_GETCRTC, DRM_IOCTL_MODE_GETENCODER,
     DRM_IOCTL_MODE_GETRESOURCES, DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_MODE_SETCRTC,
@@ -19,7 +19,7 @@ use crate::uapi::drm_display::{
     drm_mode_create_dumb, drm_mode_crtc, drm_mode_crtc_page_flip, drm_mode_cursor, drm_mode_fb_cmd2,
     drm_mode_fb_dirty_cmd, drm_mode_get_connector, drm_mode_get_encoder, drm_mode_modeinfo,
 };
-use crate::uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
+use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
 
 const XRGB8888_BITS: u32 = 32;
 

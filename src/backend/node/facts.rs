@@ -6,15 +6,15 @@ use std::os::fd::BorrowedFd;
 use gem_coherency_rules::Errno;
 
 use super::request::call;
-use crate::drm::{DriverVersion, MemoryRegion};
+use crate::backend::{DriverVersion, MemoryRegion};
 use crate::error::{Error, Result};
-use crate::uapi::drm::{DRM_IOCTL_VERSION, drm_version};
+use gem_coherency_uapi::drm::{DRM_IOCTL_VERSION, drm_version};
 
-use crate::uapi::i915_exec::{
+use gem_coherency_uapi::i915_exec::{
     DRM_I915_QUERY_MEMORY_REGIONS, DRM_IOCTL_I915_QUERY, drm_i915_memory_region_info, drm_i915_query,
     drm_i915_query_item, drm_i915_query_memory_regions,
 };
-use crate::uapi::i915_facts::{DRM_IOCTL_I915_GETPARAM, drm_i915_getparam};
+use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GETPARAM, drm_i915_getparam};
 
 /// Largest accepted text of VERSION and result of QUERY, in bytes.
 const LONGEST: usize = 1 << 16;

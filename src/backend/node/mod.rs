@@ -27,16 +27,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use open::{Found, find, find_in};
 
-use crate::drm::display::Display;
-use crate::drm::mapping::{Counted, Mapping};
-use crate::drm::{
+use crate::backend::display::Display;
+use crate::backend::mapping::{Counted, Mapping};
+use crate::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
     Retained, Run,
 };
 use crate::error::Result;
 use crate::fork::Owner;
-use crate::uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
+use gem_coherency_uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
 
 /// An open i915 device file; closing it closes every handle that is still open on it.
 ///

@@ -9,14 +9,15 @@ use gem_coherency_rules::Errno;
 use nix::unistd::{Whence, lseek};
 
 use super::request::call;
-use crate::drm::{Advice, Created, Placement, Retained};
+use crate::backend::{Advice, Created, Placement, Retained};
 use crate::error::{Error, Result};
-use crate::uapi::dma_buf::{DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, dma_buf_sync};
-use crate::uapi::drm::{
+use crate::vocabulary::{Access, CachingMode, Handle};
+use gem_coherency_uapi::dma_buf::{DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, dma_buf_sync};
+use gem_coherency_uapi::drm::{
     DRM_CLOEXEC, DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR,
     drm_gem_close, drm_prime_handle,
 };
-use crate::uapi::i915::{
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_GET_CACHING,
     DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_SET_CACHING, I915_CACHING_CACHED, I915_CACHING_DISPLAY,
     I915_CACHING_NONE, I915_GEM_CREATE_EXT_MEMORY_REGIONS, I915_GEM_CREATE_EXT_SET_PAT, I915_MADV_DONTNEED,
@@ -24,8 +25,7 @@ use crate::uapi::i915::{
     drm_i915_gem_create_ext_memory_regions, drm_i915_gem_create_ext_set_pat, drm_i915_gem_madvise,
     i915_user_extension,
 };
-use crate::uapi::i915_exec::drm_i915_gem_memory_class_instance;
-use crate::vocabulary::{Access, CachingMode, Handle};
+use gem_coherency_uapi::i915_exec::drm_i915_gem_memory_class_instance;
 
 /// Checks the handle that a request returned.
 ///

@@ -9,8 +9,10 @@ use nix::libc;
 use tracing::Level;
 
 use crate::error::{Error, Result};
-use crate::uapi::Ioctl;
-use crate::uapi::drm_display::{DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm_display::{
+    DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC,
+};
 
 /// Makes a request, restarting it as long as a signal or the driver interrupts it.
 ///
@@ -132,15 +134,15 @@ mod tests {
         use std::os::fd::AsFd;
         static EVENTS: Events = Events(std::sync::Mutex::new(Vec::new()));
         let null = std::fs::File::open("/dev/null").unwrap();
-        let mut args = crate::uapi::drm::drm_gem_close::default();
+        let mut args = gem_coherency_uapi::drm::drm_gem_close::default();
         tracing::subscriber::with_default(&EVENTS, || {
             // SAFETY: the struct holds no address, and its fields are integers.
-            unsafe { call(null.as_fd(), crate::uapi::drm::DRM_IOCTL_GEM_CLOSE, Some(7), &mut args) }
+            unsafe { call(null.as_fd(), gem_coherency_uapi::drm::DRM_IOCTL_GEM_CLOSE, Some(7), &mut args) }
         })
         .unwrap_err();
         let events = EVENTS.0.lock().unwrap();
         let [event] = &events[..] else { panic!("{events:?}") };
-        for part in ["drm::node", "DRM_IOCTL_GEM_CLOSE", "handle=7", "errno=ENOTTY", "elapsed_us="] {
+        for part in ["backend::node", "DRM_IOCTL_GEM_CLOSE", "handle=7", "errno=ENOTTY", "elapsed_us="] {
             assert!(event.contains(part), "{event}");
         }
     }
@@ -149,9 +151,10 @@ mod tests {
     fn an_error_keeps_the_errno_and_names_the_request() {
         use std::os::fd::AsFd;
         let null = std::fs::File::open("/dev/null").unwrap();
-        let mut args = crate::uapi::drm::drm_gem_close::default();
+        let mut args = gem_coherency_uapi::drm::drm_gem_close::default();
         // SAFETY: the struct holds no address, and its fields are integers.
-        let result = unsafe { call(null.as_fd(), crate::uapi::drm::DRM_IOCTL_GEM_CLOSE, Some(1), &mut args) };
+        let result =
+            unsafe { call(null.as_fd(), gem_coherency_uapi::drm::DRM_IOCTL_GEM_CLOSE, Some(1), &mut args) };
         let error = result.unwrap_err();
         assert_eq!(error.errno(), Errno::ENOTTY);
         assert!(error.to_string().contains("DRM_IOCTL_GEM_CLOSE"), "{error}");

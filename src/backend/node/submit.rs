@@ -8,16 +8,16 @@ use gem_coherency_rules::Errno;
 
 use super::request::call;
 use super::{access, objects};
-use crate::drm::execbuffer::{Structs, entry};
-use crate::drm::mapping::{Counted, Mapping};
-use crate::drm::{Created, ExecObject, Run};
+use crate::backend::execbuffer::{Structs, entry};
+use crate::backend::mapping::{Counted, Mapping};
+use crate::backend::{Created, ExecObject, Run};
 use crate::error::{Error, Result, room};
-use crate::uapi::i915_exec::{
-    DRM_IOCTL_I915_GEM_EXECBUFFER2, I915_EXEC_DEFAULT, I915_EXEC_NO_RELOC, drm_i915_gem_execbuffer2,
-};
-use crate::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, Domains, Handle, MmapMode};
+use gem_coherency_uapi::i915_exec::{
+    DRM_IOCTL_I915_GEM_EXECBUFFER2, I915_EXEC_DEFAULT, I915_EXEC_NO_RELOC, drm_i915_gem_execbuffer2,
+};
+use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 
 /// MI_BATCH_BUFFER_END, which is the same on every generation, and MI_NOOP, because a batch's length is a
 /// multiple of 8 bytes.
@@ -120,7 +120,7 @@ pub(super) fn execute(fd: BorrowedFd<'_>, objects: &[ExecObject], batch: Handle)
 /// Runs a batch of the caller's: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
 ///
 /// # Errors
-/// Those of [`crate::drm::Drm::run`].
+/// Those of [`crate::backend::Drm::run`].
 pub(super) fn run(fd: BorrowedFd<'_>, run: &Run<'_>) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_EXECBUFFER2;
     let Structs { mut objects, mut relocations, mut args } =

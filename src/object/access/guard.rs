@@ -4,13 +4,13 @@ use std::ptr::NonNull;
 
 use gem_coherency_rules::Errno;
 
-use crate::drm::Mapping;
+use crate::backend::Mapping;
 use crate::engine::{self, FlushReport, StaleLines, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
+use crate::object::shared::{Need, PlainStores, SharedBo};
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::shared::{Need, PlainStores, SharedBo};
 use crate::tracking::{Marks, State};
 use crate::units::ByteRange;
 use crate::vocabulary::Access;

@@ -1,6 +1,6 @@
 //! Guards for CPU accesses, and the reports of their flushes.
 //!
-//! [`crate::bo::Bo::write`] and [`crate::bo::Bo::read`] return a [`CpuAccess`] for a range. The caller copies
+//! [`crate::object::bo::Bo::write`] and [`crate::object::bo::Bo::read`] return a [`CpuAccess`] for a range. The caller copies
 //! bytes through it, or takes a pointer and reports its stores ([`CpuAccess::mark_written`]). Stale lines are
 //! invalidated before they are read or stored to in part, and stored lines are marked dirty. The end of the
 //! access, by [`CpuAccess::finish`] or by dropping the guard, flushes nothing: no other agent is about to read

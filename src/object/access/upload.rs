@@ -7,8 +7,8 @@
 use super::guard::CpuAccess;
 use crate::engine::{self, FlushReport, Object as _, StoreMethod, UploadTime};
 use crate::error::Result;
+use crate::object::shared::SharedBo;
 use crate::policy::{Decision, Path, Verdict};
-use crate::shared::SharedBo;
 use crate::units::LINE_BYTES;
 use crate::vocabulary::{Access, MocsClass, words};
 
@@ -45,7 +45,7 @@ impl Upload {
 }
 
 impl CpuAccess<'_> {
-    /// Stores `data` at `offset` of the BO, as [`Bo::upload`](crate::bo::Bo::upload) does.
+    /// Stores `data` at `offset` of the BO, as [`Bo::upload`](crate::object::bo::Bo::upload) does.
     ///
     /// # Errors
     /// As [`CpuAccess::write_at`].

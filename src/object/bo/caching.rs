@@ -3,8 +3,8 @@
 use super::Bo;
 use crate::engine;
 use crate::error::Result;
+use crate::object::shared::{SharedBo, caching_call};
 use crate::platform::{level_mode, mode_level};
-use crate::shared::{SharedBo, caching_call};
 use crate::vocabulary::CachingMode;
 
 impl Bo {

@@ -5,12 +5,12 @@ use std::ptr::NonNull;
 use gem_coherency_rules::Errno;
 
 use super::Bo;
-use crate::drm::Mapping;
+use crate::backend::Mapping;
 use crate::engine::Object as _;
 use crate::error::{Error, Result};
+use crate::object::shared::Origin;
 use crate::policy::needs_flush_of_import;
 use crate::policy::{Path, Rule};
-use crate::shared::Origin;
 use crate::vocabulary::{Access, MmapMode, MocsClass, words};
 
 words! {
@@ -68,7 +68,7 @@ impl Bo {
     /// ([`crate::device::AdoptRequest::readers`]) are flushed. All others stay marked, and a flush maps the BO again. Report
     /// stores ([`Bo::mark_written`]) before the call.
     ///
-    /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
+    /// [`CpuAccess::as_ptr`]: crate::object::access::CpuAccess::as_ptr
     ///
     /// # Errors
     /// [`Error::InUse`] while guards are open; [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`],
@@ -99,7 +99,7 @@ impl Bo {
     /// and stores to part of a line, may use stale data; to avoid that, hold a guard and use
     /// [`CpuAccess::as_ptr`].
     ///
-    /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
+    /// [`CpuAccess::as_ptr`]: crate::object::access::CpuAccess::as_ptr
     ///
     /// # Errors
     /// As [`Bo::map`].

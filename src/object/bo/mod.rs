@@ -9,7 +9,7 @@
 //! handle, or keeps the object for reuse.
 //!
 //! ```
-//! use gem_coherency::access::Upload;
+//! use gem_coherency::object::Upload;
 //! use gem_coherency::device::{AllocRequest, Device};
 //! use gem_coherency::vocabulary::{CachingMode, MmapMode};
 //!
@@ -31,7 +31,7 @@ mod release;
 mod scanout;
 mod sharing;
 
-pub use crate::shared::Released;
+pub use crate::object::shared::Released;
 pub use mapping::{FlushOwner, Ownership};
 pub use scanout::ScanoutGuard;
 
@@ -40,13 +40,13 @@ use std::time::Duration;
 
 use gem_coherency_rules::Errno;
 
-use crate::access::{CpuAccess, Upload};
-use crate::drm::Busy;
+use crate::backend::Busy;
 use crate::engine::{FlushReport, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
+use crate::object::access::{CpuAccess, Upload};
+use crate::object::shared::{SharedBo, level_of};
 use crate::policy;
-use crate::shared::{SharedBo, level_of};
 use crate::tracking::Marks;
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle};

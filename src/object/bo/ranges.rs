@@ -4,8 +4,8 @@
 use super::Bo;
 use crate::engine::{FlushReport, Object as _, StaleLines, Step};
 use crate::error::{Error, Result};
+use crate::object::shared::{Begun, Need, settle};
 use crate::policy::{Decision, Path, Verdict};
-use crate::shared::{Begun, Need, settle};
 use crate::units::ByteRange;
 use crate::vocabulary::Access;
 

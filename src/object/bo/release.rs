@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Bo, Released};
 use crate::engine::{FlushReport, Step};
 use crate::error::Result;
+use crate::object::shared::close;
 use crate::policy::Rule;
-use crate::shared::close;
 
 impl Bo {
     /// Drops this clone. The last one ends the BO; returns whether the object was kept or closed.

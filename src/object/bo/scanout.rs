@@ -3,8 +3,8 @@
 use super::Bo;
 use crate::engine::{FlushReport, Step};
 use crate::error::Result;
+use crate::object::shared::{Begun, Readers};
 use crate::policy::Path;
-use crate::shared::{Begun, Readers};
 
 /// A BO that is on screen, or about to be. Drop the guard once the display shows another one.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
 use super::Bo;
-use crate::drm::{Advice, Retained};
+use crate::backend::{Advice, Retained};
 use crate::engine::Step;
 use crate::error::Result;
-use crate::shared::Readers;
+use crate::object::shared::Readers;
 use crate::units::ByteRange;
 use crate::vocabulary::MocsClass;
 

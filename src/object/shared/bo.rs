@@ -11,7 +11,7 @@ use super::SharedDevice;
 use super::flush::Marking;
 use super::readers::{JoinedReaders, Readers};
 use super::reuse::Key;
-use crate::drm::{Created, Mapping};
+use crate::backend::{Created, Mapping};
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::fork::Confined;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::SharedBo;
 use super::extensions::Extensions;
 use super::reuse::Reuse;
-use crate::drm::Drm;
+use crate::backend::Drm;
 use crate::error::Error;
 use crate::fork::Confined;
 use crate::platform::{Call, Caps, Machine};

@@ -3,8 +3,8 @@
 use super::mapping::refusal_errno;
 use super::readers::Readers;
 use super::{SharedBo, WaitedBy};
+use crate::backend::{MappedLines, Mapping};
 use crate::cacheops::{self, LineOp};
-use crate::drm::{MappedLines, Mapping};
 use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
 use crate::error::{Error, Result, grow, room};
 use crate::policy::driver::{CpuMemory, Drain, cpu_memory};

@@ -4,7 +4,7 @@ use gem_coherency_rules::Errno;
 
 use super::flush::Marking;
 use super::{Origin, SharedBo};
-use crate::drm::Mapping;
+use crate::backend::Mapping;
 use crate::engine::{self, Object as _};
 use crate::error::{Error, Result};
 use crate::platform::Call;

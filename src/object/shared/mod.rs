@@ -1,7 +1,7 @@
 //! The state that clones of devices and BOs share, and what every access does with it.
 //!
 //! A BO keeps its device alive, and the device knows its BOs, so both are in one module. Guards
-//! ([`crate::access`]), BOs ([`crate::bo`]) and devices ([`crate::device`]) are the public handles of this state.
+//! ([`crate::object::access`]), BOs ([`crate::object::bo`]) and devices ([`crate::device`]) are the public handles of this state.
 
 mod bo;
 mod caching;

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::caching::{caching_call, created_level, pat_index};
 use super::lifetime::close;
 use super::{Object, SharedBo, SharedDevice};
-use crate::drm::{Advice, Busy, Retained};
+use crate::backend::{Advice, Busy, Retained};
 use crate::fork::Confined;
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::Creation;

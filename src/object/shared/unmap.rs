@@ -10,7 +10,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{Origin, SharedBo};
-use crate::drm::Mapping;
+use crate::backend::Mapping;
 use crate::engine;
 use crate::error::Result;
 use crate::policy::Path;

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use gem_coherency::Error;
+use gem_coherency::backend::DriverVersion;
 use gem_coherency::device::Device;
-use gem_coherency::drm::DriverVersion;
 use gem_coherency::platform::Basis;
 use gem_coherency::vocabulary::KernelVersion;
 use gemtool::script::Target;

@@ -1,9 +1,9 @@
 //! `gemtool info`: the properties of a device.
 
 use gem_coherency::Error;
+use gem_coherency::backend::{MemoryRegion, Param};
 use gem_coherency::cacheops::{self, Support};
 use gem_coherency::device::{Device, MapModeInfo, Quirk};
-use gem_coherency::drm::{MemoryRegion, Param};
 use gem_coherency::vocabulary::MmapMode;
 use serde::Serialize;
 

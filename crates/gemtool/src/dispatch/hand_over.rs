@@ -1,7 +1,7 @@
 //! Hands the surfaces of a shader over to the GPU, as the library prepares them.
 
-use gem_coherency::access::FlushReport;
 use gem_coherency::device::{Device, Submission};
+use gem_coherency::object::FlushReport;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::{Region, Walker};
 use gem_kernels::Used;
@@ -32,7 +32,7 @@ pub fn prepare(
 /// Tells the library that the GPU has written the surfaces that a shader writes.
 ///
 /// # Errors
-/// Those of [`gem_coherency::bo::Bo::gpu_wrote`].
+/// Those of [`gem_coherency::object::Bo::gpu_wrote`].
 pub fn note_writes(surfaces: &[Surface], used: &[Used]) -> Result<(), gem_coherency::Error> {
     let mut written = surfaces.iter().zip(used).filter(|(_, used)| used.writes);
     written.try_for_each(|(surface, _)| surface.bo.gpu_wrote(surface.class))

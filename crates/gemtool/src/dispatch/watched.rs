@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gem_coherency::bo::Bo;
 use gem_coherency::error::Result as Done;
+use gem_coherency::object::Bo;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_sim::{KernelClock, Soft};

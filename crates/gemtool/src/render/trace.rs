@@ -138,7 +138,7 @@ fn style(verdict: Verdict) -> Style {
 
 #[cfg(test)]
 mod tests {
-    use gem_coherency::drm::DriverVersion;
+    use gem_coherency::backend::DriverVersion;
     use gem_coherency::platform::{Basis, by_name};
     use gem_coherency::policy::Rule;
     use gem_coherency::policy::kernel::KernelRules;

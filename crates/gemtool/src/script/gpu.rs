@@ -1,6 +1,6 @@
 //! Runs the shaders of scripts.
 
-use gem_coherency::access::FlushReport;
+use gem_coherency::object::FlushReport;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_sim::Soft;
 

@@ -9,10 +9,10 @@ use super::bytes::{Seen, store};
 use super::report::{BoState, Decided, Dispatched, KernelFlushed};
 use super::statement::{Making, Name, Power, Range, Statement, Use, Way};
 use super::{Pattern, Script, Target};
-use gem_coherency::bo::{Bo, ScanoutGuard};
+use gem_coherency::backend::Mapping;
 use gem_coherency::device::{AllocRequest, Submission};
-use gem_coherency::drm::Mapping;
 use gem_coherency::error::Error;
+use gem_coherency::object::{Bo, ScanoutGuard};
 use gem_coherency::policy::driver::path_refusal;
 use gem_coherency::policy::{Path, Rule};
 use gem_coherency::units::ByteRange;
@@ -338,7 +338,7 @@ impl<'a> State<'a> {
     }
 
     /// Returns the decision on the BO of a name.
-    fn decided(&self, name: Name, report: &gem_coherency::access::FlushReport) -> Done {
+    fn decided(&self, name: Name, report: &gem_coherency::object::FlushReport) -> Done {
         Done { decisions: vec![Decided::new(self.script.name(name), report)], ..Done::default() }
     }
 

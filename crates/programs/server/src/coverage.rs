@@ -1,6 +1,6 @@
 //! What the devices of a server simulated of what programs asked for.
 
-use gem_coherency::drm::Drm as _;
+use gem_coherency::backend::Drm as _;
 use gem_coherency_sim::{Coverage, Soft};
 
 use crate::server::Server;

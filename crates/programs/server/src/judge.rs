@@ -3,13 +3,13 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use gem_coherency::drm::Drm;
-use gem_coherency::uapi::drm_display::{
+use gem_coherency::backend::Drm;
+use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency_sim::{Incoherent, IncoherentKind, Soft};
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_CURSOR2, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
 };
-use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
-use gem_coherency_sim::{Incoherent, IncoherentKind, Soft};
 use gem_coherency_wire::{Call, Frame};
 
 use crate::across::Judged;

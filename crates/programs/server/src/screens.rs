@@ -7,10 +7,10 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use gem_coherency::uapi::drm_display::{
+use gem_coherency_sim::{Screens, Soft};
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_OBJ_SETPROPERTY, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_MODE_SETPROPERTY,
 };
-use gem_coherency_sim::{Screens, Soft};
 use gem_coherency_wire::Call;
 
 use crate::client::Client;

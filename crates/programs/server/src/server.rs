@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use gem_coherency::drm::Drm;
+use gem_coherency::backend::Drm;
 use gem_coherency::platform::Platform;
 use gem_coherency_sim::{PREFIX, Soft, deliver_events};
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET, ask_for_senders};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gem_coherency::drm::Drm as _;
+use gem_coherency::backend::Drm as _;
 use gem_coherency::units::{LineRange, PAGE_LINES};
 use gem_coherency_sim::{MadeStale, Soft};
 use gem_coherency_wire::Frame;

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use gem_coherency::drm::{Drm, Param};
+use gem_coherency::backend::{Drm, Param};
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency_sim::Soft;
 use nix::sys::stat::{Mode, SFlag, mknod};

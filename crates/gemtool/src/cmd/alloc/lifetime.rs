@@ -1,9 +1,9 @@
 //! The lifetime of one BO: write, submit, scan out, read back, release.
 
 use gem_coherency::Error;
-use gem_coherency::access::{FlushReport, Step};
-use gem_coherency::bo::{Bo, Ownership, ScanoutGuard};
 use gem_coherency::device::{AllocRequest, Device, Submission};
+use gem_coherency::object::{Bo, Ownership, ScanoutGuard};
+use gem_coherency::object::{FlushReport, Step};
 use gem_coherency::platform::{Call, Caps};
 
 use super::report::{BoReport, Check, Contents, Exported, KernelCaching, StepLine};

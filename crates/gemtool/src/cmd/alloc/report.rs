@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gem_coherency::access::{FlushReport, Step};
-use gem_coherency::bo::FlushOwner;
+use gem_coherency::object::FlushOwner;
+use gem_coherency::object::{FlushReport, Step};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
 use serde::Serialize;

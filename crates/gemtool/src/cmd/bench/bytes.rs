@@ -8,8 +8,8 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use gem_coherency::bo::Bo;
 use gem_coherency::cacheops::{self, LineOp, Support};
+use gem_coherency::object::Bo;
 use gem_coherency::units::{ByteRange, LINE_BYTES};
 use gemtool::peers::{self, Loop, Pmem};
 

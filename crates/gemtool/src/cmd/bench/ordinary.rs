@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::MmapMode;
 use gem_coherency_sim::Soft;
 

@@ -6,8 +6,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{Device, Submission};
+use gem_coherency::object::Bo;
 use gem_coherency::units::{ByteRange, LINE_BYTES};
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gemtool::peers::Loop;

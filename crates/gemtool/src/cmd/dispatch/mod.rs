@@ -7,8 +7,8 @@ mod tests;
 
 use std::fs;
 
-use gem_coherency::access::FlushReport;
 use gem_coherency::device::Device;
+use gem_coherency::object::FlushReport;
 use gem_coherency_sim::Soft;
 use gem_kernels::Kernel;
 use gemtool::dispatch::{

@@ -1,6 +1,6 @@
 //! The report of `gemtool dispatch`.
 
-use gem_coherency::access::FlushReport;
+use gem_coherency::object::FlushReport;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::Access;
 use gem_kernels::Used;

@@ -8,8 +8,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::MmapMode;
 use gem_coherency_exercise::Screen;
 use gem_coherency_sim::Soft;

@@ -7,11 +7,11 @@ pub mod report;
 
 use std::sync::Arc;
 
-use gem_coherency::access::FlushReport;
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::display::Shown;
+use gem_coherency::backend::node;
 use gem_coherency::device::{AllocRequest, Device};
-use gem_coherency::drm::display::Shown;
-use gem_coherency::drm::node;
+use gem_coherency::object::Bo;
+use gem_coherency::object::FlushReport;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, Handle};
 use gem_coherency_exercise::{CURSOR_PIXELS, Result as Done, Screen};

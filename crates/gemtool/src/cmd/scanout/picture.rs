@@ -1,7 +1,7 @@
 //! Pictures: what was drawn, and its pixels.
 
-use gem_coherency::bo::Bo;
 use gem_coherency::device::Device;
+use gem_coherency::object::Bo;
 use gem_coherency_exercise::commands::Extent;
 use gem_coherency_exercise::{Batch, CURSOR_PIXELS, Error, Region, Screen};
 use gem_coherency_sim::Crc;

@@ -1,7 +1,7 @@
 //! Measurements: sequences of accesses, and the bytes that the last one reads.
 
-use gem_coherency::access::FlushReport;
-use gem_coherency::drm::ExecObject;
+use gem_coherency::backend::ExecObject;
+use gem_coherency::object::FlushReport;
 use gem_coherency::policy::kernel::{Creation, Event, Snapshot, step};
 use gem_coherency::policy::needs_flush_of_zeroes;
 use gem_coherency::policy::{Decision, Rule, Verdict};

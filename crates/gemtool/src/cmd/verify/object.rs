@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use gem_coherency::access::FlushReport;
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::Mapping;
 use gem_coherency::device::{AllocRequest, Submission};
-use gem_coherency::drm::Mapping;
+use gem_coherency::object::Bo;
+use gem_coherency::object::FlushReport;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 use gem_coherency_exercise::Result;

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::{Addresses, ExecObject, Relocation, Run};
 use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
+use gem_coherency::object::Bo;
 use gem_coherency::platform::Caps;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use gem_coherency_exercise::Result;
@@ -147,7 +147,7 @@ impl Setup {
             written = written.at(&places);
         }
         let bytes = written.to_bytes();
-        batch.upload(0, &bytes, gem_coherency::access::Upload::Once)?;
+        batch.upload(0, &bytes, gem_coherency::object::Upload::Once)?;
         let page_table = |bo, access| Submission { bo, access, mocs: MocsClass::PageTable };
         let mut known = vec![page_table(&batch, Access::Read)];
         known.extend(other.map(|(bo, access)| page_table(bo, access)));

@@ -59,7 +59,7 @@ impl Disagreements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
+    use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 
     #[test]
     fn only_different_answers_are_counted() {

@@ -3,8 +3,8 @@
 use std::mem::offset_of;
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::i915_exec::{DRM_IOCTL_I915_QUERY, drm_i915_query, drm_i915_query_item};
-use gem_coherency::uapi::i915_facts::{
+use gem_coherency_uapi::i915_exec::{DRM_IOCTL_I915_QUERY, drm_i915_query, drm_i915_query_item};
+use gem_coherency_uapi::i915_facts::{
     DRM_IOCTL_I915_GETPARAM, DRM_IOCTL_I915_REG_READ, drm_i915_getparam, drm_i915_reg_read,
 };
 use zerocopy::FromBytes as _;

@@ -6,14 +6,14 @@
 use std::mem::offset_of;
 
 use gem_coherency::Errno;
-use gem_coherency::drm::Drm;
-use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
-use gem_coherency::uapi::i915::{
+use gem_coherency::backend::Drm;
+use gem_coherency::vocabulary::{CachingMode, Handle};
+use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_SET_CACHING,
     DRM_IOCTL_I915_GEM_USERPTR, I915_CACHING_CACHED, I915_CACHING_DISPLAY, drm_i915_gem_caching,
     drm_i915_gem_create, drm_i915_gem_create_ext, drm_i915_gem_userptr,
 };
-use gem_coherency::vocabulary::{CachingMode, Handle};
 
 use super::kernel::OnObject;
 use super::request::Forwarded;

@@ -1,4 +1,4 @@
-//! The kernel's requests that are made on the real device besides those of [`Drm`](gem_coherency::drm::Drm).
+//! The kernel's requests that are made on the real device besides those of [`Drm`](gem_coherency::backend::Drm).
 //!
 //! # Safety
 //! A request's struct has the size that its code carries, its fields are integers, and every address in it is 0 or that
@@ -10,27 +10,27 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use gem_coherency::Errno;
 use gem_coherency::platform::Engine;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::i915::{
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_GET_CACHING, DRM_IOCTL_I915_GEM_SET_DOMAIN,
     DRM_IOCTL_I915_GEM_SW_FINISH, DRM_IOCTL_I915_GEM_WAIT, drm_i915_gem_wait, i915_user_extension,
 };
-use gem_coherency::uapi::i915_context::{
+use gem_coherency_uapi::i915_context::{
     DRM_IOCTL_I915_GEM_CONTEXT_CREATE_EXT, DRM_IOCTL_I915_GEM_CONTEXT_DESTROY, DRM_IOCTL_I915_GEM_VM_CREATE,
     DRM_IOCTL_I915_GEM_VM_DESTROY, I915_CONTEXT_CREATE_EXT_SETPARAM,
     I915_CONTEXT_CREATE_FLAGS_USE_EXTENSIONS, I915_CONTEXT_PARAM_ENGINES, I915_CONTEXT_PARAM_RECOVERABLE,
     I915_CONTEXT_PARAM_VM, drm_i915_gem_context_create_ext, drm_i915_gem_context_create_ext_setparam,
     drm_i915_gem_context_destroy, drm_i915_gem_context_param, drm_i915_gem_vm_control,
 };
-use gem_coherency::uapi::i915_exec::{
+use gem_coherency_uapi::i915_exec::{
     DRM_I915_QUERY_MEMORY_REGIONS, DRM_IOCTL_I915_GEM_EXECBUFFER2, DRM_IOCTL_I915_QUERY,
     drm_i915_gem_exec_object2, drm_i915_gem_execbuffer2, drm_i915_query, drm_i915_query_item,
 };
-use gem_coherency::uapi::i915_facts::{
+use gem_coherency_uapi::i915_facts::{
     DRM_IOCTL_I915_GET_RESET_STATS, DRM_IOCTL_I915_GETPARAM, DRM_IOCTL_I915_REG_READ, drm_i915_getparam,
     drm_i915_reg_read, drm_i915_reset_stats,
 };
-use gem_coherency::uapi::i915_query::{
+use gem_coherency_uapi::i915_query::{
     DRM_I915_QUERY_ENGINE_INFO, DRM_I915_QUERY_GEOMETRY_SUBSLICES, DRM_I915_QUERY_GUC_SUBMISSION_VERSION,
     DRM_I915_QUERY_HWCONFIG_BLOB, DRM_I915_QUERY_TOPOLOGY_INFO,
 };

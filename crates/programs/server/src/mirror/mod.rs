@@ -23,13 +23,13 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use gem_coherency::Errno;
+use gem_coherency::backend::Param;
+use gem_coherency::backend::node::Node;
 use gem_coherency::device::{Device, Submission};
-use gem_coherency::drm::Param;
-use gem_coherency::drm::node::Node;
 use gem_coherency::platform::{Caps, Machine};
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_sim::{Ended, Operand, RealGpu, Soft, Work, Written};
+use gem_coherency_uapi::i915_exec::*;
 
 use crate::error::ServeError;
 use context::RealContext;

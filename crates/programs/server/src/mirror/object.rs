@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use gem_coherency::Errno;
-use gem_coherency::bo::Bo;
 use gem_coherency::device::{AdoptRequest, Contents, Device};
 use gem_coherency::error::Result;
+use gem_coherency::object::Bo;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CachingMode, Handle};
 use gem_coherency_sim::{Operand, Written};

@@ -6,8 +6,8 @@
 
 use std::ptr::null_mut;
 
-use gem_coherency::access::Upload;
 use gem_coherency::device::Submission;
+use gem_coherency::object::Upload;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_capi::{
     gemco_bo, gemco_bo_mark_written, gemco_bo_upload, gemco_bo_write, gemco_device, gemco_submission,

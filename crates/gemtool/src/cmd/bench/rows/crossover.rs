@@ -1,6 +1,6 @@
 //! The size from which an upload by non-temporal stores is faster than one through the cache.
 
-use gem_coherency::access::{NON_TEMPORAL_FROM_BYTES, Upload};
+use gem_coherency::object::{NON_TEMPORAL_FROM_BYTES, Upload};
 
 use super::super::Context;
 use super::super::bytes::{Bytes, Flusher};

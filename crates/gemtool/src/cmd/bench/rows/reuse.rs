@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use gem_coherency::bo::Bo;
+use gem_coherency::backend::Mapping;
 use gem_coherency::device::{AllocRequest, Device};
-use gem_coherency::drm::Mapping;
+use gem_coherency::object::Bo;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CachingMode, Handle, MmapMode};
 

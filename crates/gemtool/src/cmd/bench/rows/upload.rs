@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gem_coherency::access::Upload;
+use gem_coherency::object::Upload;
 
 use super::super::Context;
 use super::super::bytes::{Bytes, Copier, Flusher};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::{Drm, ExecObject};
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};

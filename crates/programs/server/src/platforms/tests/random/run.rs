@@ -1,18 +1,18 @@
 //! A run of a random program.
 
+use gem_coherency::backend::{Drm, ExecObject, Mapping};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::{Drm, ExecObject, Mapping};
 use gem_coherency::platform::Call;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::drm::{DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_flink, drm_gem_open};
-use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_USERPTR, drm_i915_gem_userptr};
-use gem_coherency::uapi::i915_exec::{
-    DRM_IOCTL_I915_GEM_EXECBUFFER2, drm_i915_gem_exec_object2, drm_i915_gem_execbuffer2,
-};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Route;
 use gem_coherency_sim::{Deed, Fact, FoundLine, Instruction, Minor, Pages, Process, Soft, Upkeep};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_flink, drm_gem_open};
+use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_USERPTR, drm_i915_gem_userptr};
+use gem_coherency_uapi::i915_exec::{
+    DRM_IOCTL_I915_GEM_EXECBUFFER2, drm_i915_gem_exec_object2, drm_i915_gem_execbuffer2,
+};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
