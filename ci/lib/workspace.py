@@ -1,4 +1,5 @@
-"""The crates of the repository, as Cargo knows them. Fails if a published one lacks a licence; `--published` prints these."""
+"""The crates of the repository, as Cargo knows them. Fails if a published one lacks a licence; `--published` prints these,
+`--oldest` the oldest `rust-version` and the published packages that name it."""
 
 import json
 import subprocess
@@ -45,6 +46,16 @@ def published(root):
             for package in metadata(root)["packages"] if package["publish"] != []]
 
 
+def oldest(root):
+    """The oldest `rust-version` of the published packages, and the packages that name it."""
+    versions = {}
+    for package in metadata(root)["packages"]:
+        if package["publish"] != []:
+            versions.setdefault(package["rust_version"], []).append(package["name"])
+    version = min(versions, key=lambda version: [int(number) for number in version.split(".")])
+    return version, sorted(versions[version])
+
+
 def violations(root):
     """Which published packages lack a licence, or have another than the root's, and how many there are."""
     crates = published(root)
@@ -80,5 +91,8 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--published"]:
         for crate in published(Path(".")):
             print(*crate)
+    elif sys.argv[1:] == ["--oldest"]:
+        version, names = oldest(Path("."))
+        print(version, *names)
     else:
         seeds.main(violations, CLEAN, SEEDS, "published crates have both licences")
