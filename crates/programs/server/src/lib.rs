@@ -26,6 +26,7 @@
 
 #![deny(unsafe_code)]
 
+#[path = "../../../sanitizer/judge/src/across.rs"]
 mod across;
 mod client;
 mod clock;
@@ -33,28 +34,39 @@ mod connection;
 mod connections;
 mod coverage;
 mod debug_files;
+#[path = "../../../sanitizer/judge/src/domain_calls.rs"]
 mod domain_calls;
 mod error;
 mod eventfd;
 mod files;
+#[path = "../../../sanitizer/judge/src/findings.rs"]
 mod findings;
+#[path = "../../../sanitizer/judge/src/flush_logs.rs"]
 mod flush_logs;
 mod folder;
+#[path = "../../../sanitizer/judge/src/history/mod.rs"]
 mod history;
 mod interrupts;
+#[path = "../../../sanitizer/judge/src/collect.rs"]
 mod judge;
+#[path = "../../../sanitizer/judge/src/loads.rs"]
 mod loads;
 mod maps;
 mod mirror;
+#[path = "../../../sanitizer/judge/src/need.rs"]
 mod need;
 mod node;
+#[path = "../../../sanitizer/judge/src/platforms/mod.rs"]
 mod platforms;
 mod remote;
 mod requests;
+#[path = "../../../sanitizer/judge/src/screens.rs"]
 mod screens;
 mod server;
 mod shared;
+#[path = "../../../sanitizer/judge/src/stale.rs"]
 mod stale;
+#[path = "../../../sanitizer/judge/src/stores.rs"]
 mod stores;
 mod tree;
 
