@@ -42,14 +42,21 @@
 
 #![deny(unsafe_code)]
 
+#[path = "device/agents.rs"]
 mod agents;
+#[path = "calls/attempt.rs"]
 mod attempt;
+#[path = "display/crc.rs"]
 mod crc;
+#[path = "device/typed.rs"]
 mod device;
+#[path = "device/display.rs"]
 mod display;
 mod machine;
+#[path = "calls/process.rs"]
 mod process;
 mod requests;
+#[path = "calls/traced.rs"]
 mod traced;
 
 pub use attempt::{Attempt, Waits};
