@@ -20,24 +20,33 @@
 //! ([`memory_commands`], [`registers`]), and run the kernels of compute walkers ([`pipeline`]); they skip any other command by its
 //! length ([`lengths`]). What the 3D pipeline reads is read on a device that is watched or traced.
 
+#[path = "commands/alu.rs"]
 mod alu;
 mod bans;
 mod batch;
+#[path = "commands/blits.rs"]
 mod blits;
 mod commands;
+#[path = "commands/encoding.rs"]
 mod encoding;
 mod execution;
 mod fault_log;
 mod kernel_clock;
+#[path = "commands/lengths.rs"]
 mod lengths;
 mod memory;
+#[path = "commands/memory_commands.rs"]
 mod memory_commands;
 mod pipeline;
+#[path = "commands/post_sync.rs"]
 mod post_sync;
 mod queue;
+#[path = "commands/registers.rs"]
 mod registers;
+#[path = "../sync/request.rs"]
 mod request;
 mod times;
+#[path = "commands/work.rs"]
 mod work;
 
 use std::sync::atomic::{AtomicBool, Ordering};
