@@ -31,75 +31,84 @@
 //!
 //! # Layers
 //!
-//! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
+//! Imports point down, and within a layer along the arrows (`ci/layers` checks both; ci/lib/layers-debts counts those that do not yet):
 //!
 //! ```text
-//! L3  attempt -> process: a program's calls, by descriptor and address
-//! L2  device -> requests   display -> requests: typed requests, and those with numbers
-//! L1  agents   traced: loads, stores and reads by the CPU, the GPU and the display; the trace
-//! L0  machine   crc: objects, memory, GPU, display hardware, the kernel's state
+//! L5  calls   device: what programs call, by descriptor and address; what Rust code calls
+//! L4  requests: the requests by number, with the kernel's checks
+//! L3  gpu   display   process: what works on objects beside the kernel
+//! L2  kernel: objects and address spaces
+//! L1  observe   sync: the logs and the trace; fences
+//! L0  memory -> refuse: the bytes of objects
 //! ```
+//!
+//! * `calls`: a program's calls, by descriptor and address, and those that do not block. Not the requests behind them.
+//! * `device`: the typed requests of a device's file, and the accesses of its agents. Not requests by number.
+//! * `requests`: the requests by number, whose structs are in the caller's memory. Not what they change.
+//! * `gpu`: the GPU, its queue, its commands and its hangs. Not the objects that batches access.
+//! * `display`: CRTCs, planes, framebuffers, commits and vertical blanks. Not the display requests.
+//! * `process`: a process's mappings and open files. Not its calls.
+//! * `kernel`: objects, their handles, names and pages, address spaces, and the device's state. Not its bytes.
+//! * `observe`: the trace, and the logs of flushes and incoherent accesses. Not what they change.
+//! * `sync`: fences, syncobjs, eventfds, and waits for them. Not the queue of the GPU.
+//! * `memory`: bytes and cache lines of objects, and what moves them. Not which object they belong to.
+//! * `refuse`: the error of a refused request. Not its checks.
 
 #![deny(unsafe_code)]
 
-#[path = "device/agents.rs"]
-mod agents;
-#[path = "calls/attempt.rs"]
-mod attempt;
-#[path = "display/crc.rs"]
-mod crc;
-#[path = "device/typed.rs"]
+mod calls;
 mod device;
-#[path = "device/display.rs"]
 mod display;
-mod machine;
-#[path = "calls/process.rs"]
+mod gpu;
+mod kernel;
+mod memory;
+mod observe;
 mod process;
+mod refuse;
 mod requests;
-#[path = "calls/traced.rs"]
-mod traced;
+mod sync;
 
-pub use attempt::{Attempt, Waits};
-pub use crc::Crc;
+pub use calls::attempt::{Attempt, Waits};
+pub use calls::process::Process;
+pub use display::crc::Crc;
+pub use display::on_screen::Screens;
 pub use gem_coherency_hierarchy::{Place, Route};
-pub use machine::area::Pages;
-pub use machine::coverage::{Coverage, Reasons, Work as CoveredWork};
-pub use machine::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
-pub use machine::domain_calls::MadeCall;
-pub use machine::eventfd::{EventFile, deliver_events};
-pub use machine::faults::Fault;
-pub use machine::files::{FileKind, OpenFile, ProgramFiles};
-pub use machine::gpu::{
+pub use gpu::real_gpu::{Counterpart, Ended, Operand, RealGpu, Work, Written};
+pub use gpu::{
     GpuFault, GpuHang, GpuTimes, HangCause, KernelClock, KernelProgress, Overtime, Remedy, end_kernels_when,
     report_kernels,
 };
-pub use machine::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
-pub use machine::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
-pub use machine::log::KernelFlush;
-pub use machine::on_screen::Screens;
-pub use machine::program::{ProgramMemory, Shown};
-pub use machine::real_gpu::{Counterpart, Ended, Operand, RealGpu, Work, Written};
-pub use machine::spec::PREFIX;
-pub use machine::store::PREVIOUS_OWNER;
-pub use machine::views::Views;
-pub use process::Process;
+pub use kernel::faults::Fault;
+pub use kernel::spec::PREFIX;
+pub use memory::store::PREVIOUS_OWNER;
+pub use memory::views::Views;
+pub use observe::coverage::{Coverage, Reasons, Work as CoveredWork};
+pub use observe::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
+pub use observe::domain_calls::MadeCall;
+pub use observe::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
+pub use observe::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
+pub use observe::log::KernelFlush;
+pub use process::area::Pages;
+pub use process::files::{FileKind, OpenFile, ProgramFiles};
+pub use process::program::{ProgramMemory, Shown};
+pub use sync::eventfd::{EventFile, deliver_events};
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use display::masters::Client;
 use gem_coherency::device::Device;
 use gem_coherency::drm::Param;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
-use machine::context::Contexts;
-use machine::handles::Handles;
-use machine::masters::Client;
-use machine::space::Space;
-use machine::spec::Spec;
-use machine::syncobj::Syncobjs;
-use machine::system::System;
+use kernel::objects::handles::Handles;
+use kernel::spaces::context::Contexts;
+use kernel::spaces::space::Space;
+use kernel::spec::Spec;
+use kernel::system::System;
+use sync::syncobj::Syncobjs;
 
 /// Links the software device, so that [`Device::open`] can open `sim:...`.
 pub fn link() {
@@ -125,7 +134,7 @@ pub struct Soft {
     mappings: Arc<AtomicU64>,
     minor: Minor,
     /// The hangs of the file's contexts.
-    hangs: Arc<machine::gpu::Client>,
+    hangs: Arc<gpu::Client>,
     /// A parameter that the file reports with another value than the machine's.
     reported: Option<(Param, i32)>,
     maps: Maps,
@@ -201,7 +210,7 @@ impl Soft {
     fn of_spec(name: &str, spec: &Spec) -> Result<Self> {
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
         let system = Arc::new(System::new(spec));
-        machine::progress::register(&system);
+        sync::progress::register(&system);
         Ok(Self::on(system, name, Minor::Primary, Client::default()))
     }
 
@@ -302,7 +311,7 @@ impl Soft {
 
 /// Creates the address space of a file's default context, where contexts have their own.
 fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
-    machine.has_full_ppgtt().then(|| machine::limits::address_space(machine))
+    machine.has_full_ppgtt().then(|| kernel::spaces::limits::address_space(machine))
 }
 
 impl Drop for Soft {

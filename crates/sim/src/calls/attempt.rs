@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 
-use super::Process;
-use crate::machine::files::{File, OpenFile};
-use crate::machine::progress::{Moment, Patience, RESTART};
+use crate::Process;
+use crate::process::files::{File, OpenFile};
+use crate::sync::progress::{Moment, Patience, RESTART};
 use gem_coherency::vocabulary::Access;
 
 /// The result of [`Process::attempt`].
@@ -132,7 +132,7 @@ impl OpenFile {
     /// Returns whether an access need not wait for the file (`sync_file_poll`, `dma_buf_poll`); `None`
     /// for a device.
     pub fn is_idle(&self, access: Access) -> Option<bool> {
-        crate::machine::progress::look();
+        crate::sync::progress::look();
         match &self.0 {
             File::Fence(fence) => Some(access == Access::Read && fence.is_signalled()),
             File::DmaBuf(dma_buf) => Some(dma_buf.is_idle(access)),

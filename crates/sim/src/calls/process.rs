@@ -30,16 +30,16 @@ use std::time::Instant;
 use gem_coherency::Errno;
 use nix::libc::{SEEK_HOLE, SEEK_SET};
 
-use super::requests::{self, Caller};
-use super::{Minor, Soft};
-use crate::machine::area::Pages;
-use crate::machine::detiled;
-use crate::machine::dma_buf::{DmaBuf, Opened};
-use crate::machine::files::{File, Files, OpenFile, ProgramFiles};
-use crate::machine::memory::Memory;
-use crate::machine::program::ProgramMemory;
-use crate::machine::progress::Patience;
-use crate::machine::views::Views;
+use crate::kernel::objects::detiled;
+use crate::kernel::objects::dma_buf::{DmaBuf, Opened};
+use crate::memory::views::Views;
+use crate::process::area::Pages;
+use crate::process::files::{File, Files, OpenFile, ProgramFiles};
+use crate::process::memory::Memory;
+use crate::process::program::ProgramMemory;
+use crate::requests::{self, Caller};
+use crate::sync::progress::Patience;
+use crate::{Minor, Soft};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 
@@ -258,8 +258,8 @@ impl Process {
     /// # Errors
     /// EINVAL for a file that is not a dma-buf of a software device.
     pub fn receive(&mut self, dma_buf: BorrowedFd<'_>) -> Result<i32, Errno> {
-        let dma_buf =
-            crate::machine::prime::find(dma_buf, "receive", Errno::EINVAL).map_err(|error| error.errno())?;
+        let dma_buf = crate::kernel::objects::prime::find(dma_buf, "receive", Errno::EINVAL)
+            .map_err(|error| error.errno())?;
         self.files.install(File::DmaBuf(dma_buf), true)
     }
 

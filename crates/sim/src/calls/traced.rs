@@ -3,9 +3,9 @@
 use gem_coherency::platform::Call;
 use gem_coherency::units::LineRange;
 
-use super::{Process, Soft};
-use crate::machine::coverage::Coverage;
-use crate::machine::deeds::{Deed, Fact, Instruction};
+use crate::observe::coverage::Coverage;
+use crate::observe::deeds::{Deed, Fact, Instruction};
+use crate::{Process, Soft};
 
 impl Soft {
     /// Begins to trace the device for several platforms, before it has objects. From now on every agent sees every byte at once, as

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use super::Soft;
-use crate::machine::faults::{Fault, Needs};
-use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes, KernelClock};
-use crate::machine::history::{LineStates, Recorded};
-use crate::machine::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
-use crate::machine::log::KernelFlush;
-use crate::machine::object::Object;
-use crate::machine::real_gpu::{Operand, RealGpu};
-use crate::machine::refuse::refuse;
+use crate::Soft;
+use crate::gpu::real_gpu::{Operand, RealGpu};
+use crate::gpu::{GpuFault, GpuHang, GpuTimes, KernelClock};
+use crate::kernel::faults::{Fault, Needs};
+use crate::kernel::objects::object::Object;
+use crate::observe::history::{LineStates, Recorded};
+use crate::observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
+use crate::observe::log::KernelFlush;
+use crate::refuse::refuse;
 #[cfg(doc)]
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::{Created, Placement};
@@ -363,13 +363,13 @@ impl Soft {
 
     /// Returns how many objects exist, whether held by handles, mappings or dma-bufs; for finding leaks.
     pub fn objects_alive(&self) -> u64 {
-        crate::machine::prime::forget_closed();
+        crate::kernel::objects::prime::forget_closed();
         self.system.all().len() as u64
     }
 
     /// Returns how many bytes of the machine's memory objects' pages take; for finding leaks.
     pub fn bytes_in_use(&self) -> u64 {
-        crate::machine::prime::forget_closed();
+        crate::kernel::objects::prime::forget_closed();
         self.system.bytes_in_use()
     }
 
@@ -387,7 +387,7 @@ impl Soft {
     }
 
     /// Finds the object of a request's handle number.
-    pub(super) fn find(&self, request: &'static str, handle: u32) -> Result<Arc<Object>> {
+    pub(crate) fn find(&self, request: &'static str, handle: u32) -> Result<Arc<Object>> {
         match Handle::new(handle) {
             Some(handle) => self.lookup(request, handle),
             None => refuse(request, Errno::ENOENT),
@@ -395,7 +395,7 @@ impl Soft {
     }
 
     /// Finds the object of a handle.
-    pub(super) fn lookup(&self, request: &'static str, handle: Handle) -> Result<Arc<Object>> {
+    pub(crate) fn lookup(&self, request: &'static str, handle: Handle) -> Result<Arc<Object>> {
         self.handles().get(handle).ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
     }
 }

@@ -2,17 +2,17 @@
 
 use gem_coherency::Errno;
 
-use super::{Minor, Soft};
-use crate::crc::Crc;
-use crate::machine::commit::Pace;
-use crate::machine::crtcs::Crtcs;
-use crate::machine::faults::Needs;
-use crate::machine::framebuffers::Framebuffer as Shape;
-use crate::machine::incoherent::Incoherent;
-use crate::machine::masters::{Allowed, permit};
-use crate::machine::on_screen::Screens;
-use crate::machine::refuse::refuse;
+use crate::display::commit::Pace;
+use crate::display::crc::Crc;
+use crate::display::crtcs::Crtcs;
+use crate::display::framebuffers::Framebuffer as Shape;
+use crate::display::masters::{Allowed, permit};
+use crate::display::on_screen::Screens;
+use crate::kernel::faults::Needs;
+use crate::observe::incoherent::Incoherent;
+use crate::refuse::refuse;
 use crate::requests::{CrtcChange, Cursor, Flip, modes_of};
+use crate::{Minor, Soft};
 use gem_coherency::drm::Created;
 use gem_coherency::drm::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown,

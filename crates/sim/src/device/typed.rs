@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 use memmap2::MmapOptions;
 
-use super::{Maps, Soft};
-use crate::machine::faults::Needs;
-use crate::machine::limits::SYSTEM_BYTES;
-use crate::machine::object::Object;
-use crate::machine::progress::Patience;
-use crate::machine::refuse::refuse;
-use crate::machine::window::Window;
-use crate::machine::{prime, transfer};
+use crate::kernel::faults::Needs;
+use crate::kernel::objects::object::Object;
+use crate::kernel::objects::window::Window;
+use crate::kernel::objects::{prime, transfer};
+use crate::kernel::spaces::limits::SYSTEM_BYTES;
+use crate::refuse::refuse;
 use crate::requests;
+use crate::sync::progress::Patience;
+use crate::{Maps, Soft};
 use gem_coherency::drm::display::Display;
 use gem_coherency::drm::mapping::Counted;
 use gem_coherency::drm::{
@@ -37,7 +37,7 @@ use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVers
 
 impl Soft {
     /// Refuses a call that the platform refuses whatever its arguments are; traces one that it accepts.
-    pub(super) fn check(&self, request: &'static str, call: Call) -> Result<()> {
+    pub(crate) fn check(&self, request: &'static str, call: Call) -> Result<()> {
         match self.system.machine.refusal(call) {
             None => {
                 self.system.trace.add_call(call);
@@ -51,7 +51,7 @@ impl Soft {
     }
 
     /// Gives a new object its handle.
-    pub(super) fn named(&self, request: &'static str, object: Arc<Object>) -> Result<Created> {
+    pub(crate) fn named(&self, request: &'static str, object: Arc<Object>) -> Result<Created> {
         let size_bytes = object.size();
         let Some(handle) = self.handles().insert(Arc::clone(&object)) else {
             return refuse(request, Errno::ENOSPC);
@@ -83,7 +83,7 @@ impl Soft {
     }
 
     /// Applies an event to an object for a request; a change of its level waits until the GPU is done with the object.
-    pub(super) fn event(
+    pub(crate) fn event(
         &self,
         request: &'static str,
         handle: u32,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use gem_coherency::Errno;
 
-use super::numbers::Numbers;
+use crate::kernel::numbers::Numbers;
 
 /// The ids of blobs; those of framebuffers are lower.
 const IDS: std::ops::RangeInclusive<u32> = 0x4000_0000..=i32::MAX as u32;

@@ -4,8 +4,8 @@ use super::crtcs::{Crtcs, Flip, Plane, PlaneState};
 use super::draft::Draft;
 use super::events::{Event, Kind};
 use super::properties::{DPMS_OFF, DPMS_ON};
-use super::system::System;
 use super::vblanks::Vblank;
+use crate::kernel::system::System;
 use gem_coherency::error::Result;
 
 /// The pace of a commit.

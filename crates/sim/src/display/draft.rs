@@ -10,11 +10,11 @@ use gem_coherency::Errno;
 
 use super::blobs::Blob;
 use super::crtcs::{Area, Crtcs};
-use super::fence::Fence;
 use super::framebuffers::Framebuffer;
 use super::planes::{self, Kind};
-use super::progress;
 use super::properties::GAMMA_SIZE;
+use crate::sync::fence::Fence;
+use crate::sync::progress;
 use gem_coherency::platform::{Machine, Modifier, Tiles};
 use gem_coherency::uapi::drm_display::drm_mode_modeinfo;
 use gem_coherency::uapi::drm_modeset::drm_color_lut;

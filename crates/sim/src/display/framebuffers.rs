@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::numbers::Numbers;
-use super::object::Object;
-use super::system::System;
 use super::vblanks;
+use crate::kernel::numbers::Numbers;
+use crate::kernel::objects::object::Object;
+use crate::kernel::system::System;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::Event;

@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::crtcs::Crtcs;
-use super::deeds::Deed;
 use super::framebuffers::Framebuffer;
-use super::incoherent::{About, Incoherent, IncoherentKind};
-use super::object::{Object, Origin};
-use super::store::{Store, Terms};
-use super::system::System;
+use crate::kernel::objects::object::{Object, Origin};
+use crate::kernel::system::System;
+use crate::memory::store::{Store, Terms};
+use crate::observe::deeds::Deed;
+use crate::observe::incoherent::{About, Incoherent, IncoherentKind};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel};

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::commands::registers::Values;
 use super::pipeline::Images;
-use super::registers::Values;
-use crate::machine::real_gpu::Counterpart;
+use crate::gpu::real_gpu::Counterpart;
 use gem_coherency::platform::Engine;
 
 /// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).

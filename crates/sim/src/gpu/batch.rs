@@ -9,15 +9,15 @@ use std::time::Instant;
 use gem_coherency::Errno;
 
 use super::bans::Owner;
+use super::commands::registers::Values;
 use super::commands::{Arbitration, Privilege, Streamer};
 use super::execution::{End, Position, Run};
 use super::fault_log::{GpuHang, HangCause, Remedy};
 use super::memory::{Bindings, View};
 use super::pipeline::Pipeline;
 use super::queue::Pace;
-use super::registers::Values;
-use crate::machine::real_gpu::{Ended, OnRealGpu, Work, WriteLog};
-use crate::machine::system::System;
+use crate::gpu::real_gpu::{Ended, OnRealGpu, Work, WriteLog};
+use crate::kernel::system::System;
 use gem_coherency::platform::Engine;
 
 /// The error of a submission whose batch was reset.

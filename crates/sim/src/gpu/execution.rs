@@ -7,22 +7,22 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::alu;
 use super::batch::{Batch, Code, Stuck};
-use super::blits::{Blit, From, Surface};
-use super::commands::{Arbitration, Command, Ends, Level, Privilege, Streamer};
-use super::encoding::{
+use super::commands::alu;
+use super::commands::blits::{Blit, From, Surface};
+use super::commands::encoding::{
     CLIENT_MI, CLIENT_SHIFT, MI_ARB_CHECK, MI_ARB_ON_OFF, MI_BATCH_BUFFER_END, MI_BATCH_BUFFER_START,
     MI_OPCODE_SHIFT, MI_SET_PREDICATE, START_PREDICATED, mi_opcode,
 };
+use super::commands::memory_commands::Comparison;
+use super::commands::registers::{Registers, Transfer, Values};
+use super::commands::work;
+use super::commands::{Arbitration, Command, Ends, Level, Privilege, Streamer};
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
-use super::memory_commands::Comparison;
 use super::pipeline::{Pipeline, Refusal};
 use super::queue::Pace;
-use super::registers::{Registers, Transfer, Values};
-use super::work;
-use crate::machine::coverage::Kind;
+use crate::observe::coverage::Kind;
 use gem_coherency::platform::{EngineClass, Machine};
 use gem_coherency::vocabulary::{Access, MocsClass};
 

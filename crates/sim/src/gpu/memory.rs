@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault_log::GpuFault;
-use crate::machine::coverage::{Kind, Tally};
-use crate::machine::object::Object;
-use crate::machine::real_gpu::{Counterpart, WriteLog};
-use crate::machine::space::Bound;
-use crate::machine::system::System;
+use crate::gpu::real_gpu::{Counterpart, WriteLog};
+use crate::kernel::objects::object::Object;
+use crate::kernel::spaces::space::Bound;
+use crate::kernel::system::System;
+use crate::observe::coverage::{Kind, Tally};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, MocsClass};

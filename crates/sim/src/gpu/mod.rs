@@ -7,7 +7,7 @@
 //! a time. Priorities have no effect. A batch that polls memory keeps its place and goes on whenever the GPU is looked at ([`Gpu::look`]): at
 //! every request, and about once in a millisecond while a request waits. The kernel ends it after a while ([`times`]).
 //!
-//! Batches are executed command by command ([`batch`], [`execution`], [`commands`], [`blits`]) on the bindings at that
+//! Batches are executed command by command ([`batch`], [`execution`], [`commands`], [`blits`](commands::blits)) on the bindings at that
 //! time; the objects of a submission are kept alive at their addresses until it is done ([`memory`]). A batch that does
 //! not complete is reset or cancelled as in the kernel ([`fault_log`], [`bans`]); it never blocks the process. A batch
 //! that stops at a command that it may not use, or that costs too much at once, does not have to wait for the kernel's
@@ -16,38 +16,21 @@
 //! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
 //! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW; on copy engines, before graphics 6 on the render engine, the
 //! blitter's fills and copies of linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
-//! also execute the writes of PIPE_CONTROL ([`post_sync`]), and copy, compare and move dwords
-//! ([`memory_commands`], [`registers`]), and run the kernels of compute walkers ([`pipeline`]); they skip any other command by its
-//! length ([`lengths`]). What the 3D pipeline reads is read on a device that is watched or traced.
+//! also execute the writes of PIPE_CONTROL ([`post_sync`](commands::post_sync)), and copy, compare and move dwords
+//! ([`memory_commands`](commands::memory_commands), [`registers`](commands::registers)), and run the kernels of compute walkers ([`pipeline`]); they skip any other command by its
+//! length ([`lengths`](commands::lengths)). What the 3D pipeline reads is read on a device that is watched or traced.
 
-#[path = "commands/alu.rs"]
-mod alu;
 mod bans;
 mod batch;
-#[path = "commands/blits.rs"]
-mod blits;
 mod commands;
-#[path = "commands/encoding.rs"]
-mod encoding;
 mod execution;
 mod fault_log;
 mod kernel_clock;
-#[path = "commands/lengths.rs"]
-mod lengths;
 mod memory;
-#[path = "commands/memory_commands.rs"]
-mod memory_commands;
 mod pipeline;
-#[path = "commands/post_sync.rs"]
-mod post_sync;
 mod queue;
-#[path = "commands/registers.rs"]
-mod registers;
-#[path = "../sync/request.rs"]
-mod request;
+pub(crate) mod real_gpu;
 mod times;
-#[path = "commands/work.rs"]
-mod work;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,9 +38,10 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 
-use super::fence::Fence;
-use super::progress;
-use super::system::System;
+use crate::kernel::system::System;
+use crate::sync::fence::Fence;
+use crate::sync::progress;
+use crate::sync::request::{Request, Uses};
 pub(crate) use bans::{Client, Lane, Owner, Standing};
 pub(crate) use batch::{Batch, Code};
 use batch::{Outcome, Suspended};
@@ -70,7 +54,6 @@ pub use kernel_clock::{KernelClock, KernelProgress, Overtime, end_kernels_when, 
 pub(crate) use memory::{Bindings, Named};
 pub(crate) use queue::Pace;
 use queue::{After, Job, Queue};
-pub(crate) use request::{Request, Uses};
 pub use times::GpuTimes;
 
 /// Number of submissions in a ring of 16 KiB: 43 to 109 were seen on the driver, by engine and generation.
@@ -321,7 +304,7 @@ impl Gpu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::spec::Spec;
+    use crate::kernel::spec::Spec;
     use gem_coherency::platform::EngineClass;
 
     /// Returns the owner of submissions to the default queue of an engine.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::bans::Owner;
 use super::batch::{Batch, Suspended};
 use super::commands::Arbitration;
-use super::request::Request;
+use crate::sync::request::Request;
 use gem_coherency::platform::{Engine, Machine};
 
 /// The speed of a GPU.

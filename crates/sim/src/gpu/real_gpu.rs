@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gem_coherency::Errno;
 
-use super::object::{Object, Origin};
-use super::store::Terms;
+use crate::kernel::objects::object::{Object, Origin};
+use crate::memory::store::Terms;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Engine;
 use gem_coherency::vocabulary::{CacheLevel, MocsClass};

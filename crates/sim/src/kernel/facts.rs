@@ -1,6 +1,6 @@
 //! Facts that the device reports about itself.
 
-use super::limits::{LOCAL_BYTES, SYSTEM_BYTES};
+use super::spaces::limits::{LOCAL_BYTES, SYSTEM_BYTES};
 use gem_coherency::drm::MemoryRegion;
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::vocabulary::KernelVersion;

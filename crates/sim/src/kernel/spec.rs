@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::faults::Fault;
-use super::gpu::GpuTimes;
+use crate::gpu::GpuTimes;
 use gem_coherency::platform::{self, Caps, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;

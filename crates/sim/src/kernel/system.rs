@@ -6,27 +6,27 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use gem_coherency::Errno;
 
-use super::adversary::Adversary;
-use super::coverage::Counts;
-use super::crtcs::Crtcs;
 use super::faults::{Entry, Faults, Needs};
-use super::framebuffers::Framebuffers;
-use super::gpu::{Gpu, GpuTimes, Pace};
-use super::incoherent::IncoherentLog;
-use super::limits::{self, SYSTEM_BYTES};
-use super::log::{KernelFlush, Log};
-use super::masters::Masters;
-use super::names::Names;
-use super::object::Object;
-use super::offsets::{Node, Offsets};
-use super::on_screen::OnScreen;
-use super::prime;
-use super::real_gpu::RealGpu;
-use super::space::Space;
-use super::store::Terms;
-use super::trace::Trace;
-use super::vblanks;
-use crate::machine::spec::Spec;
+use super::objects::names::Names;
+use super::objects::object::Object;
+use super::objects::prime;
+use super::spaces::limits::{self, SYSTEM_BYTES};
+use super::spaces::offsets::{Node, Offsets};
+use super::spaces::space::Space;
+use crate::display::crtcs::Crtcs;
+use crate::display::framebuffers::Framebuffers;
+use crate::display::masters::Masters;
+use crate::display::on_screen::OnScreen;
+use crate::display::vblanks;
+use crate::gpu::real_gpu::RealGpu;
+use crate::gpu::{Gpu, GpuTimes, Pace};
+use crate::kernel::spec::Spec;
+use crate::memory::adversary::Adversary;
+use crate::memory::store::Terms;
+use crate::observe::coverage::Counts;
+use crate::observe::incoherent::IncoherentLog;
+use crate::observe::log::{KernelFlush, Log};
+use crate::observe::trace::Trace;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Owner;
 use gem_coherency::platform::{self, Machine};
@@ -50,9 +50,9 @@ pub(crate) struct System {
     pub(crate) incoherent: IncoherentLog,
     pub(crate) trace: Trace,
     pub(crate) coverage: Counts,
-    pub(super) on_screen: OnScreen,
+    pub(crate) on_screen: OnScreen,
     /// The numbers of the objects to which programs may store past the cache, under a WB mapping.
-    pub(super) aliased: Mutex<BTreeSet<u64>>,
+    pub(crate) aliased: Mutex<BTreeSet<u64>>,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
     /// The machine has a display (`DRIVER_MODESET`).
@@ -89,7 +89,7 @@ pub(crate) struct System {
     /// The hardware's memory system.
     hardware: Hardware,
     /// The CPU looks its own caches up at accesses of programs through WC mappings.
-    pub(super) self_snoops: bool,
+    pub(crate) self_snoops: bool,
     /// The GT variant, which follows from the PCI ID; empty if there is one only.
     pub(crate) gt: &'static str,
     /// The address space of contexts without their own.
@@ -97,7 +97,7 @@ pub(crate) struct System {
     objects: Mutex<Objects>,
     offsets: Mutex<Offsets>,
     /// The objects whose mappings by programs have to be brought up to date after the request.
-    pub(super) settled: Mutex<Vec<Weak<Object>>>,
+    pub(crate) settled: Mutex<Vec<Weak<Object>>>,
     /// The process that owns this memory: a forked child has a copy whose locks may be held for ever.
     pub(crate) owner: Owner,
 }

@@ -19,10 +19,10 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::aliases::Aliases;
 use super::lines::{Lines, Run};
 use super::store::{PREVIOUS_OWNER, Store, Terms};
-use crate::machine::refuse::refuse;
+use crate::observe::aliases::Aliases;
+use crate::refuse::refuse;
 use gem_coherency::Errno;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
@@ -37,23 +37,23 @@ static ZEROES: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
 /// The third store of an object whose bytes change undetected.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(super) filled: SharedBytes,
+    pub(crate) filled: SharedBytes,
     /// A WB mapping shows the cached bytes; otherwise only WC, UC and GTT mappings may, where their stores
     /// evict the line.
-    pub(super) write_back: bool,
+    pub(crate) write_back: bool,
     /// A mapping shows the cached bytes.
-    pub(super) shows_cache: bool,
+    pub(crate) shows_cache: bool,
     /// A mapping shows the cached bytes whose loads drop a clean line, and get memory's.
     evicts: bool,
     /// A mapping shows the bytes in memory.
-    pub(super) shows_memory: bool,
+    pub(crate) shows_memory: bool,
     /// The mappings that show the bytes in memory, beside a WB mapping.
-    pub(super) aliases: Aliases,
+    pub(crate) aliases: Aliases,
 }
 
 impl Shared {
     /// Returns the state of a line that is not dirty.
-    pub(super) fn clean(&self, line: Line) -> Line {
+    pub(crate) fn clean(&self, line: Line) -> Line {
         match line {
             // No mapping shows the cached bytes, so only the device's own accesses fill lines.
             Line::Absent if !self.shows_cache => Line::Absent,
@@ -355,7 +355,7 @@ fn some(range: LineRange) -> Option<LineRange> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::store::Zeroing;
+    use crate::memory::store::Zeroing;
 
     #[test]
     fn the_first_mapping_of_the_cached_bytes_shows_what_is_in_memory_and_later_ones_what_is_in_the_cache() {

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::adversary::Adversary;
 use super::combining::Combining;
-use super::detiled;
-use super::incoherent::Watch;
 use super::lines::{Lines, Run};
 use super::shared::Shared;
-use super::trace::Tracing;
+use crate::kernel::objects::detiled;
+use crate::observe::incoherent::Watch;
+use crate::observe::trace::Tracing;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
@@ -93,22 +93,22 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1 << 63);
 /// Both byte stores of an object.
 #[derive(Debug)]
 pub(crate) struct Store {
-    pub(super) size: u64,
+    pub(crate) size: u64,
     number: u64,
     zeroing: Zeroing,
     /// The contents of cached lines; zeroes for fresh pages.
-    pub(super) cached: Option<SharedBytes>,
+    pub(crate) cached: Option<SharedBytes>,
     /// The contents of memory in pages that hold bytes of this object.
-    pub(super) memory: Option<SharedBytes>,
+    pub(crate) memory: Option<SharedBytes>,
     pub(crate) lines: Lines,
     /// The third store, if the bytes change undetected.
-    pub(super) shared: Option<Shared>,
+    pub(crate) shared: Option<Shared>,
     /// The bytes that were last seen, if the device is traced and the bytes change undetected.
-    pub(super) seen: Option<SharedBytes>,
+    pub(crate) seen: Option<SharedBytes>,
     /// The address spaces of programs that map it, one for each mapping.
-    pub(super) mapped_in: Vec<u64>,
+    pub(crate) mapped_in: Vec<u64>,
     pub(super) combining: VecDeque<Combining>,
-    pub(super) detiled: detiled::Views,
+    pub(crate) detiled: detiled::Views,
     adversary: Option<Adversary>,
 }
 
@@ -188,7 +188,7 @@ impl Store {
     }
 
     /// Reads the bytes that an access on `route` would get, without an effect on the lines.
-    pub(super) fn look(
+    pub(crate) fn look(
         &mut self,
         terms: Terms<'_>,
         route: Route,
@@ -284,7 +284,7 @@ impl Store {
     }
 
     /// Begins an access: checks the range, gets what programs stored to linear views, and lets the adversary act.
-    pub(super) fn begin(&mut self, terms: Terms<'_>, offset: u64, len: u64) -> Result<ByteRange> {
+    pub(crate) fn begin(&mut self, terms: Terms<'_>, offset: u64, len: u64) -> Result<ByteRange> {
         let range = ByteRange::within(offset, len, self.size)?;
         self.absorb()?;
         if let Some(mut adversary) = self.adversary.take() {
@@ -296,7 +296,7 @@ impl Store {
     }
 
     /// Writes on `route`, with no other effect.
-    pub(super) fn put(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn put(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.size)?;
         let mut lines = range.lines();
         while let Some(run) = self.run(lines)? {

@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{MutexGuard, PoisonError};
 
 use super::incoherent::MadeStale;
-use super::lines::Lines;
-use super::object::Object;
-use super::store::Store;
-use super::system::System;
+use crate::kernel::objects::object::Object;
+use crate::kernel::system::System;
+use crate::memory::lines::Lines;
+use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency_hierarchy::{Line, Route, Transfer};
@@ -24,7 +24,7 @@ const LINE: usize = LINE_BYTES as usize;
 
 /// The mappings of an object's bytes in memory, and the lines that are known to be stale.
 #[derive(Debug, Default)]
-pub(super) struct Aliases {
+pub(crate) struct Aliases {
     /// A mapping through the aperture shows memory.
     aperture: bool,
     /// Another mapping does.
@@ -44,7 +44,7 @@ enum Effect {
 
 impl Aliases {
     /// Takes note of a mapping.
-    pub(super) fn add(&mut self, route: Route, shows_cache: bool) {
+    pub(crate) fn add(&mut self, route: Route, shows_cache: bool) {
         self.aperture |= !shows_cache && route == Route::Aperture;
         self.uncached |= !shows_cache && route != Route::Aperture;
     }
@@ -130,7 +130,7 @@ impl Store {
 
 impl System {
     /// Notes an object, if programs may store to it past the cache.
-    pub(super) fn note_aliases(&self, store: &mut Store, object: u64) {
+    pub(crate) fn note_aliases(&self, store: &mut Store, object: u64) {
         if store.aliases(self.self_snoops).is_some()
             && self.aliased().insert(object)
             // What is stale already is not a program's.

@@ -2,9 +2,9 @@
 
 use super::deeds::Deed;
 use super::incoherent::slice;
-use super::lines::Lines;
-use super::object::{Object, Origin};
-use super::store::{Store, Terms};
+use crate::kernel::objects::object::{Object, Origin};
+use crate::memory::lines::Lines;
+use crate::memory::store::{Store, Terms};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, MocsClass};
@@ -36,7 +36,7 @@ impl Store {
     }
 
     /// Calls `see` with each dirty line of which bytes of `range` differ from memory's.
-    pub(super) fn each_newer_line(&mut self, range: ByteRange, mut see: impl FnMut(LineRange)) -> Result<()> {
+    pub(crate) fn each_newer_line(&mut self, range: ByteRange, mut see: impl FnMut(LineRange)) -> Result<()> {
         let mut left = range.lines();
         while let Some(part) = self.next_written(left)? {
             let mut lines = part;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use serde::Serialize;
 
 use super::deeds::Deed;
-use super::object::Object;
+use crate::kernel::objects::object::Object;
 
 /// Number of different reasons that are kept of each kind; programs choose some of their text.
 const KEPT: usize = 64;

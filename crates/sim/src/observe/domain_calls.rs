@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
-use super::object::{Object, State};
+use crate::kernel::objects::object::{Object, State};
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::uapi::dma_buf::DMA_BUF_IOCTL_SYNC;
 use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH};
@@ -79,7 +79,7 @@ fn awaited(event: Event) -> Option<Access> {
 
 impl Object {
     /// Returns the call of a program behind an event, if the device is traced.
-    pub(super) fn made_call(&self, state: &mut State, call: &'static str, event: Event) -> Option<MadeCall> {
+    pub(crate) fn made_call(&self, state: &mut State, call: &'static str, event: Event) -> Option<MadeCall> {
         (self.system().trace.is_on() && is_domain_call(call)).then(|| MadeCall {
             // Relaxed: a unique number; it publishes no other data.
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::incoherent::slice;
-use super::lines::{Lines, Run};
-use super::object::{Object, Origin};
-use super::store::Store;
+use crate::kernel::objects::object::{Object, Origin};
+use crate::memory::lines::{Lines, Run};
+use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Action, Event, Step};
 use gem_coherency::units::{LINE_BYTES, LineRange};
@@ -98,17 +98,17 @@ pub(crate) struct History {
 /// An access to lines in one state.
 #[derive(Clone, Copy)]
 pub(super) struct Accessed<'a> {
-    pub(super) object: u64,
+    pub(crate) object: u64,
     /// Size of the object in bytes.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// Offset in the object of the store's first byte.
-    pub(super) first: u64,
-    pub(super) route: Route,
-    pub(super) effect: Effect,
-    pub(super) run: Run,
-    pub(super) part: &'a Range<u64>,
+    pub(crate) first: u64,
+    pub(crate) route: Route,
+    pub(crate) effect: Effect,
+    pub(crate) run: Run,
+    pub(crate) part: &'a Range<u64>,
     /// The bytes that a write brings.
-    pub(super) new: Option<&'a [u8]>,
+    pub(crate) new: Option<&'a [u8]>,
 }
 
 impl History {

@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::deeds::Deed;
 use super::history::{Accessed, History};
-use super::lines::Run;
-use super::object::{Object, Origin};
-use super::store::{Store, Terms};
+use crate::kernel::objects::object::{Object, Origin};
+use crate::memory::lines::Run;
+use crate::memory::store::{Store, Terms};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
@@ -242,12 +242,12 @@ impl Watch<'_> {
     }
 
     /// Logs dirty lines of a surface.
-    pub(super) fn surface(self, level: CacheLevel, route: Route, lines: LineRange) {
+    pub(crate) fn surface(self, level: CacheLevel, route: Route, lines: LineRange) {
         self.access(level, IncoherentKind::DirtySurface, route, lines);
     }
 
     /// Logs dirty lines that were shown.
-    pub(super) fn on_screen(self, level: CacheLevel, lines: LineRange) {
+    pub(crate) fn on_screen(self, level: CacheLevel, lines: LineRange) {
         self.access(level, IncoherentKind::DirtyOnScreen, Route::Display, lines);
     }
 
@@ -353,7 +353,7 @@ impl Store {
 }
 
 /// Returns the bytes of `range` of those that start at `first`.
-pub(super) fn slice<'a>(bytes: &'a [u8], first: u64, range: &Range<u64>) -> &'a [u8] {
+pub(crate) fn slice<'a>(bytes: &'a [u8], first: u64, range: &Range<u64>) -> &'a [u8] {
     let at = |offset: u64| offset.saturating_sub(first) as usize;
     bytes.get(at(range.start)..at(range.end)).unwrap_or_default()
 }

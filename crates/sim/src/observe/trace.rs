@@ -14,8 +14,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
 use super::domain_calls::MadeCall;
-use super::object::Object;
-use super::store::{Store, Terms};
+use crate::kernel::objects::object::Object;
+use crate::memory::store::{Store, Terms};
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
@@ -144,18 +144,18 @@ fn follow(before: LineRange, lines: LineRange) -> Option<LineRange> {
 pub(crate) struct Tracing<'a> {
     trace: &'a Trace,
     object: u64,
-    pub(super) handle: Option<Handle>,
+    pub(crate) handle: Option<Handle>,
     /// The accesses are another device's.
     foreign: bool,
 }
 
 impl Tracing<'_> {
-    pub(super) fn add(self, deed: Deed) {
+    pub(crate) fn add(self, deed: Deed) {
         self.trace.add(self.object, deed);
     }
 
     /// Returns the trace of another device's accesses.
-    pub(super) fn of_foreign(self) -> Self {
+    pub(crate) fn of_foreign(self) -> Self {
         Self { foreign: true, ..self }
     }
 
@@ -183,7 +183,7 @@ impl Tracing<'_> {
 
 impl Store {
     /// Traces a read of the bytes of `range`, after the stores that came before it.
-    pub(super) fn trace_read(&mut self, terms: Terms<'_>, route: Route, range: ByteRange) -> Result<()> {
+    pub(crate) fn trace_read(&mut self, terms: Terms<'_>, route: Route, range: ByteRange) -> Result<()> {
         let Some(tracing) = terms.trace else { return Ok(()) };
         let lines = range.lines();
         if !lines.is_empty() {
@@ -195,7 +195,7 @@ impl Store {
     }
 
     /// Traces a write of `data`, before it is made and after the stores that came before it.
-    pub(super) fn trace_write(
+    pub(crate) fn trace_write(
         &mut self,
         terms: Terms<'_>,
         route: Route,
@@ -230,7 +230,7 @@ impl Store {
     }
 
     /// Traces a mapping, whose stores are not detected from now on.
-    pub(super) fn trace_mapping(&mut self, terms: Terms<'_>, route: Route) -> Result<()> {
+    pub(crate) fn trace_mapping(&mut self, terms: Terms<'_>, route: Route) -> Result<()> {
         let Some(tracing) = terms.trace else { return Ok(()) };
         if !tracing.foreign {
             tracing.add(Deed::Mapped(route));
@@ -251,12 +251,12 @@ impl Store {
     }
 
     /// Takes note of bytes that the device itself wrote.
-    pub(super) fn saw(&self, offset: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn saw(&self, offset: u64, data: &[u8]) -> Result<()> {
         self.seen.as_ref().map_or(Ok(()), |seen| seen.copy_in(offset, data))
     }
 
     /// Takes note that all bytes were discarded, and are zeroes.
-    pub(super) fn forget_seen(&mut self) {
+    pub(crate) fn forget_seen(&mut self) {
         if self.seen.is_some() {
             // Without room, the stores of programs stay undetected.
             self.seen =
@@ -278,7 +278,7 @@ impl Store {
     }
 
     /// Traces the stores of programs to lines since those were last seen.
-    pub(super) fn observe_lines(&mut self, tracing: Tracing<'_>, lines: LineRange) -> Result<()> {
+    pub(crate) fn observe_lines(&mut self, tracing: Tracing<'_>, lines: LineRange) -> Result<()> {
         let coherent = tracing.trace.is_coherent();
         // Without a mapping through the cache, a store goes to memory.
         let filled = self.shared.as_ref().filter(|shared| shared.write_back).map(|shared| &shared.filled);
@@ -333,7 +333,7 @@ impl Store {
 
 impl Object {
     /// Traces the stores of programs before `event`, and the event, behind which is the call `made`.
-    pub(super) fn trace_event(
+    pub(crate) fn trace_event(
         &self,
         handle: Option<Handle>,
         event: Event,
@@ -388,7 +388,7 @@ impl Object {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::store::Zeroing;
+    use crate::memory::store::Zeroing;
     use gem_coherency::vocabulary::MocsClass;
 
     #[test]

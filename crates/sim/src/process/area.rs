@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use crate::machine::adversary::Adversary;
-use crate::machine::store::{Store, Terms, Zeroing};
-use crate::machine::window::Window;
+use crate::kernel::objects::window::Window;
+use crate::memory::adversary::Adversary;
+use crate::memory::store::{Store, Terms, Zeroing};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Route;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use crate::machine::dma_buf::Opened;
-use crate::machine::eventfd::EventFile;
-use crate::machine::fence::Fence;
-use crate::machine::numbers::Numbers;
-use crate::machine::syncobj::Syncobj;
+use crate::kernel::numbers::Numbers;
+use crate::kernel::objects::dma_buf::Opened;
+use crate::sync::eventfd::EventFile;
+use crate::sync::fence::Fence;
+use crate::sync::syncobj::Syncobj;
 use crate::{Minor, Soft};
 
 /// An open file.

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use gem_coherency::Errno;
 use gem_coherency::vocabulary::Access;
 
-use crate::machine::adversary::Adversary;
-use crate::machine::area::{Area, Backing, Pages};
-use crate::machine::program::ProgramMemory;
-use crate::machine::sight::Changes;
-use crate::machine::store::Store;
-use crate::machine::window::Window;
+use crate::kernel::objects::window::Window;
+use crate::memory::adversary::Adversary;
+use crate::memory::store::Store;
+use crate::process::area::{Area, Backing, Pages};
+use crate::process::program::ProgramMemory;
+use crate::process::sight::Changes;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 
@@ -44,9 +44,9 @@ pub(crate) struct Memory {
     /// Number of areas created so far.
     made: u64,
     /// The changes that the program's mappings follow.
-    pub(super) followed: Changes,
+    pub(crate) followed: Changes,
     /// The memory outside of the areas, for a program that is not simulated.
-    pub(super) program: Option<Arc<dyn ProgramMemory>>,
+    pub(crate) program: Option<Arc<dyn ProgramMemory>>,
 }
 
 /// Number of address spaces created so far.
@@ -106,7 +106,7 @@ impl Memory {
         Ok(address)
     }
 
-    pub(super) fn insert(&mut self, address: u64, len: u64, pages: Pages, backing: Backing) {
+    pub(crate) fn insert(&mut self, address: u64, len: u64, pages: Pages, backing: Backing) {
         self.made += 1;
         self.areas.insert(address, Area { serial: self.made, len, pages, backing });
     }
@@ -241,7 +241,7 @@ impl Memory {
         done
     }
 
-    pub(super) fn area(&self, address: u64) -> Option<(u64, &Area)> {
+    pub(crate) fn area(&self, address: u64) -> Option<(u64, &Area)> {
         let (&start, area) = self.areas.range(..=address).next_back()?;
         (address - start < area.len).then_some((start, area))
     }

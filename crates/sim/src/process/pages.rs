@@ -2,8 +2,8 @@
 
 use gem_coherency::Errno;
 
-use crate::machine::area::{Area, Pages};
-use crate::machine::memory::Memory;
+use crate::process::area::{Area, Pages};
+use crate::process::memory::Memory;
 
 impl Memory {
     /// Unmaps the pages of `len` bytes at `address`, and splits the areas that reach out of them.

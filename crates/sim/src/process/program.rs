@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency::Errno;
 use gem_coherency::vocabulary::Access;
 
-use crate::machine::area::{Backing, Pages};
-use crate::machine::memory::Memory;
-use crate::machine::store::Store;
-use crate::machine::views::Views;
-use crate::machine::window::Window;
+use crate::kernel::objects::window::Window;
+use crate::memory::store::Store;
+use crate::memory::views::Views;
+use crate::process::area::{Backing, Pages};
+use crate::process::memory::Memory;
 
 /// The memory of a program that is not simulated but makes requests to a software device.
 pub trait ProgramMemory: Debug + Send + Sync {
@@ -57,7 +57,7 @@ pub enum Shown {
 
 /// A program's mapping of an object, which all its parts share.
 #[derive(Debug)]
-pub(super) struct Presence {
+pub(crate) struct Presence {
     store: Arc<Mutex<Store>>,
     space: u64,
 }

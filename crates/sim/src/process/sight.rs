@@ -15,14 +15,14 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
-use crate::machine::area::Backing;
-use crate::machine::detiled::Detiled;
-use crate::machine::memory::Memory;
-use crate::machine::object::{Object, State};
-use crate::machine::program::Shown;
-use crate::machine::store::Store;
-use crate::machine::system::System;
-use crate::machine::window::{Memory as Mapped, PAGE_FAULT, Window};
+use crate::kernel::objects::detiled::Detiled;
+use crate::kernel::objects::object::{Object, State};
+use crate::kernel::objects::window::{Memory as Mapped, PAGE_FAULT, Window};
+use crate::kernel::system::System;
+use crate::memory::store::Store;
+use crate::process::area::Backing;
+use crate::process::memory::Memory;
+use crate::process::program::Shown;
 use gem_coherency::Errno;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
@@ -39,7 +39,7 @@ pub(crate) struct Changes(u64);
 
 impl Changes {
     /// Returns those up to now.
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         // Acquire: whoever sees the count sees what changed.
         Self(CHANGES.load(Ordering::Acquire))
     }
@@ -52,7 +52,7 @@ impl Changes {
 
 /// What a program's mapping shows of an object.
 #[derive(Clone, Debug)]
-pub(super) enum Sight {
+pub(crate) enum Sight {
     /// The bytes.
     Bytes,
     /// The bytes of a tiled object, in linear order.
@@ -74,7 +74,7 @@ pub(crate) struct Untouched {
 
 impl Untouched {
     /// Returns the state before a mapping is made; `None` if the object has pages for another reason.
-    pub(super) fn before(state: &State) -> Option<Self> {
+    pub(crate) fn before(state: &State) -> Option<Self> {
         let bare = Self { snapshot: state.snapshot, bound: state.bound, binds: false, after_touch: None };
         state.untouched.or((!state.snapshot.pages).then_some(bare))
     }
@@ -102,7 +102,7 @@ impl Object {
 
     /// Takes note of a step to `next`, before it is made: the object no longer counts as untouched if the event releases
     /// pages, or would bring them in; a new level may change what mappings show.
-    pub(super) fn note_step(&self, state: &mut State, event: Event, next: Snapshot) {
+    pub(crate) fn note_step(&self, state: &mut State, event: Event, next: Snapshot) {
         let before = state.snapshot;
         if state.untouched.is_some() {
             let bare = Snapshot { pages: false, ..before };

@@ -6,7 +6,7 @@ use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
-use crate::machine::faults::Needs;
+use crate::kernel::faults::Needs;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_facts::{
     DRM_IOCTL_I915_GEM_GET_APERTURE, DRM_IOCTL_I915_REG_READ, I915_REG_READ_8B_WA, drm_i915_gem_get_aperture,

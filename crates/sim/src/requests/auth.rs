@@ -8,8 +8,8 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::faults::Needs;
-use crate::machine::masters::{Client, Masters};
+use crate::display::masters::{Client, Masters};
+use crate::kernel::faults::Needs;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm::*;
 

@@ -8,13 +8,13 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::map::has_file;
 use super::refuse;
-use crate::machine::dma_buf::{DmaBuf, Exporter};
-use crate::machine::faults::Needs;
-use crate::machine::fence::Fence;
-use crate::machine::files::{File, Files};
-use crate::machine::memory::Memory;
-use crate::machine::progress::Patience;
-use crate::machine::window::Window;
+use crate::kernel::faults::Needs;
+use crate::kernel::objects::dma_buf::{DmaBuf, Exporter};
+use crate::kernel::objects::window::Window;
+use crate::process::files::{File, Files};
+use crate::process::memory::Memory;
+use crate::sync::fence::Fence;
+use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::uapi::dma_buf::{

@@ -5,7 +5,7 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::faults::Needs;
+use crate::kernel::faults::Needs;
 use gem_coherency::drm::{Created, Drm};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;

@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 use zerocopy::FromBytes;
 
-use crate::machine::memory::Memory;
+use crate::process::memory::Memory;
 
 /// Largest number of extensions in a chain.
 const MOST: usize = 512;

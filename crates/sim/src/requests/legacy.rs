@@ -7,7 +7,7 @@ use gem_coherency::Errno;
 
 use super::refuse;
 use super::table::Entry;
-use crate::machine::masters::Allowed::{self, Master, Primary};
+use crate::display::masters::Allowed::{self, Master, Primary};
 use gem_coherency::error::Result;
 
 /// `_IO`: no struct.

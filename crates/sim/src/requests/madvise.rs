@@ -5,8 +5,8 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::faults::Needs;
-use crate::machine::sight::Changes;
+use crate::kernel::faults::Needs;
+use crate::process::sight::Changes;
 use gem_coherency::drm::{Advice, Retained};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915::{

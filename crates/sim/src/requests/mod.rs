@@ -37,11 +37,11 @@ use gem_coherency::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::Soft;
-use crate::machine::files::Files;
-use crate::machine::masters::permit;
-use crate::machine::memory::Memory;
-use crate::machine::progress::{Patience, RESTART};
-use crate::machine::refuse::refuse;
+use crate::display::masters::permit;
+use crate::process::files::Files;
+use crate::process::memory::Memory;
+use crate::refuse::refuse;
+use crate::sync::progress::{Patience, RESTART};
 pub(super) use caching::number as caching_number;
 pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
 use gem_coherency::error::Result;

@@ -5,7 +5,7 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::faults::Needs;
+use crate::kernel::faults::Needs;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm::{
     DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_close, drm_gem_flink, drm_gem_open,

@@ -8,8 +8,8 @@ use gem_coherency::Errno;
 use super::query::has_counters;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
-use crate::machine::faults::Needs;
-use crate::machine::masters::Allowed::Everyone;
+use crate::display::masters::Allowed::Everyone;
+use crate::kernel::faults::Needs;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_query::{
     DRM_IOCTL_I915_PERF_OPEN, DRM_IOCTL_I915_PERF_REMOVE_CONFIG, I915_PERF_FLAG_DISABLED,

@@ -3,11 +3,11 @@
 use gem_coherency::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::machine::fence::{Fence, NAME_BYTES};
-use crate::machine::files::{File, Files};
-use crate::machine::gpu::Request;
-use crate::machine::memory::Memory;
-use crate::machine::progress;
+use crate::process::files::{File, Files};
+use crate::process::memory::Memory;
+use crate::sync::fence::{Fence, NAME_BYTES};
+use crate::sync::progress;
+use crate::sync::request::Request;
 use gem_coherency::uapi::sync_file::{
     SYNC_IOC_FILE_INFO, SYNC_IOC_MERGE, SYNC_IOC_SET_DEADLINE, sync_fence_info, sync_file_info,
     sync_merge_data, sync_set_deadline,

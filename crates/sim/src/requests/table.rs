@@ -6,8 +6,8 @@ use super::{
     Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
     modes, names, param, perf, prime, query, syncobj, tiling, transfer, userptr, version, wait,
 };
-use crate::machine::facts::LINUX_5_10;
-use crate::machine::masters::Allowed;
+use crate::display::masters::Allowed;
+use crate::kernel::facts::LINUX_5_10;
 use gem_coherency::error::Result;
 use gem_coherency::vocabulary::KernelVersion;
 
@@ -25,7 +25,7 @@ macro_rules! entries {
     ($($request:ident, $allowed:ident => $run:path;)+) => {
         &[$(crate::requests::table::Entry {
             code: $request.code,
-            allowed: crate::machine::masters::Allowed::$allowed,
+            allowed: crate::display::masters::Allowed::$allowed,
             run: |caller, bytes| crate::requests::with(caller, bytes, $run),
         },)+]
     };

@@ -7,9 +7,9 @@ use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
-use crate::machine::faults::Needs;
-use crate::machine::sight::Changes;
-use crate::machine::tiling::Tiling;
+use crate::kernel::faults::Needs;
+use crate::memory::tiling::Tiling;
+use crate::process::sight::Changes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Machine};
 use gem_coherency::uapi::i915::{

@@ -8,9 +8,9 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::memory::{Memory, USER_END};
-use crate::machine::object::Object;
-use crate::machine::transfer::{self, Sink, Source};
+use crate::kernel::objects::object::Object;
+use crate::kernel::objects::transfer::{self, Sink, Source};
+use crate::process::memory::{Memory, USER_END};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::uapi::i915::{
@@ -61,7 +61,7 @@ impl Soft {
         size: u64,
         address: Option<u64>,
     ) -> Result<Option<(Arc<Object>, ByteRange)>> {
-        self.system.enter(request, crate::machine::faults::Needs::Memory)?;
+        self.system.enter(request, crate::kernel::faults::Needs::Memory)?;
         self.check(request, Call::PreadPwrite)?;
         if size == 0 {
             return Ok(None);

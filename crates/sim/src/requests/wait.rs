@@ -7,8 +7,8 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::faults::Needs;
-use crate::machine::progress::Patience;
+use crate::kernel::faults::Needs;
+use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_WAIT, drm_i915_gem_busy, drm_i915_gem_wait,

@@ -6,7 +6,7 @@ use gem_coherency::Errno;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
-use super::gpu::Request;
+use super::request::Request;
 
 /// Bytes of a sync file's name.
 pub(crate) const NAME_BYTES: usize = 32;

@@ -13,9 +13,9 @@ use gem_coherency::fork::PerProcess;
 use gem_coherency::vocabulary::Access;
 
 use super::eventfd;
-use super::object::Object;
-use super::refuse::refuse;
-use super::system::System;
+use crate::kernel::objects::object::Object;
+use crate::kernel::system::System;
+use crate::refuse::refuse;
 
 /// The time between two looks at a batch that polls memory.
 const GLANCE: Duration = Duration::from_millis(1);

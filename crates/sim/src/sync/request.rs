@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use gem_coherency::Errno;
 
-use crate::machine::fence::{Fence, now_ns};
+use crate::sync::fence::{Fence, now_ns};
 use gem_coherency::platform::{Engine, EngineClass};
 use gem_coherency::vocabulary::Access;
 
@@ -16,9 +16,9 @@ pub(crate) struct Request {
     /// Its timeline, a number that is never reused (`dma_fence::context`), and its place there.
     pub(crate) timeline: u64,
     pub(crate) number: u64,
-    pub(super) engine: Engine,
+    pub(crate) engine: Engine,
     /// The time of the submission.
-    pub(super) emitted: Instant,
+    pub(crate) emitted: Instant,
     started: AtomicBool,
     done: OnceLock<Done>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Done {
 }
 
 impl Request {
-    pub(super) fn new((timeline, number): (u64, u64), engine: Engine) -> Self {
+    pub(crate) fn new((timeline, number): (u64, u64), engine: Engine) -> Self {
         let (started, done) = (AtomicBool::new(false), OnceLock::new());
         Self { timeline, number, engine, emitted: Instant::now(), started, done }
     }
@@ -49,19 +49,19 @@ impl Request {
     }
 
     /// Returns whether its batch has started, or is done.
-    pub(super) fn has_started(&self) -> bool {
+    pub(crate) fn has_started(&self) -> bool {
         // Relaxed: the batches that wait for the start run under the same lock.
         self.started.load(Ordering::Relaxed) || self.is_done()
     }
 
     /// Records that its batch starts.
-    pub(super) fn start(&self) {
+    pub(crate) fn start(&self) {
         // Relaxed: see `has_started`.
         self.started.store(true, Ordering::Relaxed);
     }
 
     /// Ends it; a second end is ignored.
-    pub(super) fn finish(&self, error: Option<Errno>) {
+    pub(crate) fn finish(&self, error: Option<Errno>) {
         // Fails if the last file was closed while the batch was running.
         let _ = self.done.set(Done { error, at_ns: now_ns() });
     }

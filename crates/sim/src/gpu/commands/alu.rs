@@ -38,7 +38,7 @@ struct Alu {
 }
 
 /// Executes the instructions of MI_MATH. What depends on a register that is not known, or on memory, is not known.
-pub(super) fn math(registers: &mut Registers, instructions: &[u32]) {
+pub(in crate::gpu) fn math(registers: &mut Registers, instructions: &[u32]) {
     let mut alu = Alu::default();
     for &instruction in instructions {
         let (first, second) = (instruction >> 10 & 0x3ff, instruction & 0x3ff);

@@ -1,8 +1,8 @@
 //! Decodes the blitter's fills and copies of rectangles in linear surfaces.
 
-use super::commands::{Streamer, wide};
 use super::encoding::*;
-use super::fault_log::HangCause;
+use super::{Streamer, wide};
+use crate::gpu::fault_log::HangCause;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, mocs_class};
 use gem_coherency::vocabulary::MocsClass;
 
@@ -14,18 +14,18 @@ const XE_LPG: GraphicsVersion = GraphicsVersion::new(12, 70);
 
 /// A fill or a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Blit {
-    pub(super) target: Surface,
+pub(in crate::gpu) struct Blit {
+    pub(in crate::gpu) target: Surface,
     /// Width in pixels.
-    pub(super) width: u64,
+    pub(in crate::gpu) width: u64,
     /// Height in rows.
-    pub(super) rows: u64,
-    pub(super) from: From,
+    pub(in crate::gpu) rows: u64,
+    pub(in crate::gpu) from: From,
 }
 
 /// The source of the rectangle's contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum From {
+pub(in crate::gpu) enum From {
     /// A pixel, repeated.
     Colour(Vec<u8>),
     /// A rectangle of the same size.
@@ -34,13 +34,13 @@ pub(super) enum From {
 
 /// The surface of a rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Surface {
+pub(in crate::gpu) struct Surface {
     /// The address of the rectangle's first pixel.
-    pub(super) start: u64,
+    pub(in crate::gpu) start: u64,
     /// Bytes from one row to the next.
-    pub(super) pitch: i64,
-    pub(super) bytes_per_pixel: u64,
-    pub(super) mocs: MocsClass,
+    pub(in crate::gpu) pitch: i64,
+    pub(in crate::gpu) bytes_per_pixel: u64,
+    pub(in crate::gpu) mocs: MocsClass,
 }
 
 impl Surface {
@@ -71,7 +71,7 @@ fn pitch(word: u32) -> i64 {
 ///
 /// # Errors
 /// The cause of the hang for a command that the engine cannot execute.
-pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
+pub(in crate::gpu) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     // Before graphics 6 the render engine executes blits.
     if on.engine != EngineClass::Copy && on.graphics() >= 6 {
         return Err(HangCause::Unknown);
@@ -240,7 +240,7 @@ fn block_surface(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::gpu::commands::Privilege;
+    use crate::gpu::commands::Privilege;
     use gem_coherency::platform::by_name;
     use gem_coherency::vocabulary::KernelVersion;
 

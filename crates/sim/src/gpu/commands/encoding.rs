@@ -4,16 +4,16 @@
 //! `intel_gpu_commands.h`. These tables are independent of the batch builder's, for cross-checking.
 
 /// Bits 31:29 of the first dword: the unit that executes the command.
-pub(super) const CLIENT_SHIFT: u32 = 29;
+pub(in crate::gpu) const CLIENT_SHIFT: u32 = 29;
 /// The command streamer (MI).
-pub(super) const CLIENT_MI: u32 = 0;
+pub(in crate::gpu) const CLIENT_MI: u32 = 0;
 /// The blitter.
 pub(super) const CLIENT_BLITTER: u32 = 2;
 /// The 3D, media and video pipelines.
-pub(super) const CLIENT_PIPELINES: u32 = 3;
+pub(in crate::gpu) const CLIENT_PIPELINES: u32 = 3;
 
 /// Bits 28:23: the opcode of an MI command.
-pub(super) const MI_OPCODE_SHIFT: u32 = 23;
+pub(in crate::gpu) const MI_OPCODE_SHIFT: u32 = 23;
 /// MI commands below this opcode have one dword; the others have a length in their lower bits.
 pub(super) const MI_FIRST_LONG: u32 = 0x10;
 
@@ -24,19 +24,19 @@ pub(super) const MI_USER_INTERRUPT: u32 = 0x02;
 /// MI_FLUSH, replaced by MI_FLUSH_DW.
 pub(super) const MI_FLUSH: u32 = 0x04;
 /// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select when the commands behind it are no-ops.
-pub(super) const MI_SET_PREDICATE: u32 = 0x01;
+pub(in crate::gpu) const MI_SET_PREDICATE: u32 = 0x01;
 /// MI_PREDICATE: sets the predicate's result.
 pub(super) const MI_PREDICATE: u32 = 0x0c;
 /// MI_MATH (graphics 7.5 and later).
 pub(super) const MI_MATH: u32 = 0x1a;
 /// MI_ARB_CHECK: a preemption point.
-pub(super) const MI_ARB_CHECK: u32 = 0x05;
+pub(in crate::gpu) const MI_ARB_CHECK: u32 = 0x05;
 /// MI_REPORT_HEAD.
 pub(super) const MI_REPORT_HEAD: u32 = 0x07;
 /// MI_ARB_ON_OFF: bit 0 enables preemption.
-pub(super) const MI_ARB_ON_OFF: u32 = 0x08;
+pub(in crate::gpu) const MI_ARB_ON_OFF: u32 = 0x08;
 /// MI_BATCH_BUFFER_END.
-pub(super) const MI_BATCH_BUFFER_END: u32 = 0x0a;
+pub(in crate::gpu) const MI_BATCH_BUFFER_END: u32 = 0x0a;
 /// MI_SUSPEND_FLUSH.
 pub(super) const MI_SUSPEND_FLUSH: u32 = 0x0b;
 /// MI_STORE_DATA_IMM, which i915 calls MI_STORE_DWORD_IMM.
@@ -46,7 +46,7 @@ pub(super) const MI_FLUSH_DW: u32 = 0x26;
 /// MI_SEMAPHORE_WAIT.
 pub(super) const MI_SEMAPHORE_WAIT: u32 = 0x1c;
 /// MI_LOAD_REGISTER_IMM.
-pub(super) const MI_LOAD_REGISTER_IMM: u32 = 0x22;
+pub(in crate::gpu) const MI_LOAD_REGISTER_IMM: u32 = 0x22;
 /// MI_STORE_REGISTER_MEM.
 pub(super) const MI_STORE_REGISTER_MEM: u32 = 0x24;
 /// MI_LOAD_REGISTER_MEM.
@@ -56,7 +56,7 @@ pub(super) const MI_LOAD_REGISTER_REG: u32 = 0x2a;
 /// MI_COPY_MEM_MEM.
 pub(super) const MI_COPY_MEM_MEM: u32 = 0x2e;
 /// MI_BATCH_BUFFER_START.
-pub(super) const MI_BATCH_BUFFER_START: u32 = 0x31;
+pub(in crate::gpu) const MI_BATCH_BUFFER_START: u32 = 0x31;
 /// MI_CONDITIONAL_BATCH_BUFFER_END.
 pub(super) const MI_CONDITIONAL_BATCH_BUFFER_END: u32 = 0x36;
 
@@ -79,23 +79,23 @@ pub(super) const POST_SYNC_DEPTH_COUNT: u32 = 2;
 /// The timestamp is written.
 pub(super) const POST_SYNC_TIMESTAMP: u32 = 3;
 /// MI_FLUSH_DW: the address is in the global GTT; a bit of the address's dword.
-pub(super) const FLUSH_GLOBAL: u32 = 1 << 2;
+pub(in crate::gpu) const FLUSH_GLOBAL: u32 = 1 << 2;
 /// MI_BATCH_BUFFER_START: the batch is in the context's own address space.
 pub(super) const START_PPGTT: u32 = 1 << 8;
 /// MI_BATCH_BUFFER_START: a second-level batch, whose end returns here (Haswell, graphics 8 and
 /// later).
 pub(super) const START_SECOND_LEVEL: u32 = 1 << 22;
 /// MI_BATCH_BUFFER_START (graphics 7.5 and later): it jumps only if the predicate holds.
-pub(super) const START_PREDICATED: u32 = 1 << 15;
+pub(in crate::gpu) const START_PREDICATED: u32 = 1 << 15;
 
 /// PIPE_CONTROL: the upper half of its first dword.
-pub(super) const PIPE_CONTROL: u32 = 0x7a00;
+pub(in crate::gpu) const PIPE_CONTROL: u32 = 0x7a00;
 /// PIPE_CONTROL, from graphics 6 on: the address is an offset in the status page.
 pub(super) const PIPE_CONTROL_INDEX: u32 = 1 << 21;
 /// PIPE_CONTROL, from graphics 7 on: the data goes to a register, not to memory.
 pub(super) const PIPE_CONTROL_REGISTER: u32 = 1 << 23;
 /// PIPE_CONTROL, from graphics 7 on: the address is in the global GTT.
-pub(super) const PIPE_CONTROL_GLOBAL: u32 = 1 << 24;
+pub(in crate::gpu) const PIPE_CONTROL_GLOBAL: u32 = 1 << 24;
 
 /// MI_STORE_REGISTER_MEM, MI_LOAD_REGISTER_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END, and the
 /// source of MI_COPY_MEM_MEM: the address is in the global GTT.
@@ -103,7 +103,7 @@ pub(super) const MEMORY_GLOBAL: u32 = 1 << 22;
 /// MI_COPY_MEM_MEM: the destination is in the global GTT.
 pub(super) const COPY_TO_GLOBAL: u32 = 1 << 21;
 /// The bits of a register's offset in a command.
-pub(super) const REGISTER: u32 = 0x7f_fffc;
+pub(in crate::gpu) const REGISTER: u32 = 0x7f_fffc;
 /// MI_LOAD_REGISTER_IMM, MI_LOAD_REGISTER_MEM, MI_STORE_REGISTER_MEM, and the destination of MI_LOAD_REGISTER_REG: the register's offset
 /// is behind the start of the engine's registers (`MI_LRI_LRM_CS_MMIO`, graphics 11 and later).
 pub(super) const REGISTER_OF_ENGINE: u32 = 1 << 19;
@@ -134,7 +134,7 @@ pub(super) const XY_COLOR: u32 = 0x50;
 pub(super) const XY_SRC_COPY: u32 = 0x53;
 
 /// Bits 7:0 of a long command: its length in dwords minus two.
-pub(super) const LENGTH: u32 = 0xff;
+pub(in crate::gpu) const LENGTH: u32 = 0xff;
 /// The length field of MI_STORE_DATA_IMM on graphics 8 and later has two more bits.
 pub(super) const STORE_LENGTH: u32 = 0x3ff;
 /// The length field of MI_FLUSH_DW has six bits.
@@ -174,6 +174,6 @@ pub(super) const BLOCK_COMPRESSED: u32 = 1 << 29;
 pub(super) const BLOCK_TILED: u32 = 3 << 30;
 
 /// Returns the opcode of an MI command.
-pub(super) const fn mi_opcode(first: u32) -> u32 {
+pub(in crate::gpu) const fn mi_opcode(first: u32) -> u32 {
     first >> MI_OPCODE_SHIFT & 0x3f
 }

@@ -19,9 +19,9 @@
 use Engines::{Any, Render, Video};
 use Length::{One, Plus1, Plus2};
 
-use super::commands::Streamer;
+use super::Streamer;
 use super::encoding::{CLIENT_BLITTER, CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, mi_opcode};
-use super::fault_log::HangCause;
+use crate::gpu::fault_log::HangCause;
 use gem_coherency::platform::{EngineClass, Machine};
 
 /// The encoding of a length in the first dword.
@@ -182,7 +182,7 @@ impl Engines {
 }
 
 /// Returns the generation of a machine.
-pub(super) fn generation(machine: &Machine) -> Generation {
+pub(in crate::gpu) fn generation(machine: &Machine) -> Generation {
     let graphics = machine.platform.graphics;
     match machine.platform.name {
         "g45" | "gm45" => 45,
@@ -195,7 +195,7 @@ pub(super) fn generation(machine: &Machine) -> Generation {
 ///
 /// # Errors
 /// The cause of the hang for a command that the engine does not have, or whose length is not measured.
-pub(super) fn dwords(on: &Streamer, first: u32) -> Result<usize, HangCause> {
+pub(in crate::gpu) fn dwords(on: &Streamer, first: u32) -> Result<usize, HangCause> {
     let generation = generation(&on.machine);
     let has =
         |engines: Engines, since, until| engines.contain(on.engine) && (since..=until).contains(&generation);
@@ -231,7 +231,7 @@ fn primitive(first: u32) -> Result<usize, HangCause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::gpu::commands::Privilege;
+    use crate::gpu::commands::Privilege;
     use EngineClass::{Compute, VideoEnhance};
     use gem_coherency::platform::by_name;
     use gem_coherency::vocabulary::KernelVersion;

@@ -2,25 +2,25 @@
 //!
 //! Copy engines execute the comparisons and the copies of dwords, from graphics 8 on.
 
-use super::commands::{Command, Ends, Streamer, wide};
 use super::encoding::*;
-use super::fault_log::HangCause;
 use super::registers::{self, Transfer};
+use super::{Command, Ends, Streamer, wide};
+use crate::gpu::fault_log::HangCause;
 
 /// A comparison of a dword in memory with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Comparison {
+pub(in crate::gpu) struct Comparison {
     /// The address of the dword.
-    pub(super) address: u64,
-    pub(super) value: u32,
-    pub(super) relation: Relation,
+    pub(in crate::gpu) address: u64,
+    pub(in crate::gpu) value: u32,
+    pub(in crate::gpu) relation: Relation,
     /// The dword at the address is a mask of the one behind it, which is compared.
-    pub(super) masked: bool,
+    pub(in crate::gpu) masked: bool,
 }
 
 /// The relation of the dword in memory to the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(in crate::gpu) enum Relation {
     Greater,
     GreaterOrEqual,
     Less,
@@ -47,7 +47,7 @@ impl Relation {
     }
 
     /// Returns whether the relation holds.
-    pub(super) fn holds(self, memory: u32, value: u32) -> bool {
+    pub(in crate::gpu) fn holds(self, memory: u32, value: u32) -> bool {
         match self {
             Self::Greater => memory > value,
             Self::GreaterOrEqual => memory >= value,
@@ -64,7 +64,7 @@ impl Relation {
 ///
 /// # Errors
 /// The cause of the hang for a wrong length, or an address in the global GTT.
-pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
+pub(in crate::gpu) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
     let transfer = |transfer| Ok(Command::Registers(transfer));
     let register = |word: u32, of_engine: u32| match word & REGISTER {
         offset if first & of_engine != 0 && on.graphics() >= 11 => {

@@ -1,18 +1,24 @@
-//! Decodes the command streamer's commands; the blitter's are in [`super::blits`].
+//! Decodes the command streamer's commands; the blitter's are in [`blits`].
 //!
 //! A copy engine hangs at a command that is not simulated. Any other engine skips it: most commands of its
 //! batches set up the 3D, media and video pipelines ([`super::pipeline`] follows what they read, and runs kernels).
 
-use super::blits::{self, Blit};
-use super::encoding::*;
+pub(super) mod alu;
+pub(super) mod blits;
+pub(super) mod encoding;
+pub(super) mod lengths;
+pub(super) mod memory_commands;
+pub(super) mod post_sync;
+pub(super) mod registers;
+pub(super) mod work;
+
 use super::fault_log::HangCause;
-use super::lengths;
-use super::memory_commands::{self, Comparison};
 use super::pipeline;
-use super::post_sync;
-use super::registers::Transfer;
-use super::work;
+use blits::Blit;
+use encoding::*;
 use gem_coherency::platform::{EngineClass, Machine};
+use memory_commands::Comparison;
+use registers::Transfer;
 
 /// The effect of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //!
 //! The flush itself has no effect here: the GPU's own caches are not simulated.
 
-use super::commands::{Command, Streamer, wide};
 use super::encoding::*;
-use super::fault_log::HangCause;
+use super::{Command, Streamer, wide};
+use crate::gpu::fault_log::HangCause;
 use gem_coherency::platform::EngineClass;
 
 /// The dwords of the longest PIPE_CONTROL, and one more, which shows that a command is too long.
@@ -52,7 +52,7 @@ pub(super) fn pipe_control(on: &Streamer, words: &[u32]) -> Result<Command, Hang
 /// # Errors
 /// The cause of the hang for a wrong length, or an address in the global GTT; [`HangCause::Unsupported`] for a
 /// timestamp of a copy engine.
-pub(super) fn flush(on: &Streamer, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
+pub(in crate::gpu) fn flush(on: &Streamer, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
     match operation(first) {
         POST_SYNC_NOTHING => return Ok(Command::Nothing),
         POST_SYNC_DATA => {}

@@ -12,7 +12,7 @@ use gem_coherency::platform::{EngineClass, Machine};
 
 /// A transfer of registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Transfer {
+pub(in crate::gpu) enum Transfer {
     /// MI_LOAD_REGISTER_IMM: registers and values.
     Load(Vec<(u32, u32)>),
     /// MI_LOAD_REGISTER_MEM.
@@ -68,14 +68,14 @@ impl Values {
     }
 
     /// Returns whether they are those of a new context.
-    pub(super) fn are_new(&self) -> bool {
+    pub(in crate::gpu) fn are_new(&self) -> bool {
         self.loaded.is_empty() && !self.is_lost
     }
 }
 
 /// The registers of an engine during a batch.
 #[derive(Debug)]
-pub(super) struct Registers {
+pub(in crate::gpu) struct Registers {
     machine: Machine,
     engine: EngineClass,
     values: Values,
@@ -87,13 +87,13 @@ pub(super) struct Registers {
 
 impl Registers {
     /// Creates the registers at the start of a batch, with what the context kept.
-    pub(super) fn new(machine: Machine, engine: EngineClass, kept: Values) -> Self {
+    pub(in crate::gpu) fn new(machine: Machine, engine: EngineClass, kept: Values) -> Self {
         let values = if generation(&machine) >= 80 { kept } else { Values::lost() };
         Self { machine, engine, values, is_doubtful: false, is_astray: false }
     }
 
     /// Returns what the context keeps.
-    pub(super) fn into_values(mut self) -> Values {
+    pub(in crate::gpu) fn into_values(mut self) -> Values {
         if self.is_astray {
             self.values.loaded.values_mut().for_each(|loaded| loaded.is_known = false);
             self.values.is_lost = true;
@@ -102,22 +102,22 @@ impl Registers {
     }
 
     /// Sets whether it is not known if the next commands are executed.
-    pub(super) fn doubt(&mut self, is_doubtful: bool) {
+    pub(in crate::gpu) fn doubt(&mut self, is_doubtful: bool) {
         self.is_doubtful = is_doubtful;
     }
 
     /// Takes note of a jump by a predicate that is not known.
-    pub(super) fn stray(&mut self) {
+    pub(in crate::gpu) fn stray(&mut self) {
         self.is_astray = true;
     }
 
     /// Loads a register, if userspace may; `None` is a value that is not known.
-    pub(super) fn load(&mut self, register: u32, value: Option<u32>) {
+    pub(in crate::gpu) fn load(&mut self, register: u32, value: Option<u32>) {
         self.set(register, Loaded { value: value.unwrap_or(0), is_known: value.is_some() });
     }
 
     /// Copies a register; `now` is that of the timestamp.
-    pub(super) fn copy(&mut self, from: u32, to: u32, now: u64) {
+    pub(in crate::gpu) fn copy(&mut self, from: u32, to: u32, now: u64) {
         let is_known = self.read(from, now).is_some();
         self.set(to, Loaded { value: self.value(from, now), is_known });
     }
@@ -130,7 +130,7 @@ impl Registers {
     }
 
     /// Returns a register's value if it is known.
-    pub(super) fn known(&self, register: u32) -> Option<u32> {
+    pub(in crate::gpu) fn known(&self, register: u32) -> Option<u32> {
         match self.values.loaded.get(&register) {
             Some(loaded) => loaded.is_known.then_some(loaded.value),
             None => (!self.values.is_lost && self.has(register)).then_some(0),
@@ -158,17 +158,17 @@ impl Registers {
     }
 
     /// Returns the predicate's result, if it is known.
-    pub(super) fn predicate(&self) -> Option<bool> {
+    pub(in crate::gpu) fn predicate(&self) -> Option<bool> {
         self.known(start(&self.machine, self.engine) + PREDICATE_RESULT).map(|result| result & 1 != 0)
     }
 
     /// Sets the predicate's result to one that is not known.
-    pub(super) fn forget_predicate(&mut self) {
+    pub(in crate::gpu) fn forget_predicate(&mut self) {
         self.load(start(&self.machine, self.engine) + PREDICATE_RESULT, None);
     }
 
     /// Returns a register's value if it is known; `now` is that of the timestamp.
-    pub(super) fn read(&self, register: u32, now: u64) -> Option<u32> {
+    pub(in crate::gpu) fn read(&self, register: u32, now: u64) -> Option<u32> {
         match register & PAGE {
             TIMESTAMP => Some(now as u32),
             TIMESTAMP_UPPER => Some((now >> 32) as u32),
@@ -177,7 +177,7 @@ impl Registers {
     }
 
     /// Returns a register's value, which is 0 if it was not loaded; `now` is that of the timestamp.
-    pub(super) fn value(&self, register: u32, now: u64) -> u32 {
+    pub(in crate::gpu) fn value(&self, register: u32, now: u64) -> u32 {
         let loaded = || self.values.loaded.get(&register).map(|loaded| loaded.value);
         self.read(register, now).or_else(loaded).unwrap_or(0)
     }
@@ -196,7 +196,7 @@ impl Registers {
 }
 
 /// Returns the start of the registers of an engine, the first one of its class (`mmio_bases` in `intel_engine_cs.c`).
-pub(super) fn start(machine: &Machine, engine: EngineClass) -> u32 {
+pub(in crate::gpu) fn start(machine: &Machine, engine: EngineClass) -> u32 {
     match (engine, generation(machine)) {
         (EngineClass::Render, _) => 0x2000,
         (EngineClass::Copy, _) => 0x2_2000,

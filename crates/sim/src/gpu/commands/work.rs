@@ -1,14 +1,14 @@
 //! Commands whose accesses of memory are not simulated, or not all of them.
 
-use super::commands::{Command, Streamer};
 use super::encoding::{
     CLIENT_BLITTER, CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, END_COMPARES, MI_CONDITIONAL_BATCH_BUFFER_END,
     mi_opcode,
 };
 use super::lengths;
-use super::memory::View;
 use super::registers::Transfer;
-use crate::machine::coverage::Kind;
+use super::{Command, Streamer};
+use crate::gpu::memory::View;
+use crate::observe::coverage::Kind;
 
 /// MI commands that access memory of the context, and are skipped.
 const MI: [(u32, &str); 7] = [
@@ -26,7 +26,7 @@ const HZ_OP: u32 = 0x7852;
 const HZ_OP_WORKS: u32 = 1 << 31 | 1 << 30 | 1 << 28 | 1 << 27;
 
 /// Returns the kind of work that a command of the 3D or the compute pipeline starts.
-pub(super) fn started(on: &Streamer, first: u32) -> Option<Kind> {
+pub(in crate::gpu) fn started(on: &Streamer, first: u32) -> Option<Kind> {
     let opcode = first >> 16;
     match (lengths::generation(&on.machine), opcode >> 8) {
         (..40, 0x7f) | (40.., 0x7b) => Some(Kind::Draw),
@@ -38,7 +38,7 @@ pub(super) fn started(on: &Streamer, first: u32) -> Option<Kind> {
 }
 
 /// Counts a command that copies, or that is skipped although it may access memory.
-pub(super) fn cover(view: &View<'_>, on: &Streamer, command: &Command, words: &[u32]) {
+pub(in crate::gpu) fn cover(view: &View<'_>, on: &Streamer, command: &Command, words: &[u32]) {
     match command {
         Command::Nothing => {
             if let Some(name) = skipped(on, words) {

@@ -1,7 +1,7 @@
 //! The generation of an encoding, and the fields that commands and structures share.
 
 use super::super::commands::{Streamer, wide};
-use super::super::lengths;
+use crate::gpu::commands::lengths;
 use gem_coherency::platform::{CONSERVATIVE, Machine, mocs_class};
 use gem_coherency::vocabulary::MocsClass;
 

@@ -25,7 +25,7 @@ const FETCH_BYTES: usize = 64;
 
 /// The reason why a kernel hangs the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::machine::gpu) enum Refusal {
+pub(in crate::gpu) enum Refusal {
     /// An instruction breaks a rule of the hardware.
     Rule(Rule),
     /// It does not end.

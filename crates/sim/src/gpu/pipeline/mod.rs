@@ -38,16 +38,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Lane;
 use super::commands::Streamer;
-use super::encoding::{CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_LOAD_REGISTER_IMM, REGISTER, mi_opcode};
+use super::commands::encoding::{
+    CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_LOAD_REGISTER_IMM, REGISTER, mi_opcode,
+};
+use super::commands::work;
 use super::memory::View;
-use super::work;
-use crate::machine::coverage::Kind;
-use crate::machine::system::System;
+use crate::kernel::system::System;
+use crate::observe::coverage::Kind;
 use compute::{Compute, PostSync};
 use encoding::{Encoding, bits};
 use gem_coherency::vocabulary::MocsClass;
 use kernel::Outcome;
-pub(in crate::machine::gpu) use kernel::Refusal;
+pub(in crate::gpu) use kernel::Refusal;
 use reader::{Judged, Reader};
 use tables::Tables;
 use vertices::Vertices;
@@ -70,11 +72,11 @@ struct State {
 
 /// The states of a context's queues.
 #[derive(Debug, Default)]
-pub(in crate::machine::gpu) struct Images(Mutex<BTreeMap<Lane, State>>);
+pub(in crate::gpu) struct Images(Mutex<BTreeMap<Lane, State>>);
 
 /// The pipelines during a batch.
 #[derive(Debug)]
-pub(in crate::machine::gpu) struct Pipeline {
+pub(in crate::gpu) struct Pipeline {
     on: Streamer,
     /// `None` of engines without these pipelines, and of generations that are not known here.
     followed: Option<Box<Followed>>,
@@ -96,12 +98,7 @@ struct Followed {
 
 impl Pipeline {
     /// Begins a batch with the state that the last batch of its queue left, which is taken: a batch that hangs leaves none.
-    pub(in crate::machine::gpu) fn begin(
-        system: &System,
-        on: &Streamer,
-        images: &Images,
-        lane: Lane,
-    ) -> Self {
+    pub(in crate::gpu) fn begin(system: &System, on: &Streamer, images: &Images, lane: Lane) -> Self {
         let (watched, traced) = (system.incoherent.is_on(), system.trace.is_on());
         let encoding = Encoding::new(on, system.trace.is_coherent());
         if !on.renders() || !encoding.is_known() {
@@ -120,14 +117,14 @@ impl Pipeline {
     }
 
     /// Ends the batch, and keeps the state for the next one.
-    pub(in crate::machine::gpu) fn end(self, images: &Images, lane: Lane) {
+    pub(in crate::gpu) fn end(self, images: &Images, lane: Lane) {
         if let Some(followed) = self.followed.filter(|followed| !followed.predicated && !followed.astray) {
             images.states().insert(lane, followed.state);
         }
     }
 
     /// Sets whether the next commands depend on a predicate that is not known.
-    pub(in crate::machine::gpu) fn depend(&mut self, is_unknown: bool) {
+    pub(in crate::gpu) fn depend(&mut self, is_unknown: bool) {
         if let Some(followed) = &mut self.followed {
             followed.predicated = is_unknown;
             if is_unknown {
@@ -137,7 +134,7 @@ impl Pipeline {
     }
 
     /// Takes note of a jump by a predicate that is not known: the hardware may be elsewhere.
-    pub(in crate::machine::gpu) fn stray(&mut self) {
+    pub(in crate::gpu) fn stray(&mut self) {
         if let Some(followed) = &mut self.followed {
             followed.astray = true;
         }
@@ -147,7 +144,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// The reason why a kernel hangs the GPU, or ends early.
-    pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) -> Result<(), Refusal> {
+    pub(in crate::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) -> Result<(), Refusal> {
         let Some(&first) = words.first() else { return Ok(()) };
         let starts = if self.on.renders() { work::started(&self.on, first) } else { None };
         match (&mut self.followed, starts) {

@@ -3,9 +3,9 @@
 use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
-use super::store::Terms;
 use super::userptr::{Piece, UserMemory};
-use crate::machine::refuse::refuse;
+use crate::memory::store::Terms;
+use crate::refuse::refuse;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::Result;
 use gem_coherency::units::ByteRange;

@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 
 use super::object::{Object, State};
-use super::refuse::refuse;
-use super::store::{Store, Terms};
-use super::tiling::Order;
+use crate::memory::store::{Store, Terms};
+use crate::memory::tiling::Order;
+use crate::refuse::refuse;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::units::{LINE_BYTES, LineRange};
@@ -63,14 +63,14 @@ struct Known {
 
 /// The views of the bytes in a store: those of the exporting and of the importing devices.
 #[derive(Debug, Default)]
-pub(super) struct Views(Vec<Weak<Detiled>>);
+pub(crate) struct Views(Vec<Weak<Detiled>>);
 
 impl Detiled {
     /// Returns the view of an object whose bytes have this order, and brings it up to date.
     ///
     /// # Errors
     /// Those of creating the file.
-    pub(super) fn of(object: &Arc<Object>, state: &State, order: Order) -> Result<Arc<Self>> {
+    pub(crate) fn of(object: &Arc<Object>, state: &State, order: Order) -> Result<Arc<Self>> {
         let view = match Self::find(object) {
             Some(view) => view,
             None => {
@@ -97,7 +97,7 @@ impl Detiled {
     }
 
     /// Returns whether no mapping of the object's view was touched.
-    pub(super) fn is_untouched(object: &Object) -> bool {
+    pub(crate) fn is_untouched(object: &Object) -> bool {
         Self::find(object).is_none_or(|view| view.extents().is_ok_and(|extents| extents.is_empty()))
     }
 
@@ -105,7 +105,7 @@ impl Detiled {
     ///
     /// # Errors
     /// Those of dup(2).
-    pub(super) fn file(&self) -> Result<OwnedFd> {
+    pub(crate) fn file(&self) -> Result<OwnedFd> {
         let Some(file) = self.shown.file() else { return refuse("dup", Errno::EBADF) };
         file.try_clone_to_owned().map_err(|error| Error::Ioctl {
             request: "dup",
@@ -230,7 +230,7 @@ impl Detiled {
 
 impl Store {
     /// Gets what programs stored to the views of these bytes, before an access: once for each request.
-    pub(super) fn absorb(&mut self) -> Result<()> {
+    pub(crate) fn absorb(&mut self) -> Result<()> {
         if self.detiled.0.is_empty() {
             return Ok(());
         }

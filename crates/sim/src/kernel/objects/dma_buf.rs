@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::Errno;
 
-use super::deeds::Deed;
 use super::object::{Object, Origin};
-use super::space::Gone;
-use super::store::{Store, Zeroing};
-use super::trace::Tracing;
+use crate::kernel::spaces::space::Gone;
+use crate::memory::store::{Store, Zeroing};
+use crate::observe::deeds::Deed;
+use crate::observe::trace::Tracing;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::units::PAGE_BYTES;
@@ -147,7 +147,7 @@ impl Attachment {
         if let Exporter::Object(object) = &dma_buf.exporter {
             let mut state = object.state();
             if state.snapshot.backing == Backing::Local {
-                return crate::machine::refuse::refuse(request, Errno::EOPNOTSUPP);
+                return crate::refuse::refuse(request, Errno::EOPNOTSUPP);
             }
             object.happen(&mut state, request, Event::Acquire)?;
             state.attached += 1;

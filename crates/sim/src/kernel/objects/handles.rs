@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::dma_buf::DmaBuf;
-use super::numbers::Numbers;
 use super::object::Object;
+use crate::kernel::numbers::Numbers;
 use gem_coherency::vocabulary::Handle;
 
 /// The objects that have a handle.

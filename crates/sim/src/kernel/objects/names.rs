@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use super::numbers::Numbers;
 use super::object::Object;
+use crate::kernel::numbers::Numbers;
 
 /// The global names of a device.
 #[derive(Debug)]

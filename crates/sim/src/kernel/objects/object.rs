@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use gem_coherency::Errno;
 
-use super::deeds::Deed;
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
-use super::domain_calls::Unwaited;
-use super::gpu::Uses;
-use super::log::KernelFlush;
-use super::real_gpu::Counterpart;
-use super::sight::Untouched;
-use super::store::{Store, Terms, Zeroing};
-use super::system::System;
 use super::userptr::UserMemory;
-use crate::machine::tiling::Tiling;
+use crate::gpu::real_gpu::Counterpart;
+use crate::kernel::system::System;
+use crate::memory::store::{Store, Terms, Zeroing};
+use crate::memory::tiling::Tiling;
+use crate::observe::deeds::Deed;
+use crate::observe::domain_calls::Unwaited;
+use crate::observe::log::KernelFlush;
+use crate::process::sight::Untouched;
+use crate::sync::request::Uses;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::Advice;
 use gem_coherency::error::{Error, Result};

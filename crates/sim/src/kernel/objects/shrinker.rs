@@ -1,9 +1,9 @@
 //! Pages of objects: the memory that they take, and the kernel's shrinker, which under memory pressure purges an object or
 //! swaps its pages out.
 
-use super::deeds::Deed;
 use super::object::{Object, State};
-use super::sight::Changes;
+use crate::observe::deeds::Deed;
+use crate::process::sight::Changes;
 use gem_coherency::Errno;
 use gem_coherency::drm::Advice;
 use gem_coherency::error::{Error, Result};

@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 
 use super::object::Object;
-use super::progress::Patience;
-use super::store::Terms;
+use crate::memory::store::Terms;
+use crate::sync::progress::Patience;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::Advice;
 use gem_coherency::error::{Error, Result};

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
-use super::store::Store;
-use crate::machine::memory::{Memory, Part};
-use crate::machine::program::ProgramMemory;
-use crate::machine::refuse::refuse;
+use crate::memory::store::Store;
+use crate::process::memory::{Memory, Part};
+use crate::process::program::ProgramMemory;
+use crate::refuse::refuse;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};

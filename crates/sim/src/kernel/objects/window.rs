@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use super::incoherent::About;
 use super::object::{Object, State};
-use super::program::Presence;
-use super::refuse::refuse;
-use super::sight::Sight;
-use super::store::{Store, Terms};
-use super::system::System;
-use super::tiling::Order;
-use super::views::Views;
+use crate::kernel::system::System;
+use crate::memory::store::{Store, Terms};
+use crate::memory::tiling::Order;
+use crate::memory::views::Views;
+use crate::observe::incoherent::About;
+use crate::process::program::Presence;
+use crate::process::sight::Sight;
+use crate::refuse::refuse;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::Advice;
 use gem_coherency::drm::mapping::SoftMemory;
@@ -33,21 +33,21 @@ use gem_coherency_hierarchy::{Place, Route};
 /// A mapping.
 #[derive(Debug)]
 pub(crate) struct Window {
-    pub(super) memory: Memory,
-    pub(super) mode: MmapMode,
+    pub(crate) memory: Memory,
+    pub(crate) mode: MmapMode,
     /// The object's byte at which the mapping begins.
-    pub(super) first: u64,
+    pub(crate) first: u64,
     /// The mapping was touched, so its page table entries exist.
     touched: AtomicBool,
     /// What a program's mapping shows.
-    pub(super) sight: Sight,
+    pub(crate) sight: Sight,
     /// Is there for a program's mapping.
-    pub(super) presence: Option<Arc<Presence>>,
+    pub(crate) presence: Option<Arc<Presence>>,
 }
 
 /// The mapped memory.
 #[derive(Debug)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     /// An object, through the device's file.
     Object(Arc<Object>),
     /// The file behind an object, its machine and what the log says about it; or memory of no device.
@@ -89,7 +89,7 @@ impl Window {
     }
 
     /// The store of the mapped bytes.
-    pub(super) fn shared_store(&self) -> &Arc<Mutex<Store>> {
+    pub(crate) fn shared_store(&self) -> &Arc<Mutex<Store>> {
         match &self.memory {
             Memory::Object(object) => object.shared_store(),
             Memory::File(store, _) => store,
@@ -135,7 +135,7 @@ impl Window {
         self.access(|store, terms, route| self.files(store, terms, route, offset))
     }
 
-    pub(super) fn files(
+    pub(crate) fn files(
         &self,
         store: &mut Store,
         terms: Terms<'_>,
@@ -151,7 +151,7 @@ impl Window {
     }
 
     /// Returns the order in which the mapping shows the object's bytes; `None` if it shows them as they are.
-    pub(super) fn order_of(&self, object: &Object, state: &State) -> Option<Order> {
+    pub(crate) fn order_of(&self, object: &Object, state: &State) -> Option<Order> {
         let is_fenced = self.mode == MmapMode::Gtt;
         is_fenced.then(|| state.tiling.order(object.system().machine)).flatten()
     }
@@ -165,7 +165,7 @@ impl Window {
     }
 
     /// Returns the number of the object, or of memory of no device.
-    pub(super) fn object(&self) -> u64 {
+    pub(crate) fn object(&self) -> u64 {
         match &self.memory {
             Memory::Object(object) => object.id(),
             Memory::File(store, _) => self.number(&lock(store)),
@@ -243,7 +243,7 @@ impl Window {
     }
 
     /// Returns the route of the mapping's accesses.
-    pub(super) fn route(&self, level: CacheLevel) -> Route {
+    pub(crate) fn route(&self, level: CacheLevel) -> Route {
         match self.mode {
             MmapMode::Wb => Route::CpuCached,
             MmapMode::Wc | MmapMode::Uc => Route::CpuUncached,
@@ -317,7 +317,7 @@ impl Window {
     /// Simulates i915's page fault (`vm_fault_cpu`, `vm_fault_gtt`, `vm_fault_ttm`).
     ///
     /// Existing page table entries cause no fault; releasing the pages removes them.
-    pub(super) fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
+    pub(crate) fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
         match state.snapshot.backing {
             // TTM's fault brings in memory that i915 does not track as pages.
             Backing::Local | Backing::LocalSystem => {
@@ -348,7 +348,7 @@ impl Window {
 }
 
 /// The name that errors of a page fault give in place of a request.
-pub(super) const PAGE_FAULT: &str = "page fault";
+pub(crate) const PAGE_FAULT: &str = "page fault";
 
 /// The error of a fault that raises SIGBUS (`i915_error_to_vmf_fault`).
 const REFUSED: Error = Error::Ioctl { request: PAGE_FAULT, errno: Errno::EFAULT };

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use super::gpu::Standing;
 use super::limits;
 use super::space::Space;
 use crate::Soft;
+use crate::gpu::Standing;
 use gem_coherency::platform::{Engine, EngineClass, Topology};
 
 /// The state of a context that a submission uses.

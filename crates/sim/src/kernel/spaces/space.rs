@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 
 use super::holes::{Holes, Prefer};
-use super::object::Object;
-use super::real_gpu::Counterpart;
+use crate::gpu::real_gpu::Counterpart;
+use crate::kernel::objects::object::Object;
 use gem_coherency::units::PAGE_BYTES;
 
 /// The constraints on a binding (`PIN_*`).

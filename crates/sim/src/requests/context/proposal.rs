@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 
 use super::{engines, sseu};
-use crate::machine::context::Kept;
+use crate::kernel::spaces::context::Kept;
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_context::*;

@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use gem_coherency::Errno;
 
-use crate::machine::faults::Needs;
-use crate::machine::limits;
-use crate::machine::space::Space;
+use crate::kernel::faults::Needs;
+use crate::kernel::spaces::limits;
+use crate::kernel::spaces::space::Space;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;

@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
-use crate::machine::context::{Kept, Slot, Sseu};
+use crate::kernel::spaces::context::{Kept, Slot, Sseu};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass, Topology};

@@ -6,8 +6,8 @@ use gem_coherency::Errno;
 
 use super::Submission;
 use super::objects::Slot;
-use crate::machine::object::Object;
-use crate::machine::space::{Evict, Space, Wish};
+use crate::kernel::objects::object::Object;
+use crate::kernel::spaces::space::{Evict, Space, Wish};
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;

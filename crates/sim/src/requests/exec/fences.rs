@@ -6,12 +6,12 @@ use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use crate::Soft;
-use crate::machine::fence::Fence;
-use crate::machine::files::{File, Files};
-use crate::machine::gpu::Turn;
-use crate::machine::memory::{Memory, USER_END};
-use crate::machine::syncobj::Syncobj;
+use crate::gpu::Turn;
+use crate::process::files::{File, Files};
+use crate::process::memory::{Memory, USER_END};
 use crate::requests::extensions;
+use crate::sync::fence::Fence;
+use crate::sync::syncobj::Syncobj;
 use gem_coherency::uapi::i915_exec::*;
 
 /// The allowed flags of a syncobj's entry.

@@ -7,9 +7,9 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::Submission;
 use super::address::canonical;
-use crate::machine::memory::{Memory, USER_END};
-use crate::machine::object::{AroundCopy, Object, State};
-use crate::machine::space::Space;
+use crate::kernel::objects::object::{AroundCopy, Object, State};
+use crate::kernel::spaces::space::Space;
+use crate::process::memory::{Memory, USER_END};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};
 use gem_coherency::uapi::i915_exec::*;

@@ -8,9 +8,9 @@ use zerocopy::FromBytes;
 use super::Submission;
 use super::address::canonical;
 use super::objects::Slot;
-use crate::machine::gpu::Owner;
-use crate::machine::memory::Memory;
-use crate::machine::space::Space;
+use crate::gpu::Owner;
+use crate::kernel::spaces::space::Space;
+use crate::process::memory::Memory;
 use gem_coherency::platform::CommandParser;
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::vocabulary::Access;
@@ -22,7 +22,7 @@ impl Submission<'_> {
     /// Waits for room in the ring (`eb_throttle`).
     ///
     /// # Errors
-    /// [`crate::machine::progress::RESTART`].
+    /// [`crate::sync::progress::RESTART`].
     pub(super) fn wait_for_room(&self, owner: &Owner) -> Result<(), Errno> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
         let system = &self.device.system;
@@ -34,7 +34,7 @@ impl Submission<'_> {
     /// (`i915_gem_object_prepare_write`, `i915_gem_object_prepare_read`).
     ///
     /// # Errors
-    /// [`crate::machine::progress::RESTART`].
+    /// [`crate::sync::progress::RESTART`].
     pub(super) fn wait_for_objects(&self, memory: &Memory, space: &Space) -> Result<(), Errno> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
         let wait = |slot: &Slot, access| slot.object.wait_for(request, access, self.patience);

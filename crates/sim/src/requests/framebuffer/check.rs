@@ -6,8 +6,8 @@ use gem_coherency::Errno;
 
 use super::picture::Picture;
 use crate::Soft;
-use crate::machine::framebuffers::Framebuffer;
-use crate::machine::object::Object;
+use crate::display::framebuffers::Framebuffer;
+use crate::kernel::objects::object::Object;
 use gem_coherency::platform::{Format, Modifier, Tiles};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::uapi::drm_display::{DRM_MODE_FB_INTERLACED, DRM_MODE_FB_MODIFIERS, drm_mode_fb_cmd2};

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::Soft;
-use crate::machine::vblanks::{of_instant, to_instant};
+use crate::display::vblanks::{of_instant, to_instant};
 
 impl Soft {
     /// Takes the events of the file that are due at `now`, each as the bytes of `struct drm_event_vblank` or

@@ -4,10 +4,10 @@ use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
-use crate::machine::commit::Pace;
-use crate::machine::draft::Draft;
-use crate::machine::properties::GAMMA_SIZE;
-use crate::machine::vblanks::sleep_until;
+use crate::display::commit::Pace;
+use crate::display::draft::Draft;
+use crate::display::properties::GAMMA_SIZE;
+use crate::display::vblanks::sleep_until;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_GETGAMMA, DRM_IOCTL_MODE_SETGAMMA};
 use gem_coherency::uapi::drm_modeset::{drm_color_lut, drm_mode_crtc_lut};

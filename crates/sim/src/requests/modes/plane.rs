@@ -4,12 +4,12 @@ use gem_coherency::Errno;
 
 use super::super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::commit::Pace;
-use crate::machine::crtcs::{Area, Crtcs};
-use crate::machine::draft::{Draft, PlaneDraft, check_asynchronous, check_source};
-use crate::machine::framebuffers::Framebuffer;
-use crate::machine::planes::Kind;
-use crate::machine::vblanks::sleep_until;
+use crate::display::commit::Pace;
+use crate::display::crtcs::{Area, Crtcs};
+use crate::display::draft::{Draft, PlaneDraft, check_asynchronous, check_source};
+use crate::display::framebuffers::Framebuffer;
+use crate::display::planes::Kind;
+use crate::display::vblanks::sleep_until;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm_display::*;
 use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_ARGB8888;

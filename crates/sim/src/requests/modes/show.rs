@@ -7,11 +7,11 @@ use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::commit::Pace;
-use crate::machine::crtcs::{Area, Crtcs};
-use crate::machine::draft::{Draft, PlaneDraft, check_source};
-use crate::machine::properties::GAMMA_SIZE;
-use crate::machine::vblanks::sleep_until;
+use crate::display::commit::Pace;
+use crate::display::crtcs::{Area, Crtcs};
+use crate::display::draft::{Draft, PlaneDraft, check_source};
+use crate::display::properties::GAMMA_SIZE;
+use crate::display::vblanks::sleep_until;
 use gem_coherency::drm::display::{Mode, Timing};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Machine;

@@ -4,9 +4,9 @@ use gem_coherency::Errno;
 
 use super::super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::crtcs::Crtcs;
-use crate::machine::events::{Event, Kind};
-use crate::machine::vblanks::{Clock, Vblank, has_passed, now, sleep_until};
+use crate::display::crtcs::Crtcs;
+use crate::display::events::{Event, Kind};
+use crate::display::vblanks::{Clock, Vblank, has_passed, now, sleep_until};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm_display::{
     DRM_IOCTL_CRTC_GET_SEQUENCE, DRM_IOCTL_CRTC_QUEUE_SEQUENCE, DRM_IOCTL_WAIT_VBLANK,

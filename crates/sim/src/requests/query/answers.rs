@@ -4,8 +4,8 @@ use gem_coherency::Errno;
 
 use super::{Room, room, write};
 use crate::Soft;
-use crate::machine::facts;
-use crate::machine::memory::Memory;
+use crate::kernel::facts;
+use crate::process::memory::Memory;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, Topology};
 use gem_coherency::uapi::i915_context::i915_engine_class_instance;
 use gem_coherency::uapi::i915_exec::{

@@ -9,9 +9,9 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
-use crate::machine::facts::{self, LINUX_5_10};
-use crate::machine::faults::Needs;
-use crate::machine::memory::Memory;
+use crate::kernel::facts::{self, LINUX_5_10};
+use crate::kernel::faults::Needs;
+use crate::process::memory::Memory;
 use gem_coherency::drm::MemoryRegion;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_exec::{

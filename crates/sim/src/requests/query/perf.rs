@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use super::{read, write};
 use crate::Soft;
-use crate::machine::memory::Memory;
+use crate::process::memory::Memory;
 use gem_coherency::platform::{GraphicsVersion, Machine, Ppgtt};
 use gem_coherency::uapi::i915_exec::drm_i915_query_item;
 use gem_coherency::uapi::i915_query::{

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use super::reader::Purpose::{self, State as Tables, Surface, Vertices};
 use super::*;
-use crate::machine::gpu::commands::Privilege;
-use crate::machine::gpu::memory::{Bindings, Named};
-use crate::machine::object::Object;
-use crate::machine::real_gpu::WriteLog;
-use crate::machine::spec::Spec;
-use crate::machine::system::System;
+use crate::gpu::commands::Privilege;
+use crate::gpu::memory::{Bindings, Named};
+use crate::gpu::real_gpu::WriteLog;
+use crate::kernel::objects::object::Object;
+use crate::kernel::spec::Spec;
+use crate::kernel::system::System;
 use gem_coherency::platform::EngineClass;
 use gem_coherency::policy::kernel::{Creation, Event, Snapshot};
 use gem_coherency::vocabulary::MocsClass;

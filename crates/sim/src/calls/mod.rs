@@ -1,0 +1,5 @@
+//! Calls of a program, by descriptor and address.
+
+pub(crate) mod attempt;
+pub(crate) mod process;
+pub(crate) mod traced;

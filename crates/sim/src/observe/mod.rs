@@ -1,0 +1,11 @@
+//! What a device tells about itself: its trace, and its logs of flushes, incoherent accesses, lines and skipped work.
+
+pub(crate) mod aliases;
+pub(crate) mod bound;
+pub(crate) mod coverage;
+pub(crate) mod deeds;
+pub(crate) mod domain_calls;
+pub(crate) mod history;
+pub(crate) mod incoherent;
+pub(crate) mod log;
+pub(crate) mod trace;
