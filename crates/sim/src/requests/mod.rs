@@ -4,33 +4,56 @@
 //! the struct. The typed requests of [`gem_coherency::drm::Drm`] call the same lower-level functions, so
 //! every check exists once. The entry point is [`ioctl`] (`drm_ioctl`).
 
+#[path = "query/aperture.rs"]
 mod aperture;
+#[path = "kms/auth.rs"]
 mod auth;
+#[path = "gem/caching.rs"]
 mod caching;
+#[path = "exec/context/mod.rs"]
 mod context;
+#[path = "gem/create.rs"]
 mod create;
+#[path = "gem/dma_buf.rs"]
 mod dma_buf;
+#[path = "gem/domain.rs"]
 mod domain;
+#[path = "kms/dumb.rs"]
 mod dumb;
 mod exec;
 mod extensions;
+#[path = "kms/framebuffer/mod.rs"]
 mod framebuffer;
 mod legacy;
+#[path = "gem/madvise.rs"]
 mod madvise;
+#[path = "gem/map.rs"]
 mod map;
+#[path = "kms/mod.rs"]
 mod modes;
+#[path = "gem/names.rs"]
 mod names;
+#[path = "query/param.rs"]
 mod param;
 mod perf;
+#[path = "gem/prime.rs"]
 mod prime;
+#[path = "query/items/mod.rs"]
 mod query;
+#[path = "sync/sync_file.rs"]
 mod sync_file;
+#[path = "sync/syncobj.rs"]
 mod syncobj;
 mod table;
+#[path = "gem/tiling.rs"]
 mod tiling;
+#[path = "gem/transfer.rs"]
 mod transfer;
+#[path = "gem/userptr.rs"]
 mod userptr;
+#[path = "query/version.rs"]
 mod version;
+#[path = "sync/wait.rs"]
 mod wait;
 
 use gem_coherency::Errno;
