@@ -35,6 +35,7 @@ mod modes;
 mod names;
 #[path = "query/param.rs"]
 mod param;
+#[path = "query/perf.rs"]
 mod perf;
 #[path = "gem/prime.rs"]
 mod prime;
