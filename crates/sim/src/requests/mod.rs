@@ -3,59 +3,24 @@
 //! Each request is a function of its uAPI struct; it reads and writes the caller's memory at the addresses in
 //! the struct. The typed requests of [`gem_coherency::drm::Drm`] call the same lower-level functions, so
 //! every check exists once. The entry point is [`ioctl`] (`drm_ioctl`).
+//!
+//! * [`gem`]: objects, from their creation to their last handle.
+//! * [`exec`]: submissions, and the contexts and address spaces that they use.
+//! * [`kms`]: display objects, framebuffers and dumb buffers, and the device's master.
+//! * [`sync`]: fences by handle and as files, and waits.
+//! * [`query`]: what the device is and has.
+//! * [`legacy`]: obsolete requests of any subject.
+//! * [`table`]: all of these by number.
+//! * [`extensions`]: the chains of extensions that several requests take.
 
-#[path = "query/aperture.rs"]
-mod aperture;
-#[path = "kms/auth.rs"]
-mod auth;
-#[path = "gem/caching.rs"]
-mod caching;
-#[path = "exec/context/mod.rs"]
-mod context;
-#[path = "gem/create.rs"]
-mod create;
-#[path = "gem/dma_buf.rs"]
-mod dma_buf;
-#[path = "gem/domain.rs"]
-mod domain;
-#[path = "kms/dumb.rs"]
-mod dumb;
 mod exec;
 mod extensions;
-#[path = "kms/framebuffer/mod.rs"]
-mod framebuffer;
+mod gem;
+mod kms;
 mod legacy;
-#[path = "gem/madvise.rs"]
-mod madvise;
-#[path = "gem/map.rs"]
-mod map;
-#[path = "kms/mod.rs"]
-mod modes;
-#[path = "gem/names.rs"]
-mod names;
-#[path = "query/param.rs"]
-mod param;
-#[path = "query/perf.rs"]
-mod perf;
-#[path = "gem/prime.rs"]
-mod prime;
-#[path = "query/items/mod.rs"]
 mod query;
-#[path = "sync/sync_file.rs"]
-mod sync_file;
-#[path = "sync/syncobj.rs"]
-mod syncobj;
+mod sync;
 mod table;
-#[path = "gem/tiling.rs"]
-mod tiling;
-#[path = "gem/transfer.rs"]
-mod transfer;
-#[path = "gem/userptr.rs"]
-mod userptr;
-#[path = "query/version.rs"]
-mod version;
-#[path = "sync/wait.rs"]
-mod wait;
 
 use gem_coherency::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -66,13 +31,13 @@ use crate::process::files::Files;
 use crate::process::memory::Memory;
 use crate::refuse::refuse;
 use crate::sync::progress::{Patience, RESTART};
-pub(super) use caching::number as caching_number;
-pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
+pub(super) use gem::caching::number as caching_number;
+pub(super) use gem::dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
+pub(super) use gem::madvise::number as madvise_number;
+pub(super) use gem::map::{mmap, number as mmap_number};
 use gem_coherency::error::Result;
-pub(super) use madvise::number as madvise_number;
-pub(super) use map::{mmap, number as mmap_number};
-pub(super) use modes::{CrtcChange, Cursor, Flip, modes_of};
-pub(super) use sync_file::ioctl as sync_file_ioctl;
+pub(super) use kms::{CrtcChange, Cursor, Flip, modes_of};
+pub(super) use sync::sync_file::ioctl as sync_file_ioctl;
 
 /// The caller of a request: the device's file, and the process's memory and files.
 #[derive(Debug)]

@@ -2,10 +2,12 @@
 //!
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that is in neither fails with EINVAL.
 
-use super::{
-    Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
-    modes, names, param, perf, prime, query, syncobj, tiling, transfer, userptr, version, wait,
-};
+use super::exec::{self, context};
+use super::gem::{caching, create, domain, madvise, map, names, prime, tiling, transfer, userptr};
+use super::kms::{self, auth, dumb, framebuffer};
+use super::query::{aperture, items, param, perf, version};
+use super::sync::{syncobj, wait};
+use super::{Caller, legacy};
 use crate::display::masters::Allowed;
 use crate::kernel::facts::LINUX_5_10;
 use gem_coherency::error::Result;
@@ -48,13 +50,13 @@ static GROUPS: &[&[Entry]] = &[
     legacy::ENTRIES,
     madvise::ENTRIES,
     map::ENTRIES,
-    modes::ENTRIES,
+    kms::ENTRIES,
     names::ENTRIES,
     param::ENTRIES,
     perf::ENTRIES,
     perf::ADD,
     prime::ENTRIES,
-    query::ENTRIES,
+    items::ENTRIES,
     syncobj::ENTRIES,
     tiling::ENTRIES,
     transfer::ENTRIES,

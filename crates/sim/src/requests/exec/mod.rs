@@ -7,6 +7,7 @@
 
 mod address;
 mod bind;
+pub(super) mod context;
 mod fences;
 mod legal;
 mod legal_table;

@@ -2,10 +2,10 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
@@ -16,13 +16,16 @@ use gem_coherency::uapi::i915::{
 };
 use gem_coherency::vocabulary::{CacheLevel, CachingMode};
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_SET_CACHING, Everyone => set_caching;
     DRM_IOCTL_I915_GEM_GET_CACHING, Everyone => get_caching;
 };
 
 /// `i915_gem_set_caching_ioctl`.
-pub(super) fn set_caching(caller: &mut Caller<'_>, args: &mut drm_i915_gem_caching) -> Result<()> {
+pub(in crate::requests) fn set_caching(
+    caller: &mut Caller<'_>,
+    args: &mut drm_i915_gem_caching,
+) -> Result<()> {
     caller.device.set_caching_ioctl(args.handle, args.caching, caller.patience)
 }
 

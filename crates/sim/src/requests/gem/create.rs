@@ -2,13 +2,13 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, extensions, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::limits;
 use crate::observe::deeds::Deed;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::drm::{Created, Placement};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps};
@@ -22,12 +22,12 @@ use gem_coherency::uapi::i915::{
 use gem_coherency::uapi::i915_exec::drm_i915_gem_memory_class_instance;
 use gem_coherency::units::PAGE_BYTES;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_CREATE, Everyone => create;
 };
 
 /// The request that 5.10 lacks.
-pub(super) static AFTER_5_10: &[Entry] = entries! {
+pub(in crate::requests) static AFTER_5_10: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_CREATE_EXT, Everyone => create_ext;
 };
 
@@ -193,7 +193,7 @@ impl Soft {
     }
 
     /// Creates an object whose size is rounded up to `page_bytes` (`__i915_gem_object_create_user_ext`).
-    pub(super) fn create_as(
+    pub(in crate::requests) fn create_as(
         &self,
         request: &'static str,
         size_bytes: u64,

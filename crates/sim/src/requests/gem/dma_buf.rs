@@ -7,12 +7,12 @@ use nix::libc::{SEEK_END, SEEK_SET};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::map::has_file;
-use super::refuse;
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::dma_buf::{DmaBuf, Exporter};
 use crate::kernel::objects::window::Window;
 use crate::process::files::{File, Files};
 use crate::process::memory::Memory;
+use crate::requests::refuse;
 use crate::sync::fence::Fence;
 use crate::sync::progress::Patience;
 use gem_coherency::error::Result;

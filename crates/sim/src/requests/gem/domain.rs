@@ -2,11 +2,11 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::process::memory::Memory;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
@@ -17,19 +17,25 @@ use gem_coherency::uapi::i915::{
 };
 use gem_coherency::vocabulary::{Access, Domains};
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_SET_DOMAIN, Everyone => set_domain;
     DRM_IOCTL_I915_GEM_SW_FINISH, Everyone => sw_finish;
 };
 
 /// `i915_gem_set_domain_ioctl`.
-pub(super) fn set_domain(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_domain) -> Result<()> {
+pub(in crate::requests) fn set_domain(
+    caller: &mut Caller<'_>,
+    args: &mut drm_i915_gem_set_domain,
+) -> Result<()> {
     let memory = Some(&mut *caller.memory);
     caller.device.set_domain_ioctl(memory, args.handle, args.read_domains, args.write_domain, caller.patience)
 }
 
 /// `i915_gem_sw_finish_ioctl`.
-pub(super) fn sw_finish(caller: &mut Caller<'_>, args: &mut drm_i915_gem_sw_finish) -> Result<()> {
+pub(in crate::requests) fn sw_finish(
+    caller: &mut Caller<'_>,
+    args: &mut drm_i915_gem_sw_finish,
+) -> Result<()> {
     caller.device.sw_finish_ioctl(args.handle)
 }
 

@@ -2,18 +2,18 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::process::sight::Changes;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::drm::{Advice, Retained};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915::{
     DRM_IOCTL_I915_GEM_MADVISE, I915_MADV_DONTNEED, I915_MADV_WILLNEED, drm_i915_gem_madvise,
 };
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_MADVISE, Everyone => madvise;
 };
 

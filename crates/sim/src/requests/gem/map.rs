@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, extensions, refuse};
 use crate::Soft;
 use crate::kernel::facts::{LINUX_5_10, MMAP_VERSION_5};
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::window::Window;
 use crate::process::area::Pages;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::drm::Drm;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
@@ -25,13 +25,13 @@ use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::MmapMode;
 
 /// The mapping requests. MMAP_GTT is MMAP_OFFSET with a shorter struct; its missing flags default to GTT.
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_MMAP, Everyone => map_legacy;
     DRM_IOCTL_I915_GEM_MMAP_OFFSET, Everyone => mmap_offset;
 };
 
 /// `i915_gem_mmap_ioctl`.
-pub(super) fn map_legacy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_mmap) -> Result<()> {
+pub(in crate::requests) fn map_legacy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_mmap) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_MMAP.name;
     let (object, mode) = caller.device.map_legacy_ioctl(args.handle, args.flags, args.offset, args.size)?;
     // vm_mmap and do_mmap.
@@ -124,7 +124,12 @@ impl Soft {
     }
 
     /// The same for a mode (`__assign_mmap_offset_handle`).
-    pub(super) fn offset_of(&self, request: &'static str, handle: u32, mode: MmapMode) -> Result<u64> {
+    pub(in crate::requests) fn offset_of(
+        &self,
+        request: &'static str,
+        handle: u32,
+        mode: MmapMode,
+    ) -> Result<u64> {
         if mode == MmapMode::Gtt {
             self.check(request, Call::MmapOffset(mode))?;
         }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::dma_buf::{Attachment, DmaBuf, Exporter, Opened};
 use crate::kernel::objects::object::Object;
 use crate::process::files::File;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::drm::Created;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Creation, Snapshot};
@@ -19,13 +19,13 @@ use gem_coherency::uapi::drm::{
 };
 use gem_coherency::vocabulary::Handle;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_PRIME_HANDLE_TO_FD, Everyone => handle_to_fd;
     DRM_IOCTL_PRIME_FD_TO_HANDLE, Everyone => fd_to_handle;
 };
 
 /// `drm_prime_handle_to_fd_ioctl`.
-pub(super) fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_prime_handle) -> Result<()> {
+pub(in crate::requests) fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_prime_handle) -> Result<()> {
     let dma_buf = caller.device.handle_to_dma_buf_ioctl(args.handle, args.flags)?;
     let installed = caller.files.install(File::DmaBuf(dma_buf), args.flags & DRM_CLOEXEC != 0);
     args.fd = installed.or_else(|errno| refuse(DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno))?;
@@ -33,7 +33,7 @@ pub(super) fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_prime_handle)
 }
 
 /// `drm_prime_fd_to_handle_ioctl`.
-pub(super) fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_prime_handle) -> Result<()> {
+pub(in crate::requests) fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_prime_handle) -> Result<()> {
     let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
     caller.device.system.enter(request, Needs::Memory)?;
     let dma_buf = caller.files.dma_buf(args.fd).or_else(|errno| refuse(request, errno))?;

@@ -5,11 +5,11 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::kernel::faults::Needs;
 use crate::memory::tiling::Tiling;
 use crate::process::sight::Changes;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Machine};
 use gem_coherency::uapi::i915::{
@@ -17,7 +17,7 @@ use gem_coherency::uapi::i915::{
     I915_TILING_LAST, I915_TILING_NONE, I915_TILING_Y, drm_i915_gem_get_tiling, drm_i915_gem_set_tiling,
 };
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_SET_TILING, Everyone => set_tiling;
     DRM_IOCTL_I915_GEM_GET_TILING, Everyone => get_tiling;
 };

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::transfer::{self, Sink, Source};
 use crate::process::memory::{Memory, USER_END};
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::uapi::i915::{
@@ -19,13 +19,13 @@ use gem_coherency::uapi::i915::{
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::KernelVersion;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_PREAD, Everyone => pread;
     DRM_IOCTL_I915_GEM_PWRITE, Everyone => pwrite;
 };
 
 /// `i915_gem_pread_ioctl`.
-pub(super) fn pread(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pread) -> Result<()> {
+pub(in crate::requests) fn pread(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pread) -> Result<()> {
     let memory = Some(args.data_ptr);
     let request = DRM_IOCTL_I915_GEM_PREAD.name;
     match caller.device.transfer_ioctl(request, args.handle, args.offset, args.size, memory)? {
@@ -38,7 +38,7 @@ pub(super) fn pread(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pread) -> R
 }
 
 /// `i915_gem_pwrite_ioctl`.
-pub(super) fn pwrite(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pwrite) -> Result<()> {
+pub(in crate::requests) fn pwrite(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pwrite) -> Result<()> {
     let memory = Some(args.data_ptr);
     let request = DRM_IOCTL_I915_GEM_PWRITE.name;
     match caller.device.transfer_ioctl(request, args.handle, args.offset, args.size, memory)? {

@@ -2,14 +2,14 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
 use super::transfer::access_ok;
-use super::{Caller, refuse};
 use crate::kernel::facts::LINUX_5_10;
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::userptr::UserMemory;
 use crate::kernel::spaces::limits;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::{Creation, Snapshot};
@@ -19,12 +19,12 @@ use gem_coherency::uapi::i915::{
 };
 use gem_coherency::units::PAGE_BYTES;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_USERPTR, Everyone => userptr;
 };
 
 /// `i915_gem_userptr_ioctl`.
-pub(super) fn userptr(caller: &mut Caller<'_>, args: &mut drm_i915_gem_userptr) -> Result<()> {
+pub(in crate::requests) fn userptr(caller: &mut Caller<'_>, args: &mut drm_i915_gem_userptr) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_USERPTR.name;
     let device = caller.device;
     device.system.enter(request, Needs::Memory)?;

@@ -5,15 +5,15 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::display::masters::{Client, Masters};
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm::*;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_GET_UNIQUE, Primary => get_unique;
     DRM_IOCTL_GET_MAGIC, Primary => get_magic;
     DRM_IOCTL_GET_CLIENT, Primary => get_client;

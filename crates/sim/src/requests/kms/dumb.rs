@@ -2,10 +2,10 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::drm::{Created, Drm};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
@@ -18,7 +18,7 @@ use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Handle, MmapMode};
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_MODE_CREATE_DUMB, Primary => create_dumb;
     DRM_IOCTL_MODE_MAP_DUMB, Primary => map_dumb;
     DRM_IOCTL_MODE_DESTROY_DUMB, Primary => destroy_dumb;

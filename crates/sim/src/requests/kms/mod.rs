@@ -1,11 +1,14 @@
-//! The mode-setting requests other than those for framebuffers and dumb buffers.
+//! The mode-setting requests, those for framebuffers and dumb buffers, and those for the device's master.
 //!
 //! Without a display the driver drops `DRIVER_MODESET` and `DRIVER_ATOMIC`, and every such request fails
 //! before it reads its struct. The typed requests of [`gem_coherency::drm::display`] call the same functions.
 //! Leases are not simulated.
 
 mod atomic;
+pub(super) mod auth;
+pub(super) mod dumb;
 mod events;
+pub(super) mod framebuffer;
 mod gamma;
 mod lists;
 mod objects;

@@ -4,16 +4,16 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_facts::{
     DRM_IOCTL_I915_GEM_GET_APERTURE, DRM_IOCTL_I915_REG_READ, I915_REG_READ_8B_WA, drm_i915_gem_get_aperture,
     drm_i915_reg_read,
 };
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_GET_APERTURE, Everyone => get_aperture;
     DRM_IOCTL_I915_REG_READ, Everyone => reg_read;
 };

@@ -7,17 +7,17 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::facts::MMAP_VERSION_5;
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps, CommandParser, Engine, EngineClass, Machine, Ppgtt, Topology};
 use gem_coherency::uapi::i915_facts::*;
 use gem_coherency::vocabulary::KernelVersion;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GETPARAM, Everyone => getparam;
 };
 

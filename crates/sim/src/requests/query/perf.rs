@@ -5,18 +5,18 @@
 
 use gem_coherency::Errno;
 
-use super::query::has_counters;
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
+use super::items::has_counters;
 use crate::display::masters::Allowed::Everyone;
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_query::{
     DRM_IOCTL_I915_PERF_OPEN, DRM_IOCTL_I915_PERF_REMOVE_CONFIG, I915_PERF_FLAG_DISABLED,
     I915_PERF_FLAG_FD_CLOEXEC, I915_PERF_FLAG_FD_NONBLOCK, drm_i915_perf_open_param,
 };
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_PERF_OPEN, Everyone => open;
     DRM_IOCTL_I915_PERF_REMOVE_CONFIG, Everyone => remove_config;
 };
@@ -25,7 +25,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 const ADD_CONFIG: &str = "DRM_IOCTL_I915_PERF_ADD_CONFIG";
 
 /// PERF_ADD_CONFIG, with `struct drm_i915_perf_oa_config` of 72 bytes, which is not read.
-pub(super) static ADD: &[Entry] =
+pub(in crate::requests) static ADD: &[Entry] =
     &[Entry { code: 0x4048_6477, allowed: Everyone, run: |caller, _| refused(caller, ADD_CONFIG) }];
 
 /// One more than the largest property (`DRM_I915_PERF_PROP_MAX`).

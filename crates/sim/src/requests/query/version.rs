@@ -2,16 +2,16 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::drm::DriverVersion;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm::*;
 use gem_coherency::vocabulary::KernelVersion;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_VERSION, Everyone => version;
     DRM_IOCTL_GET_CAP, Everyone => get_cap;
     DRM_IOCTL_SET_CLIENT_CAP, Primary => set_client_cap;

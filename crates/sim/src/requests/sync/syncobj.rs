@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::process::files::File;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use crate::sync::eventfd::Waiter;
 use crate::sync::fence::{Fence, now_ns};
 use crate::sync::progress::Patience;
@@ -22,7 +22,7 @@ use gem_coherency::error::Result;
 use gem_coherency::uapi::drm_syncobj::*;
 use gem_coherency::vocabulary::KernelVersion;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_SYNCOBJ_CREATE, Everyone => create;
     DRM_IOCTL_SYNCOBJ_DESTROY, Everyone => destroy;
     DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, Everyone => handle_to_fd;
@@ -37,12 +37,12 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 };
 
 /// Requests that older kernels lack.
-pub(super) static SINCE_6_6: &[Entry] = entries! {
+pub(in crate::requests) static SINCE_6_6: &[Entry] = entries! {
     DRM_IOCTL_SYNCOBJ_EVENTFD, Everyone => eventfd;
 };
 
 /// The first kernel with EVENTFD and with wait deadlines.
-pub(super) const EVENTS: KernelVersion = KernelVersion::new(6, 6);
+pub(in crate::requests) const EVENTS: KernelVersion = KernelVersion::new(6, 6);
 /// The first kernel that accepts a wait for nothing, and checks TRANSFER's flags (seen on 6.12, not on 6.1).
 const CHECKS_FLAGS: KernelVersion = KernelVersion::new(6, 12);
 /// Largest numbers of handles, and of syncobjs or points, that the kernel allocates (`KMALLOC_MAX_SIZE`).
@@ -292,7 +292,7 @@ impl Soft {
     ///
     /// # Errors
     /// ENOENT.
-    pub(super) fn syncobj(&self, handle: u32) -> Result<Arc<Syncobj>, Errno> {
+    pub(in crate::requests) fn syncobj(&self, handle: u32) -> Result<Arc<Syncobj>, Errno> {
         self.syncobjs().get(handle).ok_or(Errno::ENOENT)
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915::{
@@ -16,7 +16,7 @@ use gem_coherency::uapi::i915::{
 use gem_coherency::uapi::i915_exec::DRM_IOCTL_I915_GEM_THROTTLE;
 use gem_coherency::vocabulary::Access;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_BUSY, Everyone => busy;
     DRM_IOCTL_I915_GEM_WAIT, Everyone => wait;
     DRM_IOCTL_I915_GEM_THROTTLE, Everyone => throttle;

@@ -9,18 +9,18 @@ use std::sync::atomic::Ordering;
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, extensions, refuse};
 use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::kernel::spaces::context::Kept;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_context::*;
 use gem_coherency::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 
-pub(super) use space::ENTRIES as SPACES;
+pub(in crate::requests) use space::ENTRIES as SPACES;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_CONTEXT_CREATE_EXT, Everyone => create;
     DRM_IOCTL_I915_GEM_CONTEXT_DESTROY, Everyone => destroy;
     DRM_IOCTL_I915_GEM_CONTEXT_GETPARAM, Everyone => getparam;

@@ -5,11 +5,11 @@ mod picture;
 
 use gem_coherency::Errno;
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::display::framebuffers::Framebuffer;
 use crate::kernel::faults::Needs;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::{Backing, Event};
@@ -20,7 +20,7 @@ use gem_coherency::uapi::drm_display::{
     drm_mode_fb_dirty_cmd,
 };
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_MODE_GETFB, Primary => get;
     DRM_IOCTL_MODE_ADDFB, Primary => add_by_depth;
     DRM_IOCTL_MODE_RMFB, Primary => remove;
@@ -30,7 +30,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 };
 
 /// Requests that older kernels lack.
-pub(super) static SINCE_6_8: &[Entry] = entries! {
+pub(in crate::requests) static SINCE_6_8: &[Entry] = entries! {
     DRM_IOCTL_MODE_CLOSEFB, Primary => close;
 };
 

@@ -6,12 +6,12 @@ mod perf;
 use gem_coherency::Errno;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
-use super::table::{Entry, entries};
-use super::{Caller, refuse};
 use crate::Soft;
 use crate::kernel::facts::{self, LINUX_5_10};
 use crate::kernel::faults::Needs;
 use crate::process::memory::Memory;
+use crate::requests::table::{Entry, entries};
+use crate::requests::{Caller, refuse};
 use gem_coherency::drm::MemoryRegion;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_exec::{
@@ -23,9 +23,9 @@ use gem_coherency::uapi::i915_query::{
 };
 use gem_coherency::vocabulary::KernelVersion;
 
-pub(super) use perf::has_counters;
+pub(in crate::requests) use perf::has_counters;
 
-pub(super) static ENTRIES: &[Entry] = entries! {
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_QUERY, Everyone => query;
 };
 
