@@ -36,7 +36,7 @@
 //! ```text
 //! L5  calls   device: what programs call, by descriptor and address; what Rust code calls
 //! L4  requests: the requests by number, with the kernel's checks
-//! L3  gpu   display   process: what works on objects beside the kernel
+//! L3  gpu   display   process: what uses objects
 //! L2  kernel: objects and address spaces
 //! L1  observe   sync: the logs and the trace; fences
 //! L0  memory -> refuse: the bytes of objects
@@ -48,8 +48,8 @@
 //! * `gpu`: the GPU, its queue, its commands and its hangs. Not the objects that batches access.
 //! * `display`: CRTCs, planes, framebuffers, commits and vertical blanks. Not the display requests.
 //! * `process`: a process's mappings and open files. Not its calls.
-//! * `kernel`: objects, their handles, names and pages, address spaces, and the device's state. Not its bytes.
-//! * `observe`: the trace, and the logs of flushes and incoherent accesses. Not what they change.
+//! * `kernel`: objects, their handles, names and pages, address spaces, and the device's state. Not the bytes of objects.
+//! * `observe`: the trace, and the logs of flushes and incoherent accesses. Not the accesses themselves.
 //! * `sync`: fences, syncobjs, eventfds, and waits for them. Not the queue of the GPU.
 //! * `memory`: bytes and cache lines of objects, and what moves them. Not which object they belong to.
 //! * `refuse`: the error of a refused request. Not its checks.
