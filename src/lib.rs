@@ -144,8 +144,8 @@
 //! at level `DEBUG`, with the fields `handle`, `step`, `verdict`, `rule`, `lines` and `bytes`. A subscriber with the filter
 //! `gem_coherency=debug` shows them.
 //!
-//! Features: `serde` implements `serde::Serialize` for reports, `zerocopy` makes the structs of the uAPI bytes for software devices; a
-//! driver needs neither. The crate needs Rust 1.85, and compiles for x86-64 and i686 Linux.
+//! Features: `serde` implements `serde::Serialize` for reports; a driver does not need it. The crate needs Rust 1.85, and compiles for
+//! x86-64 and i686 Linux.
 //!
 //! # Layers
 //!
@@ -191,15 +191,7 @@ pub mod tracking;
 #[doc(hidden)]
 pub mod units;
 
-#[doc(hidden)]
-pub use backend as drm;
 pub use gem_coherency_rules::{platform, policy, vocabulary};
-#[doc(hidden)]
-pub use gem_coherency_uapi as uapi;
-#[doc(hidden)]
-pub use object as bo;
-#[doc(hidden)]
-pub use object as access;
 
 #[doc(inline)]
 pub use device::{AdoptRequest, AllocRequest, Device, ReuseStats, Submission};

@@ -6,7 +6,7 @@
 //! flushed. [`gem_coherency::policy::kernel`] determines the state that the kernel keeps for an object and
 //! the flushes it does; this crate executes them and logs them in [`Soft::kernel_flushes`].
 //!
-//! The display has CRTCs, planes and a screen, by the typed requests of [`gem_coherency::drm::display`] and by number.
+//! The display has CRTCs, planes and a screen, by the typed requests of [`gem_coherency::backend::display`] and by number.
 //! [`Soft::display_crc`] tells what it reads from memory; [`Soft::events`] and [`Process::read`] return its events.
 //!
 //! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence in the kernel, or a
@@ -15,7 +15,7 @@
 //! and is counted ([`Soft::bus_errors`]).
 //!
 //! ```
-//! use gem_coherency::drm::Drm;
+//! use gem_coherency::backend::Drm;
 //! use gem_coherency_sim::Soft;
 //! use gem_coherency::vocabulary::{MmapMode, MocsClass};
 //!
@@ -97,8 +97,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use display::masters::Client;
+use gem_coherency::backend::Param;
 use gem_coherency::device::Device;
-use gem_coherency::drm::Param;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
 use gem_coherency::platform::Machine;

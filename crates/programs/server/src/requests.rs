@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gem_coherency::{Errno, uapi};
+use gem_coherency::Errno;
+use gem_coherency_uapi as uapi;
 
 /// Bits of a code that the size of its struct does not change: type, number.
 const IDENTITY: u32 = 0xffff;

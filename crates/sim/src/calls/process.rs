@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use gem_coherency_sim::{Minor, Pages, Process, Soft};
-//! use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
+//! use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
 //! use zerocopy::IntoBytes;
 //!
 //! let mut process = Process::default();
@@ -311,7 +311,7 @@ impl Process {
     ///
     /// # Errors
     /// EINVAL where no object is mapped; EOPNOTSUPP for a tiled object in the aperture; EFAULT where the process would get SIGBUS; EBUSY if this process has a pointer to
-    /// the bytes ([`gem_coherency::drm::Mapping::as_ptr`]); those of creating the files.
+    /// the bytes ([`gem_coherency::backend::Mapping::as_ptr`]); those of creating the files.
     pub fn views(&self, address: u64) -> Result<Views, Errno> {
         let (window, offset) = self.memory.window(address).ok_or(Errno::EINVAL)?;
         window.views(offset).map_err(|error| error.errno())

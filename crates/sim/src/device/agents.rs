@@ -17,13 +17,13 @@ use crate::observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 use crate::observe::log::KernelFlush;
 use crate::refuse::refuse;
 #[cfg(doc)]
-use gem_coherency::drm::Drm;
-use gem_coherency::drm::{Created, Placement};
+use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Created, Placement};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::kernel::{Event, Snapshot};
-use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
 use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_hierarchy::Route;
+use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
 
 impl Soft {
     /// Creates an object in local memory, like [`Drm::create_in`] with [`Placement::LOCAL`].

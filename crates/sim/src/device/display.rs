@@ -13,19 +13,19 @@ use crate::observe::incoherent::Incoherent;
 use crate::refuse::refuse;
 use crate::requests::{CrtcChange, Cursor, Flip, modes_of};
 use crate::{Minor, Soft};
-use gem_coherency::drm::Created;
-use gem_coherency::drm::display::{
+use gem_coherency::backend::Created;
+use gem_coherency::backend::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown,
 };
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm_display::{
+use gem_coherency_hierarchy::Route;
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETCONNECTOR, DRM_IOCTL_MODE_GETCRTC, DRM_IOCTL_MODE_GETRESOURCES,
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_MODE_SETCRTC, drm_mode_create_dumb,
     drm_mode_fb_cmd2,
 };
-use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
-use gem_coherency_hierarchy::Route;
+use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
 
 const XRGB8888_BITS: u32 = 32;
 

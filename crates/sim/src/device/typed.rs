@@ -16,24 +16,24 @@ use crate::refuse::refuse;
 use crate::requests;
 use crate::sync::progress::Patience;
 use crate::{Maps, Soft};
-use gem_coherency::drm::display::Display;
-use gem_coherency::drm::mapping::Counted;
-use gem_coherency::drm::{
+use gem_coherency::backend::display::Display;
+use gem_coherency::backend::mapping::Counted;
+use gem_coherency::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::dma_buf::{
+use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
+use gem_coherency_uapi::dma_buf::{
     DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_END, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, DMA_BUF_SYNC_START,
 };
-use gem_coherency::uapi::drm::{DRM_CLOEXEC, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_RDWR};
-use gem_coherency::uapi::i915::{
+use gem_coherency_uapi::drm::{DRM_CLOEXEC, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_RDWR};
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_PREAD,
     DRM_IOCTL_I915_GEM_PWRITE, I915_MMAP_WC, drm_i915_gem_wait,
 };
-use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 impl Soft {
     /// Refuses a call that the platform refuses whatever its arguments are; traces one that it accepts.

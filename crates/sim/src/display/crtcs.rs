@@ -16,11 +16,11 @@ use super::vblanks::Clock;
 use crate::kernel::objects::object::Origin;
 use crate::kernel::system::System;
 use crate::refuse::refuse;
-use gem_coherency::drm::display::{Connector, Crtc};
+use gem_coherency::backend::display::{Connector, Crtc};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::drm_display::{
+use gem_coherency_uapi::drm_display::{
     DRM_MODE_CONNECTOR_DisplayPort, DRM_MODE_CONNECTOR_HDMIA, drm_mode_modeinfo,
 };
 use zerocopy::FromBytes;

@@ -16,8 +16,8 @@ use super::properties::GAMMA_SIZE;
 use crate::sync::fence::Fence;
 use crate::sync::progress;
 use gem_coherency::platform::{Machine, Modifier, Tiles};
-use gem_coherency::uapi::drm_display::drm_mode_modeinfo;
-use gem_coherency::uapi::drm_modeset::drm_color_lut;
+use gem_coherency_uapi::drm_display::drm_mode_modeinfo;
+use gem_coherency_uapi::drm_modeset::drm_color_lut;
 use zerocopy::FromBytes;
 
 /// Bytes of a pixel of a cursor.

@@ -3,7 +3,7 @@
 //! An event is queued with the time when it is due, because the time of each vertical blank is known in advance.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm_modeset::{
+use gem_coherency_uapi::drm_modeset::{
     DRM_EVENT_CRTC_SEQUENCE, DRM_EVENT_FLIP_COMPLETE, DRM_EVENT_VBLANK, drm_event, drm_event_crtc_sequence,
     drm_event_vblank,
 };

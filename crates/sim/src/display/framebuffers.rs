@@ -13,8 +13,8 @@ use crate::kernel::system::System;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_RMFB};
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_RMFB};
 
 /// The lowest id; lower ones are those of CRTCs, connectors and other display objects.
 const FIRST_ID: u32 = 128;

@@ -1,8 +1,8 @@
 //! The planes of a CRTC: their kinds, and the formats and modifiers that they show.
 
 use gem_coherency::platform::{BXT, CHV, G45, GM45, Machine, Modifier, RKL, VLV};
-use gem_coherency::uapi::drm_fourcc::*;
-use gem_coherency::uapi::drm_modeset::{FORMAT_BLOB_CURRENT, drm_format_modifier, drm_format_modifier_blob};
+use gem_coherency_uapi::drm_fourcc::*;
+use gem_coherency_uapi::drm_modeset::{FORMAT_BLOB_CURRENT, drm_format_modifier, drm_format_modifier_blob};
 use zerocopy::IntoBytes;
 
 /// A kind of plane (`enum drm_plane_type`).

@@ -3,7 +3,7 @@
 //! Not simulated: those that depend on the platform's hardware, as rotation, blending, colour spaces, and content
 //! protection.
 
-use gem_coherency::uapi::drm_modeset::{
+use gem_coherency_uapi::drm_modeset::{
     DRM_MODE_OBJECT_CRTC, DRM_MODE_OBJECT_FB, DRM_MODE_PROP_ATOMIC, DRM_MODE_PROP_BLOB, DRM_MODE_PROP_ENUM,
     DRM_MODE_PROP_IMMUTABLE, DRM_MODE_PROP_OBJECT, DRM_MODE_PROP_RANGE, DRM_MODE_PROP_SIGNED_RANGE,
 };

@@ -1,7 +1,7 @@
 //! Facts that the device reports about itself.
 
 use super::spaces::limits::{LOCAL_BYTES, SYSTEM_BYTES};
-use gem_coherency::drm::MemoryRegion;
+use gem_coherency::backend::MemoryRegion;
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::vocabulary::KernelVersion;
 

@@ -24,7 +24,7 @@ use super::store::{PREVIOUS_OWNER, Store, Terms};
 use crate::observe::aliases::Aliases;
 use crate::refuse::refuse;
 use gem_coherency::Errno;
-use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::Access;

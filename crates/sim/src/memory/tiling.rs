@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use gem_coherency::platform::Machine;
-use gem_coherency::uapi::i915::{
+use gem_coherency::units::{LINE_BYTES, PAGE_BYTES};
+use gem_coherency_uapi::i915::{
     I915_BIT_6_SWIZZLE_9, I915_BIT_6_SWIZZLE_9_10, I915_BIT_6_SWIZZLE_NONE, I915_TILING_NONE, I915_TILING_X,
     I915_TILING_Y,
 };
-use gem_coherency::units::{LINE_BYTES, PAGE_BYTES};
 
 /// The tiling of an object (`tiling_and_stride`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

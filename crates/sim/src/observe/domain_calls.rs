@@ -8,9 +8,9 @@ use std::thread::{self, ThreadId};
 
 use crate::kernel::objects::object::{Object, State};
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::dma_buf::DMA_BUF_IOCTL_SYNC;
-use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH};
 use gem_coherency::vocabulary::Access;
+use gem_coherency_uapi::dma_buf::DMA_BUF_IOCTL_SYNC;
+use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH};
 
 /// A call of a program that moves an object to a domain of the CPU, or ends its accesses there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use super::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
 use super::domain_calls::MadeCall;
 use crate::kernel::objects::object::Object;
 use crate::memory::store::{Store, Terms};
-use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;

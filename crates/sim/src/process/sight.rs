@@ -24,7 +24,7 @@ use crate::process::area::Backing;
 use crate::process::memory::Memory;
 use crate::process::program::Shown;
 use gem_coherency::Errno;
-use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Event, Snapshot, step};

@@ -1,7 +1,7 @@
 //! The raw requests, as ioctl(2) takes them, checked in the kernel's order.
 //!
 //! Each request is a function of its uAPI struct; it reads and writes the caller's memory at the addresses in
-//! the struct. The typed requests of [`gem_coherency::drm::Drm`] call the same lower-level functions, so
+//! the struct. The typed requests of [`gem_coherency::backend::Drm`] call the same lower-level functions, so
 //! every check exists once. The entry point is [`ioctl`] (`drm_ioctl`).
 //!
 //! * [`gem`]: objects, from their creation to their last handle.

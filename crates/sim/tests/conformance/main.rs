@@ -29,8 +29,8 @@ mod wrong;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use gem_coherency::drm::node::Node;
-use gem_coherency::drm::{Drm, Param};
+use gem_coherency::backend::node::Node;
+use gem_coherency::backend::{Drm, Param};
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency_sim::Soft;

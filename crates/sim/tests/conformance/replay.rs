@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use gem_coherency::uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
-use gem_coherency::uapi::drm_display::DRM_IOCTL_MODE_RMFB;
-use gem_coherency::uapi::i915::{
+use gem_coherency_sim::{Minor, Pages};
+use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
+use gem_coherency_uapi::drm_display::DRM_IOCTL_MODE_RMFB;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_WAIT,
     I915_MMAP_OFFSET_FIXED, I915_MMAP_OFFSET_WB, drm_i915_gem_create, drm_i915_gem_mmap_offset,
     drm_i915_gem_wait,
 };
-use gem_coherency::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2_WR;
-use gem_coherency_sim::{Minor, Pages};
+use gem_coherency_uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2_WR;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::arena::{self, ARGS};

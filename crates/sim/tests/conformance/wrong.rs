@@ -1,7 +1,7 @@
 //! Deliberate faults, to see that they are found.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_SET_CACHING;
+use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_SET_CACHING;
 
 use super::target::Done;
 

@@ -2,14 +2,14 @@
 
 use gem_coherency::Errno;
 use gem_coherency::policy::Rule;
-use gem_coherency::uapi::dma_buf::{DMA_BUF_IOCTL_EXPORT_SYNC_FILE, DMA_BUF_IOCTL_SYNC, DMA_BUF_SET_NAME_B};
-use gem_coherency::uapi::drm::{
+use gem_coherency::vocabulary::Handle;
+use gem_coherency_sim::{Minor, Pages, Process};
+use gem_coherency_uapi::dma_buf::{DMA_BUF_IOCTL_EXPORT_SYNC_FILE, DMA_BUF_IOCTL_SYNC, DMA_BUF_SET_NAME_B};
+use gem_coherency_uapi::drm::{
     DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_gem_close,
     drm_prime_handle,
 };
-use gem_coherency::uapi::i915::*;
-use gem_coherency::vocabulary::Handle;
-use gem_coherency_sim::{Minor, Pages, Process};
+use gem_coherency_uapi::i915::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::sim;

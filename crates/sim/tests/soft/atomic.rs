@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm::{DRM_CLIENT_CAP_ATOMIC, DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap};
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm::{DRM_CLIENT_CAP_ATOMIC, DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap};
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_modeset::*;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::kms::{Frame, HOLE, Kms, LIST, LISTS, SMALL, plain};

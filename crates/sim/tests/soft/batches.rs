@@ -1,6 +1,6 @@
 //! Batches: what the commands of each generation do to memory, and what goes stale.
 
-use gem_coherency::drm::Drm;
+use gem_coherency::backend::Drm;
 use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 use gem_coherency_sim::{GpuFault, HangCause};
@@ -296,7 +296,7 @@ fn rectangles_that_are_none_and_surfaces_over_themselves_do_no_harm() {
 #[test]
 fn a_run_is_refused_as_its_numbers_would_be() {
     use gem_coherency::Errno;
-    use gem_coherency::drm::{Addresses, Relocation, Run};
+    use gem_coherency::backend::{Addresses, Relocation, Run};
     #[track_caller]
     fn case(name: &str, engine: EngineClass, addresses: Addresses<'_>, expected: Option<Errno>) {
         let gpu = Gpu::new(name);

@@ -1,12 +1,12 @@
 //! A process that asks with numbers.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::drm::*;
-use gem_coherency::uapi::i915::*;
-use gem_coherency::uapi::i915_context::*;
-use gem_coherency::uapi::i915_facts::*;
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm::*;
+use gem_coherency_uapi::i915::*;
+use gem_coherency_uapi::i915_context::*;
+use gem_coherency_uapi::i915_facts::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses of a struct, of the data that it points to, of a page that can only be read, and of a hole.

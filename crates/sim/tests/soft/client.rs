@@ -4,11 +4,11 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
+use gem_coherency::backend::Drm as _;
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::drm::Drm as _;
-use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_sim::{Pages, Place, Soft, Views};
+use gem_coherency_uapi::i915::*;
 
 use super::caller::Caller;
 

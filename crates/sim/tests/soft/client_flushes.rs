@@ -4,9 +4,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::MocsClass;
 use gem_coherency_sim::Place;
+use gem_coherency_uapi::i915::*;
 use proptest::prelude::*;
 
 use super::client::{Client, Mapped, load};

@@ -1,10 +1,10 @@
 //! Contexts, their address spaces and their parameters.
 
 use gem_coherency::Errno;
-use gem_coherency::drm::{Drm, ExecObject};
-use gem_coherency::uapi::i915_context::*;
+use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains};
 use gem_coherency_sim::Soft;
+use gem_coherency_uapi::i915_context::*;
 
 use super::caller::{Caller, HOLE, LIST};
 

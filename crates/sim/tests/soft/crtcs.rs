@@ -2,8 +2,8 @@
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::drm::display::{Connection, Crtc, Display, Framebuffer, Mode, Picture, Shown};
-use gem_coherency::drm::{Drm, Mapping};
+use gem_coherency::backend::display::{Connection, Crtc, Display, Framebuffer, Mode, Picture, Shown};
+use gem_coherency::backend::{Drm, Mapping};
 use gem_coherency::vocabulary::{CachingMode, Domains, MmapMode};
 use gem_coherency_sim::Crc;
 use gem_coherency_sim::{Minor, Soft};

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_modeset::*;
 use zerocopy::FromBytes;
 
 use super::kms::{Kms, SMALL};

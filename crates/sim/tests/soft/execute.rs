@@ -1,13 +1,13 @@
 //! EXECBUFFER2, BUSY, WAIT, THROTTLE and QUERY as numbers.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::i915::{
+use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_WAIT, drm_i915_gem_busy,
     drm_i915_gem_create, drm_i915_gem_wait,
 };
-use gem_coherency::uapi::i915_exec::*;
-use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_uapi::i915_exec::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses of a struct, of the data that it points to, of a page that can only be read, and of a hole.
@@ -196,7 +196,7 @@ fn a_relocation_puts_the_targets_address_where_the_caller_wants_it() {
         let mut bytes = [0; 8];
         let device = caller.process.device(caller.fd).unwrap();
         let handle = gem_coherency::vocabulary::Handle::new(1).unwrap();
-        gem_coherency::drm::Drm::pread(device, handle, 64, &mut bytes).unwrap();
+        gem_coherency::backend::Drm::pread(device, handle, 64, &mut bytes).unwrap();
         assert_eq!(done.map(|_| (u64::from_le_bytes(bytes), presumed)), expected, "{name} {entry:?}");
         if expected.is_err() {
             assert_eq!(presumed, u64::MAX, "what failed is presumed nowhere");
@@ -322,7 +322,7 @@ fn a_question_is_answered_or_refused_in_its_item() {
 
 #[test]
 fn a_submission_by_number_runs_its_batch_where_it_says() {
-    use gem_coherency::drm::Drm;
+    use gem_coherency::backend::Drm;
     use gem_coherency::vocabulary::Handle;
     let mut caller = Caller::new("tgl");
     let (target, batch) = (Handle::new(1).unwrap(), Handle::new(2).unwrap());

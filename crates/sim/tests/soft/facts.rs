@@ -1,9 +1,9 @@
 //! Facts that the driver reports about itself and the device, and requests that are gone.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm::{DRM_IOCTL_VERSION, drm_version};
-use gem_coherency::uapi::i915_facts::*;
-use gem_coherency::uapi::i915_query::*;
+use gem_coherency_uapi::drm::{DRM_IOCTL_VERSION, drm_version};
+use gem_coherency_uapi::i915_facts::*;
+use gem_coherency_uapi::i915_query::*;
 use zerocopy::IntoBytes;
 
 use super::caller::{ARGS, Caller, LIST, READ_ONLY};

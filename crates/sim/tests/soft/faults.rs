@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
-use gem_coherency::drm::{Advice, Busy, Drm, ExecObject, Retained};
+use gem_coherency::backend::{Advice, Busy, Drm, ExecObject, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
 use gem_coherency_sim::Fault;
 
@@ -51,7 +51,7 @@ fn an_unplugged_device_answers_enodev_to_everything() {
     let object = ExecObject { handle, access: Access::Write };
     let answers = [
         errno(page.device.version()),
-        errno(page.device.param(gem_coherency::drm::Param::HasLlc)),
+        errno(page.device.param(gem_coherency::backend::Param::HasLlc)),
         errno(page.device.memory_regions()),
         errno(page.device.create(4096)),
         errno(page.device.create_with_pat(4096, 3)),

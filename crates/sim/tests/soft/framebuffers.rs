@@ -1,17 +1,17 @@
 //! Framebuffers through ioctl(2): whose they are, and what they keep.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::drm::{
+use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm::{
     DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_close, drm_gem_flink, drm_gem_open,
 };
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_fourcc::*;
-use gem_coherency::uapi::i915::{
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_fourcc::*;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SET_TILING,
     drm_i915_gem_create, drm_i915_gem_set_domain, drm_i915_gem_set_tiling,
 };
-use gem_coherency_sim::{Minor, Pages, Process, Soft};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::sim;

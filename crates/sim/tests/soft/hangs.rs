@@ -1,13 +1,13 @@
 //! Batches that do not come to their end: what the kernel does about them, and to whom.
 
 use gem_coherency::Errno;
-use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Run};
 use gem_coherency::platform::EngineClass;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::i915_context::*;
-use gem_coherency::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 use gem_coherency::vocabulary::Access;
 use gem_coherency_sim::{Fault, HangCause, Minor, Pages, Process, Remedy, Soft};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::i915_context::*;
+use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::errno;
@@ -364,7 +364,7 @@ fn a_dead_gpu_runs_nothing_that_it_still_has() {
 
 #[test]
 fn a_purge_leaves_alone_what_the_gpu_still_has() {
-    use gem_coherency::drm::{Advice, Retained};
+    use gem_coherency::backend::{Advice, Retained};
     let gpu = Gpu::new("tgl");
     gpu.device.stall_gpu(true);
     gpu.run_later(&[store(0, 1).as_slice(), &[END]].concat());

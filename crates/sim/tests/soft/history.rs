@@ -1,6 +1,6 @@
 //! The recording of what happens to objects' lines.
 
-use gem_coherency::drm::Drm as _;
+use gem_coherency::backend::Drm as _;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Domains, MocsClass};

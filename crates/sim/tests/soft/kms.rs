@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
-use gem_coherency::drm::display::Crtc;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::drm::{DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap};
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
-use gem_coherency::uapi::drm_modeset::*;
-use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_SET_DOMAIN, drm_i915_gem_set_domain};
+use gem_coherency::backend::display::Crtc;
 use gem_coherency::vocabulary::Domains;
 use gem_coherency_sim::{Crc, Minor, Pages, Process, Soft};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm::{DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap};
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
+use gem_coherency_uapi::drm_modeset::*;
+use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_SET_DOMAIN, drm_i915_gem_set_domain};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses of a struct, and of lists.

@@ -3,10 +3,10 @@
 use std::os::unix::fs::FileExt;
 
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::uapi::i915::{I915_MMAP_OFFSET_GTT, I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, MocsClass};
 use gem_coherency_sim::{MadeStale, Route};
+use gem_coherency_uapi::i915::{I915_MMAP_OFFSET_GTT, I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC};
 
 use super::client::Mapped;
 

@@ -53,8 +53,8 @@ mod walkers;
 
 use gem_coherency::Errno;
 use gem_coherency::OpenError;
+use gem_coherency::backend::{Created, Drm, Mapping};
 use gem_coherency::cacheops::CacheLines as _;
-use gem_coherency::drm::{Created, Drm, Mapping};
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
 use gem_coherency_sim::Soft;

@@ -1,8 +1,8 @@
 //! Masters, and clients that they believe.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::drm::{
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm::{
     DRM_IOCTL_AUTH_MAGIC, DRM_IOCTL_DROP_MASTER, DRM_IOCTL_GET_MAGIC, DRM_IOCTL_SET_MASTER, drm_auth,
 };
 

@@ -1,7 +1,7 @@
 //! Stale bytes, one case at a time; `rules` has all of them.
 
+use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Action;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};

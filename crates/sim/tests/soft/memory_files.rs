@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 use gem_coherency::Errno;
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::MocsClass;
 use gem_coherency_sim::{PREVIOUS_OWNER, Place, Process, Soft};
+use gem_coherency_uapi::i915::*;
 
 use super::caller::{ARGS, HOLE};
 use super::client::{Client, Mapped, load};
@@ -218,10 +218,10 @@ fn discarded_bytes_are_zeroes_in_every_file() {
     let client = Client::new(mapped.caller.process.views(mapped.address).unwrap());
     client.cached.write_all_at(b"new!", 4096).unwrap();
     let device: &Soft = mapped.soft();
-    let purge = |advice| gem_coherency::drm::Drm::madvise(device, mapped.handle, advice).unwrap();
+    let purge = |advice| gem_coherency::backend::Drm::madvise(device, mapped.handle, advice).unwrap();
     device.shrink();
     assert_eq!(load(&client.cached, 4096), *b"new!", "it is needed");
-    purge(gem_coherency::drm::Advice::DontNeed);
+    purge(gem_coherency::backend::Advice::DontNeed);
     device.shrink();
     assert_eq!([&client.cached, &client.memory, &client.filled].map(|file| load(file, 4096)), [[0; 4]; 3]);
 }

@@ -1,11 +1,11 @@
 //! A headless program with numbered requests: it enumerates, sets a mode and flips; and the refusals.
 
 use gem_coherency::Errno;
-use gem_coherency::drm::Drm;
-use gem_coherency::drm::display::{Crtc, Display, Framebuffer};
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency::backend::Drm;
+use gem_coherency::backend::display::{Crtc, Display, Framebuffer};
 use gem_coherency::vocabulary::{Domains, Handle};
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_modeset::*;
 
 use super::kms::{HOLE, Kms, LIST, LISTS, SMALL, plain};
 

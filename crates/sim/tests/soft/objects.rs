@@ -1,10 +1,10 @@
 //! Objects: how they are made, named for all files, given up and tiled.
 
 use gem_coherency::Errno;
-use gem_coherency::drm::{Drm, Placement};
-use gem_coherency::uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
-use gem_coherency::uapi::i915::*;
+use gem_coherency::backend::{Drm, Placement};
 use gem_coherency_sim::Soft;
+use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
+use gem_coherency_uapi::i915::*;
 
 use super::caller::{Caller, HOLE, LIST};
 

@@ -1,13 +1,13 @@
 //! Dirty lines of shown framebuffers: after vertical blanks, and when planes show other lines.
 
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_modeset::*;
-use gem_coherency::uapi::i915::*;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Domains, Handle};
 use gem_coherency_sim::IncoherentKind::{self, DirtyOnScreen, StaleRead};
 use gem_coherency_sim::{Deed, Pages};
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_modeset::*;
+use gem_coherency_uapi::i915::*;
 
 use super::kms::{Frame, Kms, SMALL};
 

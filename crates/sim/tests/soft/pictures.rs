@@ -1,8 +1,8 @@
 //! Framebuffers: which pictures the display can read, by size, pitch, format and tiling.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_fourcc::*;
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_fourcc::*;
 use zerocopy::IntoBytes;
 
 use super::framebuffers::{EINVAL, ERANGE, Setup, picture};

@@ -1,10 +1,10 @@
 //! Planes and cursors with numbered requests.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm::{DRM_CLIENT_CAP_ATOMIC, DRM_CLIENT_CAP_UNIVERSAL_PLANES};
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_fourcc::*;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm::{DRM_CLIENT_CAP_ATOMIC, DRM_CLIENT_CAP_UNIVERSAL_PLANES};
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_fourcc::*;
+use gem_coherency_uapi::drm_modeset::*;
 
 use super::kms::{HOLE, Kms, LISTS, SMALL, plain};
 
@@ -120,13 +120,13 @@ fn a_sprite_shows_what_is_in_memory_and_not_what_is_dirty_in_the_cache() {
     let handle = gem_coherency::vocabulary::Handle::new(frame.handle).unwrap();
     let file = kms.process.device(kms.files[0]).unwrap();
     let map =
-        gem_coherency::drm::Drm::map(file, handle, gem_coherency::vocabulary::MmapMode::Wb, frame.bytes);
+        gem_coherency::backend::Drm::map(file, handle, gem_coherency::vocabulary::MmapMode::Wb, frame.bytes);
     map.unwrap().copy_in(0, &vec![6; frame.bytes as usize]).unwrap();
     let (old, new) = (plain(&[(64, 16, 1), (8, 4, 0)]), plain(&[(64, 16, 1), (8, 4, 6)]));
     assert_eq!(kms.crc(), Ok(old));
     let cpu = gem_coherency::vocabulary::Domains::CPU;
     let file = kms.process.device(kms.files[0]).unwrap();
-    gem_coherency::drm::Drm::set_domain(file, handle, cpu, cpu).unwrap();
+    gem_coherency::backend::Drm::set_domain(file, handle, cpu, cpu).unwrap();
     kms.ok(DRM_IOCTL_MODE_SETPLANE, args);
     assert_eq!(kms.crc(), Ok(new), "the kernel flushed it for the display");
 }

@@ -1,10 +1,10 @@
 //! Properties and blobs.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm::DRM_CLIENT_CAP_ATOMIC;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_fourcc::*;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm::DRM_CLIENT_CAP_ATOMIC;
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_fourcc::*;
+use gem_coherency_uapi::drm_modeset::*;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::kms::{HOLE, Kms, LIST, LISTS, SMALL, plain};

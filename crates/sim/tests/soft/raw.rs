@@ -4,8 +4,8 @@
 //! Every pointer is that of a mapping of at least one page that outlives the access, and is used
 //! within that page by one thread.
 
+use gem_coherency::backend::{Drm, Mapping};
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::drm::{Drm, Mapping};
 use gem_coherency::vocabulary::{MmapMode, MocsClass};
 
 use super::Page;

@@ -1,8 +1,8 @@
 //! Every decision of the driver's rules, on real bytes: followed, nothing is stale or lost; each
 //! demand left out in turn, something is.
 
+use gem_coherency::backend::{Created, Drm, Mapping};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
-use gem_coherency::drm::{Created, Drm, Mapping};
 use gem_coherency::policy::Verdict;
 use gem_coherency::policy::driver::{Path, Row, table};
 use gem_coherency::units::LineRange;

@@ -1,6 +1,6 @@
 //! A fresh object's memory is the previous owner's until its zeroes are flushed.
 
-use gem_coherency::drm::{Drm, ExecObject};
+use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::vocabulary::{Access, Handle, MocsClass};
 use gem_coherency_sim::{PREVIOUS_OWNER, Soft};
 

@@ -3,14 +3,14 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use gem_coherency::Errno;
-use gem_coherency::drm::display::{Display, Framebuffer, Mode, Picture, Shown};
-use gem_coherency::drm::{Drm, ExecObject, Mapping};
+use gem_coherency::backend::display::{Display, Framebuffer, Mode, Picture, Shown};
+use gem_coherency::backend::{Drm, ExecObject, Mapping};
 use gem_coherency::policy::kernel::{Action, Creation, Event};
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::i915::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 #[path = "../../../../tests/shown/mod.rs"]

@@ -5,8 +5,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::MocsClass;
+use gem_coherency_uapi::i915::*;
 
 use super::client::{Client, Mapped, load};
 

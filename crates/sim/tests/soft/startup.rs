@@ -4,12 +4,12 @@
 //! folders), and of the media driver (`mos_bufmgr.c`).
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::dma_buf::*;
-use gem_coherency::uapi::drm::*;
-use gem_coherency::uapi::drm_syncobj::*;
-use gem_coherency::uapi::i915::i915_user_extension;
-use gem_coherency::uapi::i915_context::*;
-use gem_coherency::uapi::i915_facts::*;
+use gem_coherency_uapi::dma_buf::*;
+use gem_coherency_uapi::drm::*;
+use gem_coherency_uapi::drm_syncobj::*;
+use gem_coherency_uapi::i915::i915_user_extension;
+use gem_coherency_uapi::i915_context::*;
+use gem_coherency_uapi::i915_facts::*;
 
 use super::caller::{Caller, LIST};
 

@@ -1,10 +1,10 @@
 //! Synchronization objects; what is expected was seen on the driver (tgl, 6.1 and 6.12).
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm::{DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOCTL_GET_CAP, drm_get_cap};
-use gem_coherency::uapi::drm_syncobj::*;
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency_sim::Soft;
+use gem_coherency_uapi::drm::{DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOCTL_GET_CAP, drm_get_cap};
+use gem_coherency_uapi::drm_syncobj::*;
+use gem_coherency_uapi::i915_exec::*;
 
 use super::caller::{Caller, HOLE, LIST};
 

@@ -1,8 +1,8 @@
 //! Tiled objects in the aperture, which shows their bytes in linear order.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::i915::*;
 use gem_coherency_sim::Pages;
+use gem_coherency_uapi::i915::*;
 
 use super::caller::{Caller, LIST};
 

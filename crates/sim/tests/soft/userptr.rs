@@ -1,11 +1,11 @@
 //! Objects of a process's memory: their bytes are the process's.
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle};
-use gem_coherency::uapi::i915::*;
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_sim::Pages;
+use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle};
+use gem_coherency_uapi::i915::*;
+use gem_coherency_uapi::i915_exec::*;
 use zerocopy::IntoBytes;
 
 use super::caller::{Caller, LIST};

@@ -2,7 +2,7 @@
 //!
 //! The batches are those of `gem_coherency_exercise`, which shares no table with the device.
 
-use gem_coherency::drm::Drm as _;
+use gem_coherency::backend::Drm as _;
 use gem_coherency::platform::EngineClass::Render;
 use gem_coherency::platform::{Machine, by_name};
 use gem_coherency::vocabulary::{KernelVersion, MocsClass};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Mapping, Relocation, Run};
 use gem_coherency::cacheops::{CacheLines, LineOp};
-use gem_coherency::drm::{Addresses, Drm, ExecObject, Mapping, Relocation, Run};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Machine;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};

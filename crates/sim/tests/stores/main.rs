@@ -23,8 +23,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use gem_coherency::drm::Drm;
-use gem_coherency::drm::node::Node;
+use gem_coherency::backend::Drm;
+use gem_coherency::backend::node::Node;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency_hierarchy::{Assumption, Hardware};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gem_coherency::drm::Drm;
+use gem_coherency::backend::Drm;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency_hierarchy::Hardware;

@@ -25,7 +25,7 @@ use super::object::{Object, State};
 use crate::memory::store::{Store, Terms};
 use crate::memory::tiling::Order;
 use crate::refuse::refuse;
-use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_hierarchy::Route;

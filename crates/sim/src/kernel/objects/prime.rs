@@ -20,7 +20,7 @@ use nix::unistd::pipe2;
 use super::dma_buf::Opened;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::fork::PerProcess;
-use gem_coherency::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
+use gem_coherency_uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
 
 /// A dma-buf that was open when last checked.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use super::object::{Object, State};
 use crate::observe::deeds::Deed;
 use crate::process::sight::Changes;
 use gem_coherency::Errno;
-use gem_coherency::drm::Advice;
+use gem_coherency::backend::Advice;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::kernel::{Backing, Event, Step};
 use gem_coherency::units::PAGE_BYTES;

@@ -11,15 +11,15 @@ use gem_coherency::Errno;
 use super::object::Object;
 use crate::memory::store::Terms;
 use crate::sync::progress::Patience;
+use gem_coherency::backend::Advice;
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::drm::Advice;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};
-use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE};
 use gem_coherency::units::{ByteRange, LINE_BYTES, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Domains};
 use gem_coherency_hierarchy::Route;
+use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE};
 
 /// A destination of bytes.
 pub(crate) trait Sink {

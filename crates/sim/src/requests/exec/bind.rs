@@ -9,8 +9,8 @@ use super::objects::Slot;
 use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::space::{Evict, Space, Wish};
 use gem_coherency::policy::kernel::{Backing, Event};
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_uapi::i915_exec::*;
 
 /// The lowest address of batches with relocations (`BATCH_OFFSET_BIAS`).
 const BIAS: u64 = 256 << 10;

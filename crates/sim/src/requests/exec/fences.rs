@@ -12,7 +12,7 @@ use crate::process::memory::{Memory, USER_END};
 use crate::requests::extensions;
 use crate::sync::fence::Fence;
 use crate::sync::syncobj::Syncobj;
-use gem_coherency::uapi::i915_exec::*;
+use gem_coherency_uapi::i915_exec::*;
 
 /// The allowed flags of a syncobj's entry.
 const KNOWN: u32 = I915_EXEC_FENCE_WAIT | I915_EXEC_FENCE_SIGNAL;

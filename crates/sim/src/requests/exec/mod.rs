@@ -38,8 +38,8 @@ use fences::Waits;
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps, Engine, EngineClass, GraphicsVersion, Machine};
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::vocabulary::Access;
+use gem_coherency_uapi::i915_exec::*;
 use objects::Slot;
 
 pub(super) static ENTRIES: &[Entry] = entries! {

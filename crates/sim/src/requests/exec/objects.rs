@@ -12,10 +12,10 @@ use crate::kernel::objects::object::{Object, State};
 use crate::process::memory::Memory;
 use gem_coherency::error::Result as Outcome;
 use gem_coherency::platform::Call;
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_hierarchy::Route;
+use gem_coherency_uapi::i915_exec::*;
 
 /// The known flags of an object.
 const KNOWN: u64 = (EXEC_OBJECT_CAPTURE << 1) - 1;

@@ -12,10 +12,10 @@ use crate::kernel::spaces::space::Space;
 use crate::process::memory::{Memory, USER_END};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, CacheLevel, Domains, KernelVersion};
 use gem_coherency_hierarchy::Route;
+use gem_coherency_uapi::i915_exec::*;
 
 /// Size of a relocation, and the position of its presumed offset.
 const ENTRY: u64 = size_of::<drm_i915_gem_relocation_entry>() as u64;

@@ -13,11 +13,11 @@ use crate::process::memory::Memory;
 use crate::requests::exec::context;
 use crate::requests::{Caller, refuse};
 use crate::sync::progress::Patience;
-use gem_coherency::drm::execbuffer::{Structs, entry};
-use gem_coherency::drm::{ExecObject, Run};
+use gem_coherency::backend::execbuffer::{Structs, entry};
+use gem_coherency::backend::{ExecObject, Run};
 use gem_coherency::error::{Error, Result};
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_uapi::i915_exec::*;
 
 /// The address of a typed request's relocations, in an otherwise empty process.
 const RELOCATIONS: u64 = PAGE_BYTES;
@@ -77,7 +77,7 @@ impl Soft {
 
     /// Returns how many batches of the default context hung.
     pub(crate) fn hangs_ioctl(&self) -> Result<u32> {
-        let mut args = gem_coherency::uapi::i915_facts::drm_i915_reset_stats::default();
+        let mut args = gem_coherency_uapi::i915_facts::drm_i915_reset_stats::default();
         let mut memory = Memory::default();
         let mut caller = Caller {
             device: self,

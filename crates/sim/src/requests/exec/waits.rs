@@ -12,8 +12,8 @@ use crate::gpu::Owner;
 use crate::kernel::spaces::space::Space;
 use crate::process::memory::Memory;
 use gem_coherency::platform::CommandParser;
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::vocabulary::Access;
+use gem_coherency_uapi::i915_exec::*;
 
 /// Size of a relocation.
 const ENTRY: usize = size_of::<drm_i915_gem_relocation_entry>();

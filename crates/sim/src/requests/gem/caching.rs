@@ -10,11 +10,11 @@ use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::i915::{
+use gem_coherency::vocabulary::{CacheLevel, CachingMode};
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_GET_CACHING, DRM_IOCTL_I915_GEM_SET_CACHING, I915_CACHING_CACHED,
     I915_CACHING_DISPLAY, I915_CACHING_NONE, drm_i915_gem_caching,
 };
-use gem_coherency::vocabulary::{CacheLevel, CachingMode};
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_SET_CACHING, Everyone => set_caching;

@@ -9,18 +9,18 @@ use crate::kernel::spaces::limits;
 use crate::observe::deeds::Deed;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
-use gem_coherency::drm::{Created, Placement};
+use gem_coherency::backend::{Created, Placement};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::kernel::{Creation, Snapshot};
-use gem_coherency::uapi::i915::{
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, I915_GEM_CREATE_EXT_FLAG_NEEDS_CPU_ACCESS,
     I915_GEM_CREATE_EXT_MEMORY_REGIONS, I915_GEM_CREATE_EXT_PROTECTED_CONTENT, I915_GEM_CREATE_EXT_SET_PAT,
     drm_i915_gem_create, drm_i915_gem_create_ext, drm_i915_gem_create_ext_memory_regions,
     drm_i915_gem_create_ext_protected_content, drm_i915_gem_create_ext_set_pat,
 };
-use gem_coherency::uapi::i915_exec::drm_i915_gem_memory_class_instance;
-use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_uapi::i915_exec::drm_i915_gem_memory_class_instance;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_CREATE, Everyone => create;

@@ -17,13 +17,13 @@ use crate::sync::fence::Fence;
 use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::dma_buf::{
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode};
+use gem_coherency_uapi::dma_buf::{
     DMA_BUF_IOCTL_EXPORT_SYNC_FILE, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, DMA_BUF_IOCTL_SYNC, DMA_BUF_NAME_LEN,
     DMA_BUF_SET_NAME_A, DMA_BUF_SET_NAME_B, DMA_BUF_SYNC_END, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW,
     DMA_BUF_SYNC_WRITE, dma_buf_export_sync_file, dma_buf_import_sync_file, dma_buf_sync,
 };
-use gem_coherency::units::PAGE_BYTES;
-use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode};
 
 /// The first kernel with EXPORT_SYNC_FILE and IMPORT_SYNC_FILE.
 const FENCE_FILES: KernelVersion = KernelVersion::new(6, 0);

@@ -11,11 +11,11 @@ use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::uapi::i915::{
+use gem_coherency::vocabulary::{Access, Domains};
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH, drm_i915_gem_set_domain,
     drm_i915_gem_sw_finish,
 };
-use gem_coherency::vocabulary::{Access, Domains};
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_SET_DOMAIN, Everyone => set_domain;

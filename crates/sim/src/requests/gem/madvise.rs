@@ -7,9 +7,9 @@ use crate::kernel::faults::Needs;
 use crate::process::sight::Changes;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
-use gem_coherency::drm::{Advice, Retained};
+use gem_coherency::backend::{Advice, Retained};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915::{
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_MADVISE, I915_MADV_DONTNEED, I915_MADV_WILLNEED, drm_i915_gem_madvise,
 };
 

@@ -12,17 +12,17 @@ use crate::kernel::objects::window::Window;
 use crate::process::area::Pages;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
-use gem_coherency::drm::Drm;
+use gem_coherency::backend::Drm;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Backing;
-use gem_coherency::uapi::i915::{
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::MmapMode;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, I915_MMAP_OFFSET_FIXED, I915_MMAP_OFFSET_GTT,
     I915_MMAP_OFFSET_UC, I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC, I915_MMAP_WC, drm_i915_gem_mmap,
     drm_i915_gem_mmap_offset,
 };
-use gem_coherency::units::PAGE_BYTES;
-use gem_coherency::vocabulary::MmapMode;
 
 /// The mapping requests. MMAP_GTT is MMAP_OFFSET with a shorter struct; its missing flags default to GTT.
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {

@@ -7,10 +7,10 @@ use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm::{
+use gem_coherency::vocabulary::Handle;
+use gem_coherency_uapi::drm::{
     DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_close, drm_gem_flink, drm_gem_open,
 };
-use gem_coherency::vocabulary::Handle;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_GEM_CLOSE, Everyone => close;

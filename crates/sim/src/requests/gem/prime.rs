@@ -11,13 +11,13 @@ use crate::kernel::objects::object::Object;
 use crate::process::files::File;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
-use gem_coherency::drm::Created;
+use gem_coherency::backend::Created;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Creation, Snapshot};
-use gem_coherency::uapi::drm::{
+use gem_coherency::vocabulary::Handle;
+use gem_coherency_uapi::drm::{
     DRM_CLOEXEC, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle,
 };
-use gem_coherency::vocabulary::Handle;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_PRIME_HANDLE_TO_FD, Everyone => handle_to_fd;

@@ -12,7 +12,7 @@ use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Machine};
-use gem_coherency::uapi::i915::{
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_GET_TILING, DRM_IOCTL_I915_GEM_SET_TILING, I915_BIT_6_SWIZZLE_UNKNOWN,
     I915_TILING_LAST, I915_TILING_NONE, I915_TILING_Y, drm_i915_gem_get_tiling, drm_i915_gem_set_tiling,
 };

@@ -13,11 +13,11 @@ use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
-use gem_coherency::uapi::i915::{
-    DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE, drm_i915_gem_pread, drm_i915_gem_pwrite,
-};
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::i915::{
+    DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE, drm_i915_gem_pread, drm_i915_gem_pwrite,
+};
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_PREAD, Everyone => pread;

@@ -13,11 +13,11 @@ use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::{Creation, Snapshot};
-use gem_coherency::uapi::i915::{
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_USERPTR, I915_USERPTR_PROBE, I915_USERPTR_READ_ONLY, I915_USERPTR_UNSYNCHRONIZED,
     drm_i915_gem_userptr,
 };
-use gem_coherency::units::PAGE_BYTES;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_USERPTR, Everyone => userptr;

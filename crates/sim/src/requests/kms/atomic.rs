@@ -15,9 +15,9 @@ use crate::display::vblanks::sleep_until;
 use crate::process::files::File;
 use crate::sync::fence::Fence;
 use gem_coherency::error::{Error, Result};
-use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_ATOMIC, DRM_MODE_PAGE_FLIP_EVENT};
-use gem_coherency::uapi::drm_modeset::*;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_ATOMIC, DRM_MODE_PAGE_FLIP_EVENT};
+use gem_coherency_uapi::drm_modeset::*;
 
 /// The first kernel with commits that do not wait for the vertical blank.
 const ASYNC: KernelVersion = KernelVersion::new(6, 8);

@@ -11,7 +11,7 @@ use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm::*;
+use gem_coherency_uapi::drm::*;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_GET_UNIQUE, Primary => get_unique;

@@ -6,17 +6,17 @@ use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
-use gem_coherency::drm::{Created, Drm};
+use gem_coherency::backend::{Created, Drm};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::Creation;
-use gem_coherency::uapi::drm_display::{
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{Handle, MmapMode};
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_MAP_DUMB, drm_mode_create_dumb,
     drm_mode_destroy_dumb, drm_mode_map_dumb,
 };
-use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
-use gem_coherency::units::PAGE_BYTES;
-use gem_coherency::vocabulary::{Handle, MmapMode};
+use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_MODE_CREATE_DUMB, Primary => create_dumb;

@@ -9,8 +9,8 @@ use crate::display::draft::Draft;
 use crate::display::properties::GAMMA_SIZE;
 use crate::display::vblanks::sleep_until;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_GETGAMMA, DRM_IOCTL_MODE_SETGAMMA};
-use gem_coherency::uapi::drm_modeset::{drm_color_lut, drm_mode_crtc_lut};
+use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_GETGAMMA, DRM_IOCTL_MODE_SETGAMMA};
+use gem_coherency_uapi::drm_modeset::{drm_color_lut, drm_mode_crtc_lut};
 
 /// `drm_mode_gamma_get_ioctl`.
 pub(super) fn get(caller: &mut Caller<'_>, args: &mut drm_mode_crtc_lut) -> Result<()> {

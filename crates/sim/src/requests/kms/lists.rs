@@ -10,10 +10,10 @@ use super::objects::Found;
 use super::properties;
 use crate::display::crtcs::Crtcs;
 use crate::display::planes::{self, Kind};
-use gem_coherency::drm::display::Mode;
+use gem_coherency::backend::display::Mode;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_modeset::*;
 
 /// `enum drm_connector_status`.
 const CONNECTED: u32 = 1;

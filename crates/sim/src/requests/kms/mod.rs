@@ -1,7 +1,7 @@
 //! The mode-setting requests, those for framebuffers and dumb buffers, and those for the device's master.
 //!
 //! Without a display the driver drops `DRIVER_MODESET` and `DRIVER_ATOMIC`, and every such request fails
-//! before it reads its struct. The typed requests of [`gem_coherency::drm::display`] call the same functions.
+//! before it reads its struct. The typed requests of [`gem_coherency::backend::display`] call the same functions.
 //! Leases are not simulated.
 
 mod atomic;
@@ -33,7 +33,7 @@ use crate::display::vblanks as clock;
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use gem_coherency::error::{Error, Result};
-use gem_coherency::uapi::drm_display::*;
+use gem_coherency_uapi::drm_display::*;
 pub(crate) use lists::modes as modes_of;
 pub(crate) use plane::{Cursor, Flip};
 pub(crate) use show::CrtcChange;

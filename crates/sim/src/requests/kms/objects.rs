@@ -11,9 +11,9 @@ use crate::display::crtcs::{Area, Crtcs};
 use crate::display::draft::Draft;
 use crate::display::properties::{GAMMA_SIZE, OF_CONNECTORS, OF_CRTCS, OF_PLANES, Property, Values};
 use crate::process::files::File;
-use gem_coherency::drm::display::Mode;
-use gem_coherency::uapi::drm_display::drm_mode_modeinfo;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency::backend::display::Mode;
+use gem_coherency_uapi::drm_display::drm_mode_modeinfo;
+use gem_coherency_uapi::drm_modeset::*;
 
 /// `DRM_MODE_OBJECT_*` of objects without properties.
 const ENCODER: u32 = 0xe0e0_e0e0;

@@ -11,9 +11,9 @@ use crate::display::framebuffers::Framebuffer;
 use crate::display::planes::Kind;
 use crate::display::vblanks::sleep_until;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_ARGB8888;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_ARGB8888;
+use gem_coherency_uapi::drm_modeset::*;
 
 /// Bytes of a pixel of a cursor.
 const PIXEL_BYTES: u32 = 4;

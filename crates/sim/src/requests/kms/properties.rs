@@ -14,8 +14,8 @@ use crate::display::draft::Draft;
 use crate::display::properties::{DPMS_OFF, DPMS_ON, Property, Values};
 use crate::display::vblanks::sleep_until;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_modeset::*;
 
 /// Returns `text` as a name in a struct.
 fn name(text: &str) -> [u8; 32] {

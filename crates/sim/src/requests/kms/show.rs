@@ -12,11 +12,11 @@ use crate::display::crtcs::{Area, Crtcs};
 use crate::display::draft::{Draft, PlaneDraft, check_source};
 use crate::display::properties::GAMMA_SIZE;
 use crate::display::vblanks::sleep_until;
-use gem_coherency::drm::display::{Mode, Timing};
+use gem_coherency::backend::display::{Mode, Timing};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Machine;
-use gem_coherency::uapi::drm_display::*;
-use gem_coherency::uapi::drm_modeset::{DRM_MODE_FLAG_PIC_AR_MASK, DRM_MODE_TYPE_DRIVER};
+use gem_coherency_uapi::drm_display::*;
+use gem_coherency_uapi::drm_modeset::{DRM_MODE_FLAG_PIC_AR_MASK, DRM_MODE_TYPE_DRIVER};
 
 /// The flags that a mode may have: polarities, interlacing, doubled clock, two images, and the aspect ratio
 /// (`intel_mode_valid`).

@@ -8,10 +8,10 @@ use crate::display::crtcs::Crtcs;
 use crate::display::events::{Event, Kind};
 use crate::display::vblanks::{Clock, Vblank, has_passed, now, sleep_until};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm_display::{
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_CRTC_GET_SEQUENCE, DRM_IOCTL_CRTC_QUEUE_SEQUENCE, DRM_IOCTL_WAIT_VBLANK,
 };
-use gem_coherency::uapi::drm_modeset::*;
+use gem_coherency_uapi::drm_modeset::*;
 
 /// The flags of WAIT_VBLANK (`_DRM_VBLANK_FLAGS_MASK`).
 const FLAGS: u32 = _DRM_VBLANK_EVENT | _DRM_VBLANK_SIGNAL | _DRM_VBLANK_SECONDARY | _DRM_VBLANK_NEXTONMISS;

@@ -8,7 +8,7 @@ use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915_facts::{
+use gem_coherency_uapi::i915_facts::{
     DRM_IOCTL_I915_GEM_GET_APERTURE, DRM_IOCTL_I915_REG_READ, I915_REG_READ_8B_WA, drm_i915_gem_get_aperture,
     drm_i915_reg_read,
 };

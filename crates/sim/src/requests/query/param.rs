@@ -14,8 +14,8 @@ use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps, CommandParser, Engine, EngineClass, Machine, Ppgtt, Topology};
-use gem_coherency::uapi::i915_facts::*;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::i915_facts::*;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GETPARAM, Everyone => getparam;

@@ -11,7 +11,7 @@ use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915_query::{
+use gem_coherency_uapi::i915_query::{
     DRM_IOCTL_I915_PERF_OPEN, DRM_IOCTL_I915_PERF_REMOVE_CONFIG, I915_PERF_FLAG_DISABLED,
     I915_PERF_FLAG_FD_CLOEXEC, I915_PERF_FLAG_FD_NONBLOCK, drm_i915_perf_open_param,
 };

@@ -6,10 +6,10 @@ use crate::Soft;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
-use gem_coherency::drm::DriverVersion;
+use gem_coherency::backend::DriverVersion;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm::*;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::drm::*;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_VERSION, Everyone => version;

@@ -8,7 +8,7 @@ use crate::process::memory::Memory;
 use crate::sync::fence::{Fence, NAME_BYTES};
 use crate::sync::progress;
 use crate::sync::request::Request;
-use gem_coherency::uapi::sync_file::{
+use gem_coherency_uapi::sync_file::{
     SYNC_IOC_FILE_INFO, SYNC_IOC_MERGE, SYNC_IOC_SET_DEADLINE, sync_fence_info, sync_file_info,
     sync_merge_data, sync_set_deadline,
 };

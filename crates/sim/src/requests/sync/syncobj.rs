@@ -19,8 +19,8 @@ use crate::sync::fence::{Fence, now_ns};
 use crate::sync::progress::Patience;
 use crate::sync::syncobj::Syncobj;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::drm_syncobj::*;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::drm_syncobj::*;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_SYNCOBJ_CREATE, Everyone => create;

@@ -10,11 +10,11 @@ use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use crate::sync::progress::Patience;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915::{
+use gem_coherency::vocabulary::Access;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_WAIT, drm_i915_gem_busy, drm_i915_gem_wait,
 };
-use gem_coherency::uapi::i915_exec::DRM_IOCTL_I915_GEM_THROTTLE;
-use gem_coherency::vocabulary::Access;
+use gem_coherency_uapi::i915_exec::DRM_IOCTL_I915_GEM_THROTTLE;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_BUSY, Everyone => busy;

@@ -1,6 +1,6 @@
 //! The CPU's accesses: copies, maps, loads and stores.
 
-use gem_coherency::uapi::i915::{
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_GTT, DRM_IOCTL_I915_GEM_MMAP_OFFSET,
     DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE,
 };

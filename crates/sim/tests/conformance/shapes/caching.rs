@@ -1,7 +1,7 @@
 //! Objects, their levels and domains.
 
-use gem_coherency::uapi::drm::DRM_IOCTL_GEM_CLOSE;
-use gem_coherency::uapi::i915::{
+use gem_coherency_uapi::drm::DRM_IOCTL_GEM_CLOSE;
+use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_GET_CACHING, DRM_IOCTL_I915_GEM_SET_CACHING,
     DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH,
 };

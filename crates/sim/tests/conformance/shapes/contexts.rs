@@ -1,8 +1,8 @@
 //! Contexts, their parameters, and address spaces.
 
-use gem_coherency::uapi::i915::i915_user_extension;
-use gem_coherency::uapi::i915_context::*;
-use gem_coherency::uapi::i915_facts::DRM_IOCTL_I915_GET_RESET_STATS;
+use gem_coherency_uapi::i915::i915_user_extension;
+use gem_coherency_uapi::i915_context::*;
+use gem_coherency_uapi::i915_facts::DRM_IOCTL_I915_GET_RESET_STATS;
 use zerocopy::{Immutable, IntoBytes};
 
 use super::Values::{Built, Of};

@@ -1,6 +1,6 @@
 //! Dumb buffers, and what is refused everywhere, or without a display.
 
-use gem_coherency::uapi::drm_display::{
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_MAP_DUMB,
     DRM_IOCTL_WAIT_VBLANK,
 };

@@ -2,8 +2,8 @@
 //! that what is accepted also ends; and objects whose address is looked at later lie at addresses of
 //! the caller's choice, as the kernel's own differ.
 
-use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_WAIT};
-use gem_coherency::uapi::i915_exec::*;
+use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_WAIT};
+use gem_coherency_uapi::i915_exec::*;
 
 use super::Values::{AnyHandle, Built, Fd, Of};
 use super::{Builder, Field, Files, Kind, Out, Shape, f, ioctl, out};
@@ -188,7 +188,7 @@ fn relocations(builder: &mut Builder, pick: u16) -> u64 {
 fn fences(builder: &mut Builder, pick: u16) -> u64 {
     let fence = |handle, flags| drm_i915_gem_exec_fence { handle, flags };
     let chain = |builder: &mut Builder, next, name, flags, rsvd| {
-        let base = gem_coherency::uapi::i915::i915_user_extension {
+        let base = gem_coherency_uapi::i915::i915_user_extension {
             next_extension: next,
             name,
             flags,

@@ -1,7 +1,7 @@
 //! Facts that the driver reports about itself and the device, and the right to ask for them.
 
-use gem_coherency::uapi::drm::*;
-use gem_coherency::uapi::i915_facts::*;
+use gem_coherency_uapi::drm::*;
+use gem_coherency_uapi::i915_facts::*;
 
 use super::Values::{Address, Built, Of};
 use super::{Builder, Out, Shape, f, ioctl, out};

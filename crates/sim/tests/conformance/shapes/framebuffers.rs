@@ -1,10 +1,10 @@
 //! Framebuffers: what can be one, and what becomes of it.
 
-use gem_coherency::uapi::drm_display::{
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB, DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CLOSEFB, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETFB, DRM_IOCTL_MODE_GETFB2, DRM_IOCTL_MODE_GETRESOURCES, DRM_IOCTL_MODE_RMFB,
 };
-use gem_coherency::uapi::drm_fourcc::*;
+use gem_coherency_uapi::drm_fourcc::*;
 
 use super::Values::{Address, Built, Framebuffer, Handle, Of};
 use super::{Builder, Field, Out, Shape, f, ioctl, out};

@@ -1,7 +1,7 @@
 //! Objects made with extensions, their names in all files, what they are worth, and how they are tiled.
 
-use gem_coherency::uapi::drm::{DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN};
-use gem_coherency::uapi::i915::*;
+use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN};
+use gem_coherency_uapi::i915::*;
 
 use super::Values::{AnyHandle, Built, Handle, Of};
 use super::{Builder, Shape, f, ioctl};

@@ -1,6 +1,6 @@
 //! Questions.
 
-use gem_coherency::uapi::i915_exec::{DRM_IOCTL_I915_QUERY, drm_i915_query_item};
+use gem_coherency_uapi::i915_exec::{DRM_IOCTL_I915_QUERY, drm_i915_query_item};
 use zerocopy::IntoBytes;
 
 use super::Values::{Built, Of};

@@ -1,10 +1,10 @@
 //! Memory from elsewhere and for others: dma-bufs, and objects of the caller's memory.
 
-use gem_coherency::uapi::dma_buf::{
+use gem_coherency_uapi::dma_buf::{
     DMA_BUF_IOCTL_EXPORT_SYNC_FILE, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, DMA_BUF_IOCTL_SYNC, DMA_BUF_SET_NAME_B,
 };
-use gem_coherency::uapi::drm::{DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD};
-use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
+use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD};
+use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
 
 use super::Values::{Fd, Handle, Of};
 use super::{Files, Kind, Out, Shape, f, ioctl, out, plain};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gem_coherency::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 use gem_coherency_sim::{GpuTimes, HangCause, Remedy};
+use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 
 use super::*;
 

@@ -11,13 +11,13 @@ mod threads;
 use std::time::Instant;
 
 use gem_coherency::Errno;
-use gem_coherency::uapi::Ioctl;
-use gem_coherency::uapi::drm::*;
-use gem_coherency::uapi::drm_syncobj::*;
-use gem_coherency::uapi::i915::*;
-use gem_coherency::uapi::i915_context::*;
-use gem_coherency::uapi::i915_exec::*;
 use gem_coherency_sim::{Attempt, Minor, Pages, Process, Soft};
+use gem_coherency_uapi::Ioctl;
+use gem_coherency_uapi::drm::*;
+use gem_coherency_uapi::drm_syncobj::*;
+use gem_coherency_uapi::i915::*;
+use gem_coherency_uapi::i915_context::*;
+use gem_coherency_uapi::i915_exec::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses in the process: of a request's struct, of lists, and of the entries of an array.

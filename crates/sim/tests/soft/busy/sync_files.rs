@@ -1,7 +1,7 @@
 //! ioctl(2) and poll(2) of fences and dma-bufs.
 
-use gem_coherency::uapi::dma_buf::*;
-use gem_coherency::uapi::sync_file::*;
+use gem_coherency_uapi::dma_buf::*;
+use gem_coherency_uapi::sync_file::*;
 
 use super::*;
 

@@ -9,7 +9,7 @@ use crate::kernel::spaces::context::{Kept, Slot};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass};
-use gem_coherency::uapi::i915_context::*;
+use gem_coherency_uapi::i915_context::*;
 
 /// Sizes of the header and of one engine.
 const HEAD: u32 = size_of::<i915_context_param_engines>() as u32;

@@ -15,8 +15,8 @@ use crate::kernel::spaces::context::Kept;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915_context::*;
-use gem_coherency::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
+use gem_coherency_uapi::i915_context::*;
+use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 
 pub(in crate::requests) use space::ENTRIES as SPACES;
 

@@ -6,8 +6,8 @@ use super::{engines, sseu};
 use crate::kernel::spaces::context::Kept;
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915_context::*;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::i915_context::*;
 
 /// The first kernel in which protected content that is not ready fails with EIO instead of ENXIO.
 const RETRY_LATER: KernelVersion = KernelVersion::new(6, 5);

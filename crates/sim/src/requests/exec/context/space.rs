@@ -10,7 +10,7 @@ use crate::kernel::spaces::space::Space;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915_context::{
+use gem_coherency_uapi::i915_context::{
     DRM_IOCTL_I915_GEM_VM_CREATE, DRM_IOCTL_I915_GEM_VM_DESTROY, drm_i915_gem_vm_control,
 };
 

@@ -7,7 +7,7 @@ use crate::kernel::spaces::context::{Kept, Slot, Sseu};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass, Topology};
-use gem_coherency::uapi::i915_context::*;
+use gem_coherency_uapi::i915_context::*;
 
 /// The request for [`set`] and [`propose`].
 const SETPARAM: &str = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;

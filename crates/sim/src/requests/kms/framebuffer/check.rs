@@ -10,9 +10,9 @@ use crate::display::framebuffers::Framebuffer;
 use crate::kernel::objects::object::Object;
 use gem_coherency::platform::{Format, Modifier, Tiles};
 use gem_coherency::policy::kernel::Backing;
-use gem_coherency::uapi::drm_display::{DRM_MODE_FB_INTERLACED, DRM_MODE_FB_MODIFIERS, drm_mode_fb_cmd2};
-use gem_coherency::uapi::drm_fourcc::I915_FORMAT_MOD_X_TILED;
-use gem_coherency::uapi::i915::{I915_TILING_NONE, I915_TILING_X, I915_TILING_Y};
+use gem_coherency_uapi::drm_display::{DRM_MODE_FB_INTERLACED, DRM_MODE_FB_MODIFIERS, drm_mode_fb_cmd2};
+use gem_coherency_uapi::drm_fourcc::I915_FORMAT_MOD_X_TILED;
+use gem_coherency_uapi::i915::{I915_TILING_NONE, I915_TILING_X, I915_TILING_Y};
 
 /// Returns the requested format, after the driver-independent checks (`drm_internal_framebuffer_create`).
 ///

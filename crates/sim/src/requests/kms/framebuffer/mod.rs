@@ -13,7 +13,7 @@ use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::{Backing, Event};
-use gem_coherency::uapi::drm_display::{
+use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB, DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CLOSEFB, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETFB, DRM_IOCTL_MODE_GETFB2, DRM_IOCTL_MODE_RMFB, DRM_MODE_FB_DIRTY_ANNOTATE_COPY,
     DRM_MODE_FB_DIRTY_MAX_CLIPS, DRM_MODE_FB_MODIFIERS, drm_mode_closefb, drm_mode_fb_cmd, drm_mode_fb_cmd2,

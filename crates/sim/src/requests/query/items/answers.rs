@@ -7,12 +7,12 @@ use crate::Soft;
 use crate::kernel::facts;
 use crate::process::memory::Memory;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, Topology};
-use gem_coherency::uapi::i915_context::i915_engine_class_instance;
-use gem_coherency::uapi::i915_exec::{
+use gem_coherency_uapi::i915_context::i915_engine_class_instance;
+use gem_coherency_uapi::i915_exec::{
     I915_MEMORY_CLASS_DEVICE, drm_i915_gem_memory_class_instance, drm_i915_memory_region_info,
     drm_i915_query_item, drm_i915_query_memory_regions,
 };
-use gem_coherency::uapi::i915_query::{
+use gem_coherency_uapi::i915_query::{
     I915_ENGINE_INFO_HAS_LOGICAL_INSTANCE, I915_VIDEO_AND_ENHANCE_CLASS_CAPABILITY_SFC,
     I915_VIDEO_CLASS_CAPABILITY_HEVC, drm_i915_engine_info, drm_i915_query_engine_info,
     drm_i915_query_topology_info,

@@ -12,16 +12,16 @@ use crate::kernel::faults::Needs;
 use crate::process::memory::Memory;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
-use gem_coherency::drm::MemoryRegion;
+use gem_coherency::backend::MemoryRegion;
 use gem_coherency::error::Result;
-use gem_coherency::uapi::i915_exec::{
+use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::i915_exec::{
     DRM_I915_QUERY_MEMORY_REGIONS, DRM_IOCTL_I915_QUERY, drm_i915_query, drm_i915_query_item,
 };
-use gem_coherency::uapi::i915_query::{
+use gem_coherency_uapi::i915_query::{
     DRM_I915_QUERY_ENGINE_INFO, DRM_I915_QUERY_GEOMETRY_SUBSLICES, DRM_I915_QUERY_GUC_SUBMISSION_VERSION,
     DRM_I915_QUERY_HWCONFIG_BLOB, DRM_I915_QUERY_PERF_CONFIG, DRM_I915_QUERY_TOPOLOGY_INFO,
 };
-use gem_coherency::vocabulary::KernelVersion;
 
 pub(in crate::requests) use perf::has_counters;
 

@@ -7,12 +7,12 @@ use super::{read, write};
 use crate::Soft;
 use crate::process::memory::Memory;
 use gem_coherency::platform::{GraphicsVersion, Machine, Ppgtt};
-use gem_coherency::uapi::i915_exec::drm_i915_query_item;
-use gem_coherency::uapi::i915_query::{
+use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_uapi::i915_exec::drm_i915_query_item;
+use gem_coherency_uapi::i915_query::{
     DRM_I915_QUERY_PERF_CONFIG_DATA_FOR_ID, DRM_I915_QUERY_PERF_CONFIG_DATA_FOR_UUID,
     DRM_I915_QUERY_PERF_CONFIG_LIST, drm_i915_query_perf_config,
 };
-use gem_coherency::vocabulary::KernelVersion;
 
 /// The first kernel with counters on graphics 12.55.
 const COUNTERS_12_55: KernelVersion = KernelVersion::new(6, 2);
