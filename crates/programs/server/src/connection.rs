@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
-use gem_coherency_sim::{Attempt, FileKind, MadeStale, OpenFile, Pages, Soft, end_kernels_when};
+use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft, end_kernels_when};
 use gem_coherency_wire::{
     MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, WANTS_FINDINGS, WANTS_LOADS, ask_for_senders,
     frames, share_memory,
@@ -14,15 +14,15 @@ use gem_coherency_wire::{
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
+use crate::asked::Asked;
 use crate::client::Client;
 use crate::connections::Live;
 use crate::files::pair;
-use crate::findings::Findings;
 use crate::interrupts::is_interrupted;
+use crate::judge::{Done, Judge};
 use crate::mirror::{Forwarded, Mirror};
 use crate::node::Node;
 use crate::shared::Shared;
-use crate::{judge, loads, screens};
 
 /// The time after which a waiting request looks whether its program still exists.
 const LOOK: Duration = Duration::from_millis(100);
@@ -80,7 +80,9 @@ impl Connection {
             let given = descriptors.into_first();
             self.live.settle();
             self.shared.files.reap();
-            screens::settle(&self.shared);
+            if let Some(judge) = self.judge() {
+                judge.settle(&self.shared.devices);
+            }
             let reply = match Request::from_number(message.number) {
                 Some(Request::Loaded) => {
                     self.loaded(&message.operands, payload.get(..payload_bytes).unwrap_or_default())
@@ -127,38 +129,33 @@ impl Connection {
                 let file = self.file(a)?;
                 let code = b as u32;
                 let client = self.client()?;
-                if let Some(across) = &self.shared.across {
-                    across.hear_flushes(&self.shared.devices);
-                }
-                if let Some(findings) = &self.shared.findings {
-                    judge::hear_flushes(findings);
-                }
-                let judged = self.shared.findings.as_ref().zip(file.device());
-                let before = judged.and_then(|(findings, device)| {
-                    screens::go_on(findings);
-                    screens::before(device, code)
-                });
+                let on = file.device().map(AsRef::as_ref);
+                let screens = self.judge().and_then(|judge| judge.before(&self.shared.devices, on, code));
                 // Not what the request itself will write.
-                let mut made = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
+                let made_stale = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
                 let done = self.carry_out(client, &file, code, c);
                 file.device().into_iter().for_each(|device| device.note_stale_lines());
                 let number = file.device().and_then(|device| self.shared.number_of(device));
                 self.shared.requests.count(number, code, done);
                 self.shared.clock.changed();
                 tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
-                if let (Some(device), Some(before)) = (file.device(), before) {
-                    device.screens_changed(before);
-                }
-                if let Some(findings) = &self.shared.findings {
-                    if let Some(device) = file.device().filter(|_| done.is_ok()) {
-                        judge::show(device, code);
-                    }
+                if let Some(judge) = self.judge() {
                     // A dma-buf's requests are logged by the devices whose objects it has.
                     let is_dma_buf = matches!(file.kind(), FileKind::DmaBuf(_));
                     let all = self.shared.devices.iter().filter(|_| is_dma_buf);
-                    file.device().map(AsRef::as_ref).into_iter().chain(all).for_each(|device| {
-                        self.collect(findings, device, client, std::mem::take(&mut made));
-                    });
+                    let program = self.program(client);
+                    judge.after(
+                        &program,
+                        Done {
+                            on: on.into_iter().chain(all).collect(),
+                            device: on,
+                            code,
+                            succeeded: done.is_ok(),
+                            made_stale,
+                            screens,
+                        },
+                    );
+                    program.tell_stale();
                 }
                 done.map(|value| (Message::done([value as u64]), None))
             }
@@ -166,7 +163,7 @@ impl Connection {
                 let file = self.file(a)?;
                 let client = self.client()?;
                 let done = client.with(&self.socket, |process| process.mmap_of(b, pages(c), &file, d));
-                loads::tell_noted(client, &self.socket);
+                self.program(client).tell_stale();
                 done.map(|address| (Message::done([address]), None))
             }
             Request::Unmapped => {
@@ -196,67 +193,35 @@ impl Connection {
             }
             Request::Stores => {
                 let file = given.ok_or(Errno::EBADF)?;
-                if let Some(findings) = &self.shared.findings {
-                    findings
-                        .stores
-                        .add(file.into(), self.client()?.family(), |object| self.has_object(object));
+                if let Some(judge) = self.judge() {
+                    judge.add_stores(&self.shared.devices, file.into(), self.client()?.family());
                 }
                 Ok((Message::default(), None))
             }
             Request::Parting => {
-                if a == 0 || self.file(a)?.device().is_some() {
-                    screens::part(&self.shared, self.client()?, &self.socket, a != 0);
+                if (a == 0 || self.file(a)?.device().is_some())
+                    && let Some(judge) = self.judge()
+                {
+                    judge.part(&self.program(self.client()?), a != 0);
                 }
                 Ok((Message::default(), None))
             }
             Request::Sites => {
                 let file = given.ok_or(Errno::EBADF)?;
-                let file = Arc::new(file.into());
-                let family = self.client()?.family();
-                if let Some(across) = &self.shared.across {
-                    across.add_log(Arc::clone(&file), family);
-                }
-                if let Some(findings) = &self.shared.findings {
-                    findings.add_records(file, family, |object| self.has_object(object));
+                if let Some(judge) = self.judge() {
+                    judge.add_flushes(&self.shared.devices, file.into(), self.client()?.family());
                 }
                 Ok((Message::default(), None))
             }
         }
     }
 
-    /// Returns whether one of the devices has an object with a number.
-    fn has_object(&self, object: u64) -> bool {
-        self.shared.devices.iter().any(|device| device.has_object(object))
-    }
-
-    /// Adds what was found on a device since the last time, and tells the program of stale lines: those that were `made` before its
-    /// request, and by it.
-    fn collect(&self, findings: &Findings, device: &Soft, client: &Client, mut made: Vec<MadeStale>) {
-        let number = self.node_of(device).map(|node| node.device);
-        let across = self.shared.across.as_ref().zip(number);
-        let judged = across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
-        made.extend(match across {
-            Some((across, number)) if across.by_many => across.made_stale(number),
-            Some(_) | None => device.made_stale(),
-        });
-        if let Some((across, number)) = across {
-            across.hide(number, |object, lines| loads::hide(device, client, &self.socket, object, lines));
-        }
-        judge::collect(findings, device, judged, client, &self.socket);
-        loads::tell(&self.shared, findings, device, made, client, &self.socket);
-    }
-
-    /// Adds the finding of a load.
+    /// Reports a load.
     fn loaded(&self, &[object, first, end, ..]: &[u64; 6], stack: &[u8]) -> Reply {
-        if let Some(findings) = &self.shared.findings
+        if let Some(judge) = self.judge()
             && first < end
         {
-            let lines = LineRange::new(first, end);
-            let devices = &self.shared.devices;
-            let judged = self.shared.across.as_ref();
-            let judged = judged.map(|across| (across.by_many, across.load(devices, object, lines)));
-            let judged = judged.and_then(|(by_many, verdicts)| by_many.then_some(verdicts));
-            loads::add(findings, devices, object, lines, judged, frames(stack));
+            judge.loaded(&self.shared.devices, object, LineRange::new(first, end), frames(stack));
         }
         Ok((Message::default(), None))
     }
@@ -298,12 +263,10 @@ impl Connection {
         let client = known.unwrap_or_else(|| Client::new(&self.shared, pid));
         let number = client.number();
         self.client = Some(client);
-        let Shared { findings, across, .. } = &*self.shared;
-        let by_many = across.as_ref().is_some_and(|across| across.by_many);
+        let judge = self.judge();
         let flag = |flag, is_wanted| if is_wanted { flag } else { 0 };
-        let wants = flag(WANTS_FINDINGS, findings.is_some())
-            // Of a run that many platforms judge, a line's bytes do not tell whether it is stale.
-            | flag(WANTS_LOADS, by_many);
+        let wants =
+            flag(WANTS_FINDINGS, judge.is_some()) | flag(WANTS_LOADS, judge.is_some_and(Judge::wants_loads));
         Ok((Message::done([number, wants]), None))
     }
 
@@ -348,6 +311,15 @@ impl Connection {
 
     fn file(&self, cookie: u64) -> Result<OpenFile, Errno> {
         self.shared.files.get(cookie).ok_or(Errno::new(NOT_A_FILE))
+    }
+
+    fn judge(&self) -> Option<&dyn Judge> {
+        self.shared.judge.as_deref()
+    }
+
+    /// Returns the program of a client as the judge sees it during a request.
+    fn program<'a>(&'a self, client: &'a Client) -> Asked<'a> {
+        Asked { shared: &self.shared, client, connection: &self.socket }
     }
 
     fn client(&self) -> Result<&Arc<Client>, Errno> {

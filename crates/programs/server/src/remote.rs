@@ -209,7 +209,8 @@ impl ProgramMemory for Remote {
         };
         let answer = match shown {
             Shown::Bytes(views) => {
-                let is_hidden = || self.shared.across.as_ref().is_some_and(|it| it.is_hidden(views.object));
+                let is_hidden =
+                    || self.shared.judge.as_ref().is_some_and(|judge| judge.sees_loads(views.object));
                 let flag = |is_set, flag| if is_set { flag } else { 0 };
                 let shows = match views.shows {
                     Place::Cache => flag(is_hidden(), SEE_LOADS) | flag(views.evicts, EVICTS),
@@ -229,8 +230,8 @@ impl ProgramMemory for Remote {
         };
         let answer = answer?;
         // A program learns of the stale lines of what it maps, too.
-        if let (Some(object), Some(findings)) = (with_bytes, &self.shared.findings) {
-            self.note_stale(object, &findings.stale.lines_of(object));
+        if let (Some(object), Some(judge)) = (with_bytes, &self.shared.judge) {
+            self.note_stale(object, &judge.stale_lines(object));
         }
         Ok(Some(answer.operands[0]))
     }

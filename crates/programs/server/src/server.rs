@@ -10,8 +10,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use gem_coherency::backend::Drm;
-use gem_coherency::platform::Platform;
 use gem_coherency_sim::{PREFIX, Soft, deliver_events};
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET, ask_for_senders};
 use nix::errno::Errno;
@@ -20,17 +18,13 @@ use nix::sys::socket::{
 };
 use tempfile::TempDir;
 
-use crate::across::{Across, FlushSite};
 use crate::connection::Connection;
-use crate::domain_calls::DomainSite;
 use crate::error::ServeError;
-use crate::findings::{Finding, Findings};
 use crate::folder::Folder;
-use crate::history::History;
+use crate::judge::Judge;
 use crate::mirror::{Disagreement, Mirror};
 use crate::node::MOST_DEVICES;
 use crate::requests::RequestCount;
-use crate::screens;
 use crate::shared::Shared;
 
 /// The folder of files in memory (shm_overview(7)).
@@ -40,17 +34,12 @@ const MEMORY: &str = "/dev/shm";
 const OBJECTS: u64 = 1 << 32;
 
 /// The settings of a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The folder of the server, which is created if it is missing; without it, a temporary one.
     pub folder: Option<PathBuf>,
-    /// Collect what programs do wrong.
-    pub findings: bool,
-    /// Judge what programs do by these platforms in place of the devices' own; empty for the devices' own. The devices
-    /// then tell every program the newest bytes.
-    pub platforms: Vec<&'static Platform>,
-    /// Record the histories of objects, too, for findings by the devices' own rules.
-    pub history: bool,
+    /// The judge of what programs do, if they are judged; it judges no other server.
+    pub judge: Option<Arc<dyn Judge>>,
 }
 
 /// A running server.
@@ -110,12 +99,10 @@ impl Server {
                 mirrors.insert(number, mirror);
             }
         }
-        let judged = settings.findings && !settings.platforms.is_empty();
-        let findings = settings.findings.then(|| Findings::new(settings.history && !judged));
-        let across = settings.findings.then(|| Across::new(&devices, &settings.platforms));
+        if let Some(judge) = &settings.judge {
+            judge.begin(&devices);
+        }
         for (number, device) in (0..).zip(&devices) {
-            device.watch(settings.findings && !judged);
-            device.record(findings.as_ref().is_some_and(|findings| findings.histories.is_some()));
             // Programs and findings name an object by its number alone.
             device.number_objects_from(number * OBJECTS + 1);
         }
@@ -123,7 +110,7 @@ impl Server {
         let listener = Arc::new(Listener::at(&socket).map_err(failed(socket.clone()))?);
         // Nobody else has the folder now.
         let files = Folder::new(folder.join(FOLDER))?;
-        let shared = Shared::new(devices, files, mirrors, findings, across)
+        let shared = Shared::new(devices, files, mirrors, settings.judge.clone())
             .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
         let shared = Arc::new(shared);
         let accepting = {
@@ -154,57 +141,14 @@ impl Server {
         self.shared.requests.all()
     }
 
-    /// Returns the names of the devices; a real device has that of the software device beside it.
-    pub fn devices(&self) -> impl Iterator<Item = &str> {
-        self.shared.devices.iter().map(Drm::name)
+    /// Returns the devices; in place of a real device, the software device beside it.
+    pub fn devices(&self) -> &[Soft] {
+        &self.shared.devices
     }
 
     /// Returns the requests so far that the kernel of a real device answered otherwise than the software device.
     pub fn disagreements(&self) -> Vec<Disagreement> {
         self.shared.mirrors.values().flat_map(|mirror| mirror.disagreements()).collect()
-    }
-
-    /// Returns what programs did wrong so far, if that is collected.
-    pub fn findings(&self) -> Vec<Finding> {
-        self.shared.files.reap();
-        screens::settle(&self.shared);
-        self.shared.findings.as_ref().map(Findings::all).unwrap_or_default()
-    }
-
-    /// Returns the flushes of programs so far by place, if they are collected, with the verdicts that they have if the run ends now.
-    pub fn flush_sites(&self) -> Vec<FlushSite> {
-        let across = self.shared.across.as_ref();
-        across.map(|across| across.sites(&self.shared.devices)).unwrap_or_default()
-    }
-
-    /// Returns the number of lines that a GPU wrote without looking into the cache, where a program may have stored the bytes that were
-    /// there, which is not seen: what the GPU wrote there may be lost.
-    pub fn possibly_lost(&self) -> u64 {
-        self.shared.across.as_ref().map_or(0, Across::possibly_lost)
-    }
-
-    /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
-    /// unless runs are judged by [`Settings::platforms`].
-    pub fn refusals(&self) -> BTreeMap<&'static str, Vec<&'static str>> {
-        let across = self.shared.across.as_ref().filter(|across| across.by_many);
-        across.map(|across| across.refusals(&self.shared.devices)).unwrap_or_default()
-    }
-
-    /// Returns the number of flushes and accesses that were lost, so that judgements by
-    /// [`Settings::platforms`] may be wrong: programs made too many between two requests.
-    pub fn lost(&self) -> u64 {
-        self.shared.across.as_ref().map_or(0, Across::lost)
-    }
-
-    /// Returns the domain changes of programs so far by place, if they are collected.
-    pub fn domain_sites(&self) -> Vec<DomainSite> {
-        self.shared.findings.as_ref().map(|findings| findings.domains.all()).unwrap_or_default()
-    }
-
-    /// Returns what happened to a finding's object before its first time, if that is recorded; `finding` is the place in
-    /// [`Self::findings`]. The first 64 findings have histories, of objects of up to 16 MiB.
-    pub fn history(&self, finding: usize) -> Option<History> {
-        self.shared.findings.as_ref()?.history(finding)
     }
 
     /// Ends the GPU kernels that run, and those that are started from now on, because no program waits for them.
@@ -217,9 +161,14 @@ impl Server {
         self.shared.clients_count()
     }
 
+    /// Closes the files that programs have closed.
+    pub fn reap(&self) {
+        self.shared.files.reap();
+    }
+
     /// Returns the number of files that programs have open.
     pub fn open_files(&self) -> usize {
-        self.shared.files.reap();
+        self.reap();
         self.shared.files.count()
     }
 }

@@ -7,13 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 use gem_coherency_sim::Soft;
 
-use crate::across::Across;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::connections::Connections;
 use crate::files::Files;
-use crate::findings::Findings;
 use crate::folder::Folder;
+use crate::judge::Judge;
 use crate::mirror::Mirror;
 use crate::node::Node;
 use crate::requests::Requests;
@@ -30,10 +29,7 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<Connections>,
     pub(crate) clock: Clock,
     pub(crate) requests: Requests,
-    /// The findings, if they are collected.
-    pub(crate) findings: Option<Findings>,
-    /// The judges of many platforms, if findings are theirs.
-    pub(crate) across: Option<Across>,
+    pub(crate) judge: Option<Arc<dyn Judge>>,
     clients: Mutex<BTreeMap<u64, Weak<Client>>>,
     /// Number of clients so far.
     named: AtomicU64,
@@ -48,8 +44,7 @@ impl Shared {
         devices: Vec<Soft>,
         folder: Folder,
         mirrors: BTreeMap<usize, Arc<Mirror>>,
-        findings: Option<Findings>,
-        across: Option<Across>,
+        judge: Option<Arc<dyn Judge>>,
     ) -> Result<Self, Errno> {
         Ok(Self {
             devices,
@@ -59,8 +54,7 @@ impl Shared {
             connections: Arc::new(Connections::new()?),
             clock: Clock::default(),
             requests: Requests::default(),
-            findings,
-            across,
+            judge,
             clients: Mutex::default(),
             named: AtomicU64::new(0),
         })

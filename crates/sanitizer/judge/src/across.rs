@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::platform::Platform;
 use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency_serve::Family;
 use gem_coherency_sim::{FoundLine, Instruction, MadeStale, Soft, Upkeep};
 use gem_coherency_wire::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
 
@@ -14,7 +15,6 @@ use crate::domain_calls::DomainChange;
 use crate::flush_logs::FlushLogs;
 use crate::need::{Counts, Need};
 use crate::platforms::{Judge, Verdict};
-use crate::stores::Family;
 
 /// The judges of a run.
 #[derive(Debug)]

@@ -1,8 +1,5 @@
 //! Collects what a device logged during a request, and finds the places in programs.
 
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-
 use gem_coherency::backend::Drm;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_sim::{Incoherent, IncoherentKind, Soft};
@@ -10,10 +7,9 @@ use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_CURSOR2, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
 };
-use gem_coherency_wire::{Call, Frame};
+use gem_coherency_wire::Frame;
 
 use crate::across::Judged;
-use crate::client::Client;
 use crate::findings::{Finding, FindingKind, Findings};
 use crate::history::Stored;
 use crate::platforms::Verdict;
@@ -46,19 +42,17 @@ pub(crate) fn show(device: &Soft, code: u32) {
     }
 }
 
-/// Adds what was found on `device` since the last time to the findings. `client` made the request. The device tells the mistakes, or
-/// many platforms judged them.
+/// Adds what was found on `device` since the last time to the findings; `stack` is that of the request. The device tells the mistakes,
+/// or many platforms judged them.
 pub(crate) fn collect(
     findings: &Findings,
     device: &Soft,
     Judged { verdicts, domain_changes }: Judged,
-    client: &Client,
-    connection: &Arc<OwnedFd>,
+    stack: impl Fn() -> Vec<Frame>,
 ) {
-    let stack = || client.ask(connection, &Call::Stack.with([]));
-    findings.domains.collect(domain_changes, stack);
+    findings.domains.collect(domain_changes, &stack);
     if let Some(histories) = &findings.histories {
-        histories.collect(device, stack, |object, lines| {
+        histories.collect(device, &stack, |object, lines| {
             first_stores(findings, device.exported_as(object), object, lines)
         });
     }

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use gem_coherency_hierarchy::Route;
+use gem_coherency_serve::Family;
 use gem_coherency_sim::IncoherentKind;
 use gem_coherency_wire::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
 use crate::stale::StaleObjects;
-use crate::stores::{Family, Stores};
+use crate::stores::Stores;
 
 /// Frames of a call stack that must be equal for two findings to be one.
 const SAME_FRAMES: usize = 4;

@@ -3,62 +3,25 @@
 //! A program learns of stale lines at its next request, or when it maps the object. It looks at the bytes itself: a line that is not
 //! stale any more is no mistake. In a run that many platforms judge it reports the first load of each line, and the judge decides.
 
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency_hierarchy::Route;
+use gem_coherency_serve::Program;
 use gem_coherency_sim::{MadeStale, Soft};
-use gem_coherency_wire::{Call, Frame};
+use gem_coherency_wire::Frame;
 
-use crate::client::Client;
 use crate::findings::{Finding, FindingKind, Findings};
 use crate::history::Histories;
 use crate::platforms::Verdict;
-use crate::shared::Shared;
 use crate::stale::{FoundLoad, Written};
 
-/// Tells programs which lines of `device` were `made` stale: `client`, which made a request, at once, the others at their next
-/// one.
-pub(crate) fn tell(
-    shared: &Shared,
-    findings: &Findings,
-    device: &Soft,
-    made: Vec<MadeStale>,
-    client: &Client,
-    connection: &Arc<OwnedFd>,
-) {
+/// Notes which lines of `device` were `made` stale, of which programs are told.
+pub(crate) fn note(findings: &Findings, device: &Soft, made: Vec<MadeStale>, program: &dyn Program) {
     if !made.is_empty() {
-        let request = client.ask(connection, &Call::Stack.with([]));
+        let request = program.stack();
         for stale in made {
-            shared.each_client(|client| client.note_stale(stale.object, &stale.lines));
+            program.note_stale(stale.object, &stale.lines);
             findings.stale.wrote(device, stale, request.clone());
-        }
-    }
-    tell_noted(client, connection);
-}
-
-/// Lets a program see its first load of each page of an object's lines; returns false where others map the object, too.
-pub(crate) fn hide(
-    device: &Soft,
-    client: &Client,
-    connection: &Arc<OwnedFd>,
-    object: u64,
-    lines: &[LineRange],
-) -> bool {
-    let alone = !client.with(connection, |process| device.is_mapped_by_others(object, process));
-    for lines in lines.iter().filter(|_| alone) {
-        client.ask(connection, &Call::SeeLoads.with([object, lines.first(), lines.end()]));
-    }
-    alone
-}
-
-/// Tells a program which lines have become stale since its last request.
-pub(crate) fn tell_noted(client: &Client, connection: &Arc<OwnedFd>) {
-    for (object, lines) in client.take_stale().0 {
-        for lines in lines {
-            client.ask(connection, &Call::Stale.with([object, lines.first(), lines.end()]));
         }
     }
 }

@@ -4,19 +4,15 @@
 //! afterwards: another process may have the file open, too. A process that a signal ends does not say so: it may have been
 //! drawing.
 
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-
+use gem_coherency_serve::Program;
 use gem_coherency_sim::{Screens, Soft};
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_OBJ_SETPROPERTY, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_MODE_SETPROPERTY,
 };
-use gem_coherency_wire::Call;
 
-use crate::client::Client;
+use crate::across::Across;
+use crate::collect::{self, SHOWS};
 use crate::findings::{Finding, Findings};
-use crate::judge::{self, SHOWS};
-use crate::shared::Shared;
 
 /// Other requests that may change what planes show.
 const CHANGES: [u32; 3] =
@@ -27,28 +23,24 @@ pub(crate) fn before(device: &Soft, code: u32) -> Option<Screens> {
     (SHOWS.contains(&code) || CHANGES.contains(&code)).then(|| device.look_at_screens())
 }
 
-/// Notes what the screens have dirty, as `client` ends, or `closes` a device.
-pub(crate) fn part(shared: &Shared, client: &Client, connection: &Arc<OwnedFd>, closes: bool) {
-    let Some(findings) = &shared.findings else { return };
-    if let Some(across) = &shared.across {
-        across.hear_flushes(&shared.devices);
+/// Notes what the screens have dirty, as `program` ends, or `closes` a device.
+pub(crate) fn part(findings: &Findings, across: Option<&Across>, program: &dyn Program, closes: bool) {
+    let devices = program.devices();
+    if let Some(across) = across {
+        across.hear_flushes(devices);
     }
-    // At its end no function of the program is on the stack.
-    let stack = |is_needed| {
-        if closes && is_needed { client.ask(connection, &Call::Stack.with([])) } else { Vec::new() }
-    };
     let mut found = Vec::new();
-    for (number, device) in shared.devices.iter().enumerate() {
-        let across = shared.across.as_ref();
+    for (number, device) in devices.iter().enumerate() {
         let verdicts = across.map(|across| across.part(number, device)).unwrap_or_default();
         let dirty = if across.is_some_and(|across| across.by_many) {
-            judge::findings_of(device, verdicts)
+            collect::findings_of(device, verdicts)
         } else {
             let dirty = device.dirty_on_screen().into_iter();
-            dirty.map(|access| judge::of_access(device, access)).collect()
+            dirty.map(|access| collect::of_access(device, access)).collect()
         };
-        let stack = stack(!dirty.is_empty());
-        found.extend(judge::placed(findings, device, dirty, &stack));
+        // At its end no function of the program is on the stack.
+        let stack = if closes && !dirty.is_empty() { program.stack() } else { Vec::new() };
+        found.extend(collect::placed(findings, device, dirty, &stack));
     }
     *findings.partings() = found;
 }
@@ -59,16 +51,15 @@ pub(crate) fn go_on(findings: &Findings) {
 }
 
 /// Adds what was noted to the findings, of objects that no screen shows any more.
-pub(crate) fn settle(shared: &Shared) {
-    let Some(findings) = &shared.findings else { return };
-    let shown = |finding: &Finding| shared.devices.iter().any(|device| device.shows_object(finding.object));
+pub(crate) fn settle(findings: &Findings, devices: &[Soft]) {
+    let shown = |finding: &Finding| devices.iter().any(|device| device.shows_object(finding.object));
     let mut partings = findings.partings();
     let (stay, gone): (Vec<_>, Vec<_>) = partings.drain(..).partition(shown);
     *partings = stay;
     drop(partings);
     for finding in gone {
         // No picture shows it.
-        let exported_as = shared.devices.iter().find_map(|device| device.exported_as(finding.object));
+        let exported_as = devices.iter().find_map(|device| device.exported_as(finding.object));
         findings.add(finding, exported_as, |_| None);
     }
 }

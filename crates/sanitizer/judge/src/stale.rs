@@ -4,25 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::backend::Drm as _;
-use gem_coherency::units::{LineRange, PAGE_LINES};
+use gem_coherency::units::LineRange;
+use gem_coherency_serve::StaleLines;
 use gem_coherency_sim::{MadeStale, Soft};
 use gem_coherency_wire::Frame;
-
-/// Lines of objects, by their numbers: whole pages, ascending.
-#[derive(Debug, Default)]
-pub(crate) struct StaleLines(pub(crate) BTreeMap<u64, Vec<LineRange>>);
-
-impl StaleLines {
-    /// Adds the pages of lines of an object.
-    pub(crate) fn add(&mut self, object: u64, lines: &[LineRange]) {
-        let known = self.0.entry(object).or_default();
-        known.extend(lines.iter().map(|lines| {
-            let end = lines.end().next_multiple_of(PAGE_LINES);
-            LineRange::new(lines.first() / PAGE_LINES * PAGE_LINES, end)
-        }));
-        LineRange::unite(known);
-    }
-}
 
 /// The objects of which lines became stale.
 #[derive(Debug, Default)]
@@ -56,7 +41,7 @@ pub(crate) struct FoundLoad {
 impl StaleObjects {
     /// Returns the lines of an object that became stale so far.
     pub(crate) fn lines_of(&self, object: u64) -> Vec<LineRange> {
-        lock(&self.lines).0.get(&object).cloned().unwrap_or_default()
+        lock(&self.lines).of(object)
     }
 
     /// Notes a write by which lines became stale, and the call stack of the request that showed it.
@@ -76,20 +61,4 @@ impl StaleObjects {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stale_lines_are_whole_pages_and_joined() {
-        let mut stale = StaleLines::default();
-        stale.add(7, &[LineRange::new(130, 131), LineRange::new(3, 5)]);
-        stale.add(8, &[LineRange::new(63, 65)]);
-        assert_eq!(stale.0[&7], [LineRange::new(0, 64), LineRange::new(128, 192)]);
-        assert_eq!(stale.0[&8], [LineRange::new(0, 128)]);
-        stale.add(7, &[LineRange::new(64, 65), LineRange::new(140, 141)]);
-        assert_eq!(stale.0[&7], [LineRange::new(0, 192)]);
-    }
 }

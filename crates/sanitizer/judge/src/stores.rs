@@ -4,10 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use gem_coherency_serve::Family;
 use gem_coherency_wire::{Frame, STORES_BYTES, store_in, stored_objects};
-
-/// The processes that share a table: a program, and its children until they execute another one.
-pub(crate) type Family = Arc<()>;
 
 /// The table of a program.
 #[derive(Debug)]
@@ -58,6 +56,7 @@ impl Stores {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use gem_coherency_wire::add_store;

@@ -1,7 +1,8 @@
 //! The verdicts of many platforms on one run.
 
+use std::collections::BTreeMap;
+
 use gem_coherency::platform::Platform;
-use gem_coherency_serve::Server;
 use serde::Serialize;
 
 use super::sanitize::FindingRow;
@@ -17,13 +18,12 @@ pub struct PlatformsRow {
     pub refused: Vec<&'static str>,
 }
 
-/// Returns the verdicts, in the order of the platforms.
+/// Returns the verdicts, in the order of the platforms; `refusals` are the kernel's reasons, by platform.
 pub(super) fn verdicts(
     judges: &[&'static Platform],
-    server: &Server,
+    refusals: &BTreeMap<&'static str, Vec<&'static str>>,
     findings: &[FindingRow],
 ) -> Vec<PlatformsRow> {
-    let refusals = server.refusals();
     let mut rows: Vec<PlatformsRow> = Vec::new();
     for name in judges.iter().map(|platform| platform.name) {
         let is_wrong =

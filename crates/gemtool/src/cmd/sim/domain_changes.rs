@@ -1,6 +1,6 @@
 //! The requests by which a program moves objects between domains, by place.
 
-use gem_coherency_serve::DomainSite;
+use gem_coherency_sanitizer::DomainSite;
 use serde::Serialize;
 
 use super::flushes::VerdictRow;

@@ -2,7 +2,7 @@
 
 use std::path::Path as FilePath;
 
-use gem_coherency_serve::{Counts, FlushSite, Need};
+use gem_coherency_sanitizer::{Counts, FlushSite, Need};
 use serde::Serialize;
 
 use super::sanitize::{PlaceRow, Places};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_serve::{Finding, FindingKind, History, What};
+use gem_coherency_sanitizer::{Finding, FindingKind, History, What};
 use gem_coherency_sim::LineStates;
 use serde::Serialize;
 

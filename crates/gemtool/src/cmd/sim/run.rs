@@ -97,7 +97,7 @@ pub fn on_server(
     let mut command = Command::new(program);
     command.args(rest);
     preload::set(&mut command, &library, &server);
-    if settings.findings {
+    if settings.judge.is_some() {
         preload::keep_copies_in_cache(&mut command);
     }
     let mut child = command

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path as FilePath;
+use std::sync::Arc;
 
 use gem_coherency::platform::{self, Machine};
 use gem_coherency::policy::driver::{Path, needs_flush, needs_invalidate};
@@ -10,7 +11,8 @@ use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_serve::{Finding, FindingKind, Frame, RecentFlush, Settings};
+use gem_coherency_sanitizer::{Finding, FindingKind, Frame, RecentFlush, Sanitizer};
+use gem_coherency_serve::Settings;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
@@ -161,24 +163,24 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         devices.iter().filter_map(|device| machine_of(device)).map(|machine| machine.kernel).collect();
     let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| judges.under(&kernels));
     let judges = judges.map_err(|error| Failure::flag("--platforms", error))?;
-    let settings =
-        Settings { folder: None, findings: true, platforms: judges.clone(), history: args.svg.is_some() };
+    let sanitizer = Arc::new(Sanitizer::new(&judges, args.svg.is_some()));
+    let settings = Settings { folder: None, judge: Some(sanitizer.clone()) };
     let (status, server) = on_server(&devices, &args.program, &settings)?;
     let mut places = Places(Symbols::new());
-    let found = server.findings();
+    let found = sanitizer.findings(&server);
     let mut findings: Vec<_> = found.iter().map(|finding| places.finding(finding)).collect();
-    let mut flushes = flushes::rows(&mut places, &server.flush_sites(), !judges.is_empty());
-    let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites(), !judges.is_empty());
+    let mut flushes = flushes::rows(&mut places, &sanitizer.flush_sites(&server), !judges.is_empty());
+    let mut domain_changes = domain_changes::rows(&mut places, &sanitizer.domain_sites(), !judges.is_empty());
     suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
     let coverage = coverage::rows(&server);
     // What was found was judged.
     let nothing_judged = if findings.is_empty() { coverage::nothing_judged(&coverage) } else { None };
-    let platforms = across::verdicts(&judges, &server, &findings);
+    let platforms = across::verdicts(&judges, &sanitizer.refusals(&server), &findings);
     let picture = args.svg.clone().map(|path| {
         let number = args.finding.map_or(1, NonZeroUsize::get);
         let shown = findings.iter().enumerate().filter(|(_, row)| row.suppressed.is_none()).nth(number - 1);
-        let view =
-            shown.and_then(|(at, row)| history::view(&mut places, found.get(at)?, row, server.history(at)?));
+        let view = shown
+            .and_then(|(at, row)| history::view(&mut places, found.get(at)?, row, sanitizer.history(at)?));
         Picture { path, finding: number, written: false, view }
     });
     Ok(Sanitized {
@@ -191,8 +193,8 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         picture,
         suppressions,
         platforms,
-        possibly_lost: server.possibly_lost(),
-        lost: server.lost(),
+        possibly_lost: sanitizer.possibly_lost(),
+        lost: sanitizer.lost(),
         disagreements: server.disagreements().iter().map(DisagreementRow::of).collect(),
         nothing_judged,
         coverage,

@@ -35,8 +35,7 @@ impl Session {
         raise_file_limit();
         // Before the server's threads exist.
         set_of(ENDING).thread_block().map_err(cannot_wait)?;
-        let settings =
-            Settings { folder: args.folder.clone(), findings: false, platforms: Vec::new(), history: false };
+        let settings = Settings { folder: args.folder.clone(), ..Settings::default() };
         let server = Server::start(&args.devices.0, &settings);
         let server = server.map_err(|error| Failure::Environment(error.to_string()))?;
         tell_kernels(&args.devices.0);

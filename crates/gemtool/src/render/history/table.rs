@@ -2,7 +2,7 @@
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::Access;
-use gem_coherency_serve::What;
+use gem_coherency_sanitizer::What;
 use gem_coherency_sim::LineStates;
 
 use super::{lines_text, words};
@@ -218,7 +218,7 @@ mod tests {
     use gem_coherency::policy::kernel::Event;
     use gem_coherency::vocabulary::{CacheLevel, MocsClass};
     use gem_coherency_hierarchy::Route;
-    use gem_coherency_serve::FindingKind;
+    use gem_coherency_sanitizer::FindingKind;
 
     const READ: What = What::Access { route: Route::Gpu(MocsClass::PageTable), access: Access::Read };
 

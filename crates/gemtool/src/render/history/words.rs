@@ -4,7 +4,7 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_serve::{FindingKind, What};
+use gem_coherency_sanitizer::{FindingKind, What};
 
 use super::super::frames::{is_header, shown};
 use super::super::visible;

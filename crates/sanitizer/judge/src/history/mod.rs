@@ -9,11 +9,11 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::units::LineRange;
+use gem_coherency_serve::Family;
 use gem_coherency_sim::{LineStates, Soft};
 use gem_coherency_wire::{Flushed, Found, Frame, LineEffect};
 
 use crate::flush_logs::FlushLogs;
-use crate::stores::Family;
 pub(crate) use object::Stored;
 use object::{Flush, Tracked, unknown};
 pub use step::{History, Step, What};

@@ -1,0 +1,52 @@
+//! A program that the judge asks during its request.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use gem_coherency::units::LineRange;
+use gem_coherency_sim::Soft;
+use gem_coherency_wire::{Call, Frame};
+
+use crate::client::Client;
+use crate::judge::Program;
+use crate::shared::Shared;
+
+/// The program of a client whose request came on a connection.
+pub(crate) struct Asked<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) client: &'a Client,
+    pub(crate) connection: &'a Arc<OwnedFd>,
+}
+
+impl Asked<'_> {
+    /// Tells the program which lines have become stale since its last request.
+    pub(crate) fn tell_stale(&self) {
+        for (object, lines) in self.client.take_stale().0 {
+            for lines in lines {
+                self.client.ask(self.connection, &Call::Stale.with([object, lines.first(), lines.end()]));
+            }
+        }
+    }
+}
+
+impl Program for Asked<'_> {
+    fn devices(&self) -> &[Soft] {
+        &self.shared.devices
+    }
+
+    fn stack(&self) -> Vec<Frame> {
+        self.client.ask(self.connection, &Call::Stack.with([]))
+    }
+
+    fn see_loads(&self, device: &Soft, object: u64, lines: &[LineRange]) -> bool {
+        let alone = !self.client.with(self.connection, |process| device.is_mapped_by_others(object, process));
+        for lines in lines.iter().filter(|_| alone) {
+            self.client.ask(self.connection, &Call::SeeLoads.with([object, lines.first(), lines.end()]));
+        }
+        alone
+    }
+
+    fn note_stale(&self, object: u64, lines: &[LineRange]) {
+        self.shared.each_client(|client| client.note_stale(object, lines));
+    }
+}

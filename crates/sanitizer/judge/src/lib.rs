@@ -1,0 +1,69 @@
+//! Judges unmodified programs that a [`Server`](gem_coherency_serve::Server) runs on software devices: which flushes and
+//! invalidates they lack, and which of their flushes and domain changes are useless.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use gem_coherency_sanitizer::Sanitizer;
+//! use gem_coherency_serve::{Server, Settings};
+//!
+//! let sanitizer = Arc::new(Sanitizer::new(&[], false));
+//! let server = Server::start(&["sim:glk"], &Settings { judge: Some(sanitizer.clone()), ..Settings::default() })?;
+//! let (name, folder) = server.environment();
+//! std::process::Command::new("./program")
+//!     .env("LD_PRELOAD", "/usr/lib/libgem_coherency_preload.so")
+//!     .env(name, folder)
+//!     .status()?;
+//! for finding in sanitizer.findings(&server) {
+//!     println!("{:?} of {:?}", finding.kind, finding.store);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Layers
+//!
+//! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
+//!
+//! ```text
+//! L3  sanitizer: what the server calls, and the results
+//! L2  screens -> collect   loads
+//! L1  across -> platforms -> findings -> history -> flush_logs
+//! L0  domain_calls -> need   st*
+//! ```
+//!
+//! * `sanitizer`: the judge that a server calls, and the results. Not rules.
+//! * `screens`: dirty lines of screens, as requests take them off and as programs end. Not other objects.
+//! * `collect`: what a device logged during a request, as findings with places. Not its meaning on other platforms.
+//! * `loads`: loads of stale lines. Not accesses of other agents.
+//! * `across`: a judge for each device, and the programs' logs of flushes. Not findings.
+//! * `platforms`: the trace of a device, judged by one platform or by many. Not programs.
+//! * `findings`: the mistakes of programs, by place. Not flushes.
+//! * `history`: what happened to the objects of findings. Not verdicts.
+//! * `flush_logs`: the logs of flushes that programs write. Not their effect.
+//! * `domain_calls`: changes of domains, by place. Not flushes.
+//! * `need`: the verdicts on a flush, counted. Not the rules behind them.
+//! * `st*`: what programs recorded of first stores, and which lines became stale. Not verdicts.
+
+#![deny(unsafe_code)]
+
+mod across;
+mod collect;
+mod domain_calls;
+mod findings;
+mod flush_logs;
+mod history;
+mod loads;
+mod need;
+mod platforms;
+mod sanitizer;
+mod screens;
+mod stale;
+mod stores;
+
+pub use across::FlushSite;
+pub use domain_calls::DomainSite;
+pub use findings::{Finding, FindingKind, RecentFlush};
+pub use history::{History, Step, What};
+pub use need::{Counts, Need};
+pub use sanitizer::Sanitizer;
+
+pub use gem_coherency_wire::Frame;

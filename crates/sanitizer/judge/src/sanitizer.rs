@@ -1,0 +1,183 @@
+//! The judge that a server calls, and its results.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::{Arc, OnceLock};
+
+use gem_coherency::platform::Platform;
+use gem_coherency::units::LineRange;
+use gem_coherency_serve::{Done, Family, Judge, Program, Server};
+use gem_coherency_sim::{MadeStale, Screens, Soft};
+use gem_coherency_wire::Frame;
+
+use crate::across::{Across, FlushSite};
+use crate::domain_calls::DomainSite;
+use crate::findings::{Finding, Findings};
+use crate::history::History;
+use crate::{collect, loads, screens};
+
+/// Judges the programs of one server.
+#[derive(Debug)]
+pub struct Sanitizer {
+    findings: Findings,
+    platforms: Vec<&'static Platform>,
+    /// The judges of the devices' traces, once there are devices.
+    across: OnceLock<Across>,
+}
+
+impl Sanitizer {
+    /// Creates the judge of a server that is not started yet.
+    ///
+    /// What programs do is judged by `platforms` in place of the devices' own, and the devices then tell every program the newest bytes;
+    /// without any, by the devices' own. With `history`, the histories of objects are recorded, too, for findings by the devices' own.
+    #[must_use]
+    pub fn new(platforms: &[&'static Platform], history: bool) -> Self {
+        let findings = Findings::new(history && platforms.is_empty());
+        Self { findings, platforms: platforms.to_vec(), across: OnceLock::new() }
+    }
+
+    /// Returns what programs did wrong so far.
+    #[must_use]
+    pub fn findings(&self, server: &Server) -> Vec<Finding> {
+        server.reap();
+        screens::settle(&self.findings, server.devices());
+        self.findings.all()
+    }
+
+    /// Returns the flushes of programs so far by place, with the verdicts that they have if the run ends now.
+    #[must_use]
+    pub fn flush_sites(&self, server: &Server) -> Vec<FlushSite> {
+        self.across.get().map(|across| across.sites(server.devices())).unwrap_or_default()
+    }
+
+    /// Returns the number of lines that a GPU wrote without looking into the cache, where a program may have stored the bytes that were
+    /// there, which is not seen: what the GPU wrote there may be lost.
+    #[must_use]
+    pub fn possibly_lost(&self) -> u64 {
+        self.across.get().map_or(0, Across::possibly_lost)
+    }
+
+    /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
+    /// unless several platforms judge.
+    #[must_use]
+    pub fn refusals(&self, server: &Server) -> BTreeMap<&'static str, Vec<&'static str>> {
+        let across = self.across.get().filter(|across| across.by_many);
+        across.map(|across| across.refusals(server.devices())).unwrap_or_default()
+    }
+
+    /// Returns the number of flushes and accesses that were lost, so that judgements by several platforms may be wrong: programs made
+    /// too many between two requests.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.across.get().map_or(0, Across::lost)
+    }
+
+    /// Returns the domain changes of programs so far by place.
+    #[must_use]
+    pub fn domain_sites(&self) -> Vec<DomainSite> {
+        self.findings.domains.all()
+    }
+
+    /// Returns what happened to a finding's object before its first time, if that is recorded; `finding` is the place in
+    /// [`Self::findings`]. The first 64 findings have histories, of objects of up to 16 MiB.
+    #[must_use]
+    pub fn history(&self, finding: usize) -> Option<History> {
+        self.findings.history(finding)
+    }
+
+    /// Adds what was found on a device since the last time, and notes stale lines: those that were `made` before the request, and by it.
+    fn collect(&self, program: &dyn Program, device: &Soft, mut made: Vec<MadeStale>) {
+        let number = program.devices().iter().position(|other| other.is_same_device(device));
+        let across = self.across.get().zip(number);
+        let judged = across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
+        made.extend(match across {
+            Some((across, number)) if across.by_many => across.made_stale(number),
+            Some(_) | None => device.made_stale(),
+        });
+        if let Some((across, number)) = across {
+            across.hide(number, |object, lines| program.see_loads(device, object, lines));
+        }
+        collect::collect(&self.findings, device, judged, || program.stack());
+        loads::note(&self.findings, device, made, program);
+    }
+}
+
+impl Judge for Sanitizer {
+    fn begin(&self, devices: &[Soft]) {
+        let by_many = self.across.get_or_init(|| Across::new(devices, &self.platforms)).by_many;
+        for device in devices {
+            device.watch(!by_many);
+            device.record(self.findings.histories.is_some());
+        }
+    }
+
+    /// Of a run that many platforms judge, a line's bytes do not tell whether it is stale.
+    fn wants_loads(&self) -> bool {
+        !self.platforms.is_empty()
+    }
+
+    fn add_stores(&self, devices: &[Soft], file: File, family: &Family) {
+        self.findings.stores.add(file, family, |object| has_object(devices, object));
+    }
+
+    fn add_flushes(&self, devices: &[Soft], file: File, family: &Family) {
+        let file = Arc::new(file);
+        if let Some(across) = self.across.get() {
+            across.add_log(Arc::clone(&file), family);
+        }
+        self.findings.add_records(file, family, |object| has_object(devices, object));
+    }
+
+    fn before(&self, devices: &[Soft], device: Option<&Soft>, code: u32) -> Option<Screens> {
+        if let Some(across) = self.across.get() {
+            across.hear_flushes(devices);
+        }
+        collect::hear_flushes(&self.findings);
+        device.and_then(|device| {
+            screens::go_on(&self.findings);
+            screens::before(device, code)
+        })
+    }
+
+    fn after(&self, program: &dyn Program, done: Done<'_>) {
+        if let Some(device) = done.device {
+            if let Some(before) = done.screens {
+                device.screens_changed(before);
+            }
+            if done.succeeded {
+                collect::show(device, done.code);
+            }
+        }
+        let mut made = done.made_stale;
+        for device in done.on {
+            self.collect(program, device, std::mem::take(&mut made));
+        }
+    }
+
+    fn loaded(&self, devices: &[Soft], object: u64, lines: LineRange, stack: Vec<Frame>) {
+        let judged = self.across.get().map(|across| (across.by_many, across.load(devices, object, lines)));
+        let judged = judged.and_then(|(by_many, verdicts)| by_many.then_some(verdicts));
+        loads::add(&self.findings, devices, object, lines, judged, stack);
+    }
+
+    fn part(&self, program: &dyn Program, closes: bool) {
+        screens::part(&self.findings, self.across.get(), program, closes);
+    }
+
+    fn settle(&self, devices: &[Soft]) {
+        screens::settle(&self.findings, devices);
+    }
+
+    fn sees_loads(&self, object: u64) -> bool {
+        self.across.get().is_some_and(|across| across.is_hidden(object))
+    }
+
+    fn stale_lines(&self, object: u64) -> Vec<LineRange> {
+        self.findings.stale.lines_of(object)
+    }
+}
+
+/// Returns whether one of the devices has an object with a number.
+fn has_object(devices: &[Soft], object: u64) -> bool {
+    devices.iter().any(|device| device.has_object(object))
+}
