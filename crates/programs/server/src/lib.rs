@@ -27,27 +27,38 @@
 
 #![deny(unsafe_code)]
 
+#[path = "program/asked.rs"]
 mod asked;
+#[path = "program/client.rs"]
 mod client;
 mod clock;
 mod connection;
 mod connections;
 mod coverage;
+#[path = "folder/debug_files.rs"]
 mod debug_files;
 mod error;
+#[path = "program/eventfd.rs"]
 mod eventfd;
 mod files;
 mod folder;
+#[path = "program/interrupts.rs"]
 mod interrupts;
 mod judge;
+#[path = "program/maps.rs"]
 mod maps;
 mod mirror;
+#[path = "folder/node.rs"]
 mod node;
+#[path = "program/remote.rs"]
 mod remote;
 mod requests;
 mod server;
+#[path = "program/shared.rs"]
 mod shared;
+#[path = "program/stale.rs"]
 mod stale;
+#[path = "folder/tree.rs"]
 mod tree;
 
 pub use coverage::DeviceCoverage;
