@@ -14,15 +14,15 @@ use gem_coherency_wire::{
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
-use crate::asked::Asked;
-use crate::client::Client;
 use crate::connections::Live;
 use crate::files::pair;
-use crate::interrupts::is_interrupted;
+use crate::folder::node::Node;
 use crate::judge::{Done, Judge};
 use crate::mirror::{Forwarded, Mirror};
-use crate::node::Node;
-use crate::shared::Shared;
+use crate::program::asked::Asked;
+use crate::program::client::Client;
+use crate::program::interrupts::is_interrupted;
+use crate::program::shared::Shared;
 
 /// The time after which a waiting request looks whether its program still exists.
 const LOOK: Duration = Duration::from_millis(100);

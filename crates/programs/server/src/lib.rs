@@ -17,54 +17,46 @@
 //! # Layers
 //!
 //! ```text
-//! L5  coverage -> server: starts and stops; what the devices simulated
-//! L4  connection: a program's requests
-//! L3  asked: what the judge asks a program
-//! L2  client -> remote -> shared   shared -> client: processes, the state of all
-//! L1  folder -> tree -> debug_files   mirror   connections   judge: the folder of nodes and sysfs, real devices, the trait of who judges
-//! L0  error   requests   node   files   eventfd   interrupts   clock   maps   stale
+//! L5  coverage
+//! L4  server
+//! L3  connection
+//! L2  program
+//! L1  connections   folder   mirror
+//! L0  clock   error   files   judge   requests
 //! ```
+//!
+//! * `coverage`: what the devices simulated. Not what programs did wrong.
+//! * `server`: the start and the end of a server, and its threads. Not requests.
+//! * `connection`: the requests of one thread of a program. Not their effect on a device.
+//! * `program`: the processes of programs, and the state that all connections share. Not messages.
+//! * `connections`: the sockets that are open, and their number. Not their requests.
+//! * `folder`: the files that stand for `/dev/dri`, sysfs and debugfs. Not devices.
+//! * `mirror`: a real device beside a software device. Not programs.
+//! * `clock`: the thread that delivers events, and its next time. Not events.
+//! * `error`: why a server cannot start. Not errno of requests.
+//! * `files`: the open files of programs, by cookie. Not their requests.
+//! * `judge`: the trait of a judge, and of a program that it asks. Not verdicts.
+//! * `requests`: how often programs made each request. Not their effect.
 
 #![deny(unsafe_code)]
 
-#[path = "program/asked.rs"]
-mod asked;
-#[path = "program/client.rs"]
-mod client;
 mod clock;
 mod connection;
 mod connections;
 mod coverage;
-#[path = "folder/debug_files.rs"]
-mod debug_files;
 mod error;
-#[path = "program/eventfd.rs"]
-mod eventfd;
 mod files;
 mod folder;
-#[path = "program/interrupts.rs"]
-mod interrupts;
 mod judge;
-#[path = "program/maps.rs"]
-mod maps;
 mod mirror;
-#[path = "folder/node.rs"]
-mod node;
-#[path = "program/remote.rs"]
-mod remote;
+mod program;
 mod requests;
 mod server;
-#[path = "program/shared.rs"]
-mod shared;
-#[path = "program/stale.rs"]
-mod stale;
-#[path = "folder/tree.rs"]
-mod tree;
 
 pub use coverage::DeviceCoverage;
 pub use error::ServeError;
 pub use judge::{Done, Family, Judge, Program};
 pub use mirror::Disagreement;
+pub use program::stale::StaleLines;
 pub use requests::RequestCount;
 pub use server::{Server, Settings};
-pub use stale::StaleLines;

@@ -21,11 +21,11 @@ use tempfile::TempDir;
 use crate::connection::Connection;
 use crate::error::ServeError;
 use crate::folder::Folder;
+use crate::folder::node::MOST_DEVICES;
 use crate::judge::Judge;
 use crate::mirror::{Disagreement, Mirror};
-use crate::node::MOST_DEVICES;
+use crate::program::shared::Shared;
 use crate::requests::RequestCount;
-use crate::shared::Shared;
 
 /// The folder of files in memory (shm_overview(7)).
 const MEMORY: &str = "/dev/shm";

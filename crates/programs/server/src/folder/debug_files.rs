@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use gem_coherency_sim::Soft;
 
+use super::node::Node;
 use crate::error::ServeError;
-use crate::node::Node;
 
 /// The files of all devices.
 #[derive(Debug)]

@@ -1,5 +1,9 @@
 //! The folder of files that programs look at, which is made when the first of them does.
 
+pub(crate) mod debug_files;
+pub(crate) mod node;
+mod tree;
+
 use std::fs::{remove_dir_all, rename};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -8,9 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gem_coherency::Errno;
 use gem_coherency_sim::Soft;
 
-use crate::debug_files::DebugFiles;
 use crate::error::ServeError;
-use crate::tree;
+use debug_files::DebugFiles;
 
 /// The extension of a folder in the making.
 const PARTIAL: &str = "new";

@@ -13,9 +13,9 @@ use gem_coherency::platform::{Caps, Machine};
 use gem_coherency_sim::Soft;
 use nix::sys::stat::{Mode, SFlag, mknod};
 
-use crate::debug_files;
+use super::debug_files;
+use super::node::Node;
 use crate::error::ServeError;
-use crate::node::Node;
 
 /// The vendor of all devices, and the subsystem of all.
 const INTEL: u16 = 0x8086;

@@ -7,9 +7,9 @@ use gem_coherency::units::LineRange;
 use gem_coherency_sim::Soft;
 use gem_coherency_wire::{Call, Frame};
 
-use crate::client::Client;
+use super::client::Client;
+use super::shared::Shared;
 use crate::judge::Program;
-use crate::shared::Shared;
 
 /// The program of a client whose request came on a connection.
 pub(crate) struct Asked<'a> {

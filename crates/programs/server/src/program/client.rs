@@ -9,10 +9,10 @@ use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _, ProgramMemory};
 use gem_coherency_wire::{Frame, Message};
 use nix::unistd::Pid;
 
+use super::remote::Remote;
+use super::shared::Shared;
+use super::stale::StaleLines;
 use crate::judge::Family;
-use crate::remote::Remote;
-use crate::shared::Shared;
-use crate::stale::StaleLines;
 
 /// A program's process.
 #[derive(Debug)]

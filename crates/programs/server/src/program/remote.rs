@@ -17,10 +17,10 @@ use gem_coherency_wire::{
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
-use crate::eventfd::Eventfd;
-use crate::maps;
-use crate::shared::Shared;
-use crate::stale::StaleLines;
+use super::eventfd::Eventfd;
+use super::maps;
+use super::shared::Shared;
+use super::stale::StaleLines;
 
 /// Number of pages that are looked at by one system call (`UIO_MAXIOV`).
 const PAGES_AT_ONCE: usize = 1024;

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 use gem_coherency_sim::Soft;
 
-use crate::client::Client;
+use super::client::Client;
 use crate::clock::Clock;
 use crate::connections::Connections;
 use crate::files::Files;
 use crate::folder::Folder;
+use crate::folder::node::Node;
 use crate::judge::Judge;
 use crate::mirror::Mirror;
-use crate::node::Node;
 use crate::requests::Requests;
 
 /// The state of a server.

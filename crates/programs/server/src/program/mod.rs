@@ -1,0 +1,10 @@
+//! The processes of programs: their memory and descriptors, and the state that all connections share.
+
+pub(crate) mod asked;
+pub(crate) mod client;
+mod eventfd;
+pub(crate) mod interrupts;
+mod maps;
+mod remote;
+pub(crate) mod shared;
+pub(crate) mod stale;
