@@ -12,5 +12,6 @@ pub mod dispatch;
 pub mod kernel_trace;
 pub mod line_set;
 #[cfg(feature = "bench")]
+#[path = "../../bench/src/peers/mod.rs"]
 pub mod peers;
 pub mod script;

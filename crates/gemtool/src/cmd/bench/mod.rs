@@ -4,15 +4,25 @@
 //! [`rows`] defines the measurements; [`updates`] carries out those that submit what the CPU wrote; [`bytes`] and
 //! [`ordinary`] provide the memory.
 
+#[path = "../../../../bench/src/bytes.rs"]
 mod bytes;
+#[path = "../../../../bench/src/clock.rs"]
 mod clock;
+#[path = "../../../../bench/src/report/machine.rs"]
 mod machine;
+#[path = "../../../../bench/src/numbers.rs"]
 mod numbers;
+#[path = "../../../../bench/src/ordinary.rs"]
 mod ordinary;
+#[path = "../../../../bench/src/report/mod.rs"]
 pub mod report;
+#[path = "../../../../bench/src/rounds.rs"]
 mod rounds;
+#[path = "../../../../bench/src/rows/mod.rs"]
 mod rows;
+#[path = "../../../../bench/src/report/quartiles.rs"]
 mod stats;
+#[path = "../../../../bench/src/updates.rs"]
 mod updates;
 
 use gem_coherency::Error;
