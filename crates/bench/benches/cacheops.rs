@@ -5,7 +5,7 @@
 
 use divan::{Bencher, counter::BytesCount};
 use gem_coherency::cacheops::{self, LineOp};
-use gemtool::peers::{Loop, flush};
+use gem_coherency_bench::peers::{Loop, flush};
 
 /// Sizes of a range in bytes.
 const SIZES: [usize; 4] = [64, 4 << 10, 64 << 10, 1 << 20];

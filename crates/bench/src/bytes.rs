@@ -8,12 +8,12 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use crate::peers::{self, Loop, Pmem};
 use gem_coherency::cacheops::{self, LineOp, Support};
 use gem_coherency::object::Bo;
 use gem_coherency::units::{ByteRange, LINE_BYTES};
-use gemtool::peers::{self, Loop, Pmem};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// A way to flush a range and to wait for completion.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ impl<'bo> Bytes<'bo> {
     ///
     /// # Errors
     /// The errors of mapping the BO.
-    pub fn of(bo: &'bo Bo) -> Result<Self, Failure> {
+    pub fn of(bo: &'bo Bo) -> Result<Self, Error> {
         let all = ByteRange::within(0, bo.size(), bo.size())?;
         let bytes = Self { first: bo.as_ptr()?, all, bo: PhantomData };
         bytes.dirty(all);
@@ -104,7 +104,7 @@ impl<'bo> Bytes<'bo> {
     ///
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`].
-    pub fn range(&self, offset: u64, len: u64) -> Result<ByteRange, Failure> {
+    pub fn range(&self, offset: u64, len: u64) -> Result<ByteRange, Error> {
         Ok(ByteRange::within(offset, len, self.all.len())?)
     }
 
@@ -112,7 +112,7 @@ impl<'bo> Bytes<'bo> {
     ///
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`].
-    pub fn line(&self, line: u64) -> Result<ByteRange, Failure> {
+    pub fn line(&self, line: u64) -> Result<ByteRange, Error> {
         self.range(line * LINE_BYTES, LINE_BYTES)
     }
 
@@ -164,7 +164,7 @@ impl<'bo> Bytes<'bo> {
     ///
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`].
-    pub fn copy(&self, by: Copier, offset: u64, from: &[u8]) -> Result<(), Failure> {
+    pub fn copy(&self, by: Copier, offset: u64, from: &[u8]) -> Result<(), Error> {
         let to = self.at(self.range(offset, from.len() as u64)?);
         // SAFETY:
         // - the destination is mapped for writing as long as the BO is borrowed, and no reference points there;

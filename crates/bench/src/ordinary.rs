@@ -10,7 +10,7 @@ use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::MmapMode;
 use gem_coherency_sim::Soft;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// A kind of hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Part {
 ///
 /// # Errors
 /// Those of opening a device.
-pub fn device(part: Part) -> Result<Device, Failure> {
+pub fn device(part: Part) -> Result<Device, Error> {
     let soft = Soft::open(part.platform())?.mapping_ordinary_memory();
     Ok(Device::from_drm(Arc::new(soft))?)
 }
@@ -44,7 +44,7 @@ pub fn device(part: Part) -> Result<Device, Failure> {
 ///
 /// # Errors
 /// Those of allocating and mapping a BO.
-pub fn bo(device: &Device, size: u64) -> Result<Bo, Failure> {
+pub fn bo(device: &Device, size: u64) -> Result<Bo, Error> {
     let bo = device.alloc(AllocRequest::new(size))?;
     bo.map(MmapMode::Wb)?;
     // Every line of a new BO is dirty: the kernel's zeroes.

@@ -5,10 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::numbers::Numbers;
-use super::report::{Line, Target};
-use super::stats::Quartiles;
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::report::{Line, Quartiles, Target};
 
 /// Largest size of a quick run.
 const QUICK_BYTES: u64 = 16 << 10;
@@ -45,10 +44,10 @@ impl Effort {
 }
 
 /// One turn: does the work, and returns the nanoseconds of one operation.
-pub type Turn<'a> = Box<dyn FnMut() -> Result<f64, Failure> + 'a>;
+pub type Turn<'a> = Box<dyn FnMut() -> Result<f64, Error> + 'a>;
 
 /// Restores the initial state before each turn, untimed.
-type Prepare<'a> = Box<dyn FnMut() -> Result<(), Failure> + 'a>;
+type Prepare<'a> = Box<dyn FnMut() -> Result<(), Error> + 'a>;
 
 /// Several sides that do the same work on the same memory.
 pub struct Rounds<'a> {
@@ -58,12 +57,12 @@ pub struct Rounds<'a> {
 
 impl<'a> Rounds<'a> {
     /// Creates rounds without sides; `prepare` runs before every turn.
-    pub fn new(prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Self {
+    pub fn new(prepare: impl FnMut() -> Result<(), Error> + 'a) -> Self {
         Self { prepare: Box::new(prepare), sides: Vec::new() }
     }
 
     /// Adds a side.
-    pub fn side(&mut self, name: &'static str, turn: impl FnMut() -> Result<f64, Failure> + 'a) {
+    pub fn side(&mut self, name: &'static str, turn: impl FnMut() -> Result<f64, Error> + 'a) {
         self.sides.push((name, Box::new(turn)));
     }
 
@@ -71,7 +70,7 @@ impl<'a> Rounds<'a> {
     ///
     /// # Errors
     /// The errors of a turn or of its preparation.
-    pub fn measure(mut self, effort: Effort) -> Result<Times, Failure> {
+    pub fn measure(mut self, effort: Effort) -> Result<Times, Error> {
         let (least, most, budget) = effort.limits();
         let mut times: Vec<(&'static str, Vec<f64>)> =
             self.sides.iter().map(|(name, _)| (*name, Vec::new())).collect();
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     fn an_error_of_a_turn_ends_the_contest() {
         let mut rounds = Rounds::new(|| Ok(()));
-        rounds.side("a", || Err(Failure::Environment("broken".to_owned())));
+        rounds.side("a", || Err(Error::Panicked { row: "a" }));
         assert!(rounds.measure(Effort::new(true)).is_err());
     }
 }

@@ -6,20 +6,20 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
+use crate::peers::Loop;
 use gem_coherency::device::{Device, Submission};
 use gem_coherency::object::Bo;
 use gem_coherency::units::{ByteRange, LINE_BYTES};
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gemtool::peers::Loop;
 
-use super::Context;
-use super::bytes::{Bytes, Flusher, Ranges, loops};
-use super::clock::per_operation;
-use super::numbers::Numbers;
-use super::ordinary::{self, Part};
-use super::report::{Found, Target};
-use super::rounds::Rounds;
-use crate::failure::Failure;
+use crate::bytes::{Bytes, Flusher, Ranges, loops};
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::ordinary::{self, Part};
+use crate::report::{Found, Target};
+use crate::rounds::Rounds;
 
 /// The name of the library's side.
 const OURS: &str = "submit_with";
@@ -185,12 +185,12 @@ fn data(range: ByteRange) -> &'static [u8] {
 
 impl<'bo> Scene<'bo> {
     /// Creates the scene of a case.
-    fn new(case: &Case<'_>, device: &'bo Device, bos: &'bo [Bo]) -> Result<Self, Failure> {
+    fn new(case: &Case<'_>, device: &'bo Device, bos: &'bo [Bo]) -> Result<Self, Error> {
         Ok(Self {
             device,
             part: case.part,
             guards: case.guards,
-            bos: bos.iter().map(|bo| Ok((bo, Bytes::of(bo)?))).collect::<Result<_, Failure>>()?,
+            bos: bos.iter().map(|bo| Ok((bo, Bytes::of(bo)?))).collect::<Result<_, Error>>()?,
             batch: bos
                 .iter()
                 .map(|bo| Submission { bo, access: Access::Read, mocs: MocsClass::PageTable })
@@ -202,7 +202,7 @@ impl<'bo> Scene<'bo> {
     /// Restores the state before the stores: no line is marked, and all are in the cache, as far as they fit.
     ///
     /// Sides that bypass the library leave its marks.
-    fn restore(&self) -> Result<(), Failure> {
+    fn restore(&self) -> Result<(), Error> {
         for (_, bytes) in &self.bos {
             bytes.dirty(bytes.all());
             bytes.flush(Flusher::WriteBack, bytes.all());
@@ -211,7 +211,7 @@ impl<'bo> Scene<'bo> {
     }
 
     /// Returns the update that makes `stores`.
-    fn update(&self, stores: &Stores) -> Result<Update<'bo>, Failure> {
+    fn update(&self, stores: &Stores) -> Result<Update<'bo>, Error> {
         let mut update = Update::default();
         for (&(bo, bytes), stores) in self.bos.iter().zip(stores) {
             let range = |store: &Store| bytes.range(store.offset, store.len);
@@ -232,7 +232,7 @@ impl<'bo> Scene<'bo> {
     }
 
     /// Stores by the library.
-    fn write(&self, update: &Update<'_>) -> Result<(), Failure> {
+    fn write(&self, update: &Update<'_>) -> Result<(), Error> {
         let stores_of_guard = match self.guards {
             Guards::PerBo => usize::MAX,
             Guards::PerStore => 1,
@@ -251,7 +251,7 @@ impl<'bo> Scene<'bo> {
     }
 
     /// Submits `batch`, and checks the number of bytes flushed of each BO.
-    fn submit(&self, batch: &[Submission<'_>], expected: &[u64]) -> Result<(), Failure> {
+    fn submit(&self, batch: &[Submission<'_>], expected: &[u64]) -> Result<(), Error> {
         let wrong = self.device.submit_with(batch, |reports| {
             let flushed = reports.iter().map(|report| report.bytes);
             Ok(flushed.zip(expected.iter().copied()).find(|(flushed, expected)| flushed != expected))
@@ -263,7 +263,7 @@ impl<'bo> Scene<'bo> {
     }
 
     /// Takes the stores of `update` to memory by `way`; makes them first if `timed` says so.
-    fn carry_out(&self, way: Way, timed: Timed, update: &Update<'_>) -> Result<(), Failure> {
+    fn carry_out(&self, way: Way, timed: Timed, update: &Update<'_>) -> Result<(), Error> {
         match (timed, way) {
             (Timed::Submission, _) => {}
             (Timed::Stores, Way::Submit | Way::SubmitEach) => self.write(update)?,
@@ -291,7 +291,7 @@ impl<'bo> Scene<'bo> {
 ///
 /// # Errors
 /// Those of the library's calls.
-pub fn measure(context: &Context, found: &mut Found, case: &Case<'_>, peers: &[Peer]) -> Result<(), Failure> {
+pub fn measure(context: &Context, found: &mut Found, case: &Case<'_>, peers: &[Peer]) -> Result<(), Error> {
     let device = ordinary::device(case.part)?;
     let bos = (0..case.bos).map(|_| ordinary::bo(&device, case.size)).collect::<Result<Vec<_>, _>>()?;
     let scene = Scene::new(case, &device, &bos)?;

@@ -3,15 +3,11 @@
 //! - [`script`]: scenarios as text, run on a device;
 //! - [`dispatch`]: GPU kernels and shaders, run thread by thread on BOs, whose lines are watched;
 //! - [`line_set`]: lines of objects as text;
-//! - [`kernel_trace`]: the kernel's flushes, from its trace events;
-//! - `peers`: the loops and the library with which `gemtool bench` compares gem-coherency.
+//! - [`kernel_trace`]: the kernel's flushes, from its trace events.
 
 #![deny(unsafe_code)]
 
 pub mod dispatch;
 pub mod kernel_trace;
 pub mod line_set;
-#[cfg(feature = "bench")]
-#[path = "../../bench/src/peers/mod.rs"]
-pub mod peers;
 pub mod script;

@@ -1,7 +1,7 @@
 //! The peers of gem-coherency's flushes and uploads in benchmarks: plain loops like those of drivers, and
 //! libpmem, if it is installed.
 //!
-//! `gemtool bench` and the benchmarks use them.
+//! The rows and `cargo bench` use them.
 //!
 //! # Safety
 //! Each file states its functions' requirements under this heading.

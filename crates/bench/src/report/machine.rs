@@ -33,7 +33,7 @@ pub struct Machine {
     pub kernel: String,
     /// Load average of the last minute at the start.
     pub load: String,
-    /// The build profile of gemtool.
+    /// The build profile of this crate.
     pub build: &'static str,
     /// The cache instructions of the CPU, and those that the library uses.
     pub support: Support,
@@ -42,7 +42,7 @@ pub struct Machine {
 }
 
 /// Describes this machine.
-pub fn describe(support: &Support, has_libpmem: bool) -> Machine {
+pub fn describe_machine(support: &Support, has_libpmem: bool) -> Machine {
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let value = cpuinfo.lines().find_map(|line| line.strip_prefix(name)?.split_once(':'));

@@ -1,9 +1,12 @@
-//! The results of `gemtool bench`.
+//! The results: lines with their targets, and the machine.
+
+mod machine;
+mod quartiles;
 
 use serde::Serialize;
 
-pub use super::machine::Machine;
-pub use super::stats::Quartiles;
+pub use machine::{Machine, Maker, describe_machine};
+pub use quartiles::Quartiles;
 
 /// The target of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -94,7 +97,7 @@ pub struct BenchReport {
 
 impl BenchReport {
     /// Creates the report of results on `machine`.
-    pub fn new(machine: Machine, quick: bool, found: Found) -> Self {
+    pub(crate) fn new(machine: Machine, quick: bool, found: Found) -> Self {
         let Found { lines, notes, wrong } = found;
         let judged = || lines.iter().filter_map(|line| line.reached);
         Self {

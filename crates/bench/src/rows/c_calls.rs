@@ -14,12 +14,12 @@ use gem_coherency_capi::{
     gemco_submit_begin, gemco_submit_end,
 };
 
-use super::super::Context;
-use super::super::clock::per_operation;
-use super::super::ordinary::{self, Part};
-use super::super::report::{Found, Target};
-use super::super::rounds::Rounds;
-use crate::failure::Failure;
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::ordinary::{self, Part};
+use crate::report::{Found, Target};
+use crate::rounds::Rounds;
 
 pub const NAME: &str = "c-interface";
 
@@ -41,41 +41,45 @@ struct FromC {
 }
 
 impl FromC {
-    fn write(&self, offset: u64) -> Result<(), Failure> {
+    fn write(&self, offset: u64) -> Result<(), Error> {
         // SAFETY: as the module says.
-        done(unsafe { gemco_bo_write(&self.bo, offset, WRITE.as_ptr().cast(), WRITE.len(), null_mut()) })
+        done("gemco_bo_write", unsafe {
+            gemco_bo_write(&self.bo, offset, WRITE.as_ptr().cast(), WRITE.len(), null_mut())
+        })
     }
 
-    fn mark(&self, offset: u64) -> Result<(), Failure> {
+    fn mark(&self, offset: u64) -> Result<(), Error> {
         // SAFETY: as the module says.
-        done(unsafe { gemco_bo_mark_written(&self.bo, offset, WRITE.len() as u64) })
+        done("gemco_bo_mark_written", unsafe { gemco_bo_mark_written(&self.bo, offset, WRITE.len() as u64) })
     }
 
-    fn upload(&self, offset: u64) -> Result<(), Failure> {
+    fn upload(&self, offset: u64) -> Result<(), Error> {
         let (data, hint) = (UPLOAD.as_ptr().cast(), Upload::Once as u32);
         // SAFETY: as the module says.
-        done(unsafe { gemco_bo_upload(&self.bo, offset, data, UPLOAD.len(), hint, null_mut()) })
+        done("gemco_bo_upload", unsafe {
+            gemco_bo_upload(&self.bo, offset, data, UPLOAD.len(), hint, null_mut())
+        })
     }
 
-    fn submit(&self) -> Result<(), Failure> {
+    fn submit(&self) -> Result<(), Error> {
         let (access, mocs) = (Access::Read as u32, MocsClass::PageTable as u32);
         let list = [gemco_submission { bo: &self.bo, access, mocs, reserved: [0; 2] }];
         let mut prepared = null_mut();
         // SAFETY: as the module says.
-        done(unsafe {
+        done("gemco_submit_begin", unsafe {
             gemco_submit_begin(&self.device, list.as_ptr(), list.len(), null_mut(), &mut prepared)
         })?;
         // SAFETY: the submission that has just begun, which is not used again.
-        done(unsafe { gemco_submit_end(prepared, 0) })
+        done("gemco_submit_end", unsafe { gemco_submit_end(prepared, 0) })
     }
 }
 
-/// Checks the result of a call from C.
-fn done(result: i32) -> Result<(), Failure> {
-    if result == 0 { Ok(()) } else { Err(Failure::Environment(format!("a call from C returns {result}"))) }
+/// Checks the result of a call of `function` from C.
+fn done(function: &'static str, result: i32) -> Result<(), Error> {
+    if result == 0 { Ok(()) } else { Err(Error::FromC { function, result }) }
 }
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let device = ordinary::device(Part::NoLlc)?;
     let bo = ordinary::bo(&device, SIZE)?;
     let c = gemco_device::from(device.clone());
@@ -117,10 +121,10 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
 }
 
 /// A call, with its number.
-type Call<'a> = &'a dyn Fn(u64) -> Result<(), Failure>;
+type Call<'a> = &'a dyn Fn(u64) -> Result<(), Error>;
 
 /// Measures a call from C, and the same call from Rust.
-fn compare(context: &Context, found: &mut Found, case: &str, calls: [Call<'_>; 2]) -> Result<(), Failure> {
+fn compare(context: &Context, found: &mut Found, case: &str, calls: [Call<'_>; 2]) -> Result<(), Error> {
     let count = context.effort.pick(CALLS, 16);
     let mut rounds = Rounds::new(|| Ok(()));
     for (side, call) in SIDES.into_iter().zip(calls) {

@@ -10,13 +10,13 @@ use gem_coherency::tracking::{LineMap, Marks, Tracked, complete};
 use gem_coherency::units::{PAGE_LINES, PageLines};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
 
-use super::super::Context;
-use super::super::clock::per_operation;
-use super::super::numbers::Numbers;
-use super::super::report::{Found, Target};
-use super::super::rounds::Rounds;
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::report::{Found, Target};
+use crate::rounds::Rounds;
 
 pub const NAME: &str = "constant";
 
@@ -35,7 +35,7 @@ struct Question<'a> {
 }
 
 /// Returns the tables of several platforms.
-fn hardware() -> Result<Vec<(Caps, DecisionTable)>, Failure> {
+fn hardware() -> Result<Vec<(Caps, DecisionTable)>, Error> {
     const PLATFORMS: [&str; 4] = ["glk", "jsl", "tgl", "mtl"];
     let decisions = |name| {
         let caps = by_name(name)?.machine(KernelVersion::new(6, 12), false).caps;
@@ -60,7 +60,7 @@ fn questions(hardware: &[(Caps, DecisionTable)]) -> Vec<Question<'_>> {
 }
 
 /// Creates rounds that include the reference.
-fn rounds<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Rounds<'a> {
+fn rounds<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Error> + 'a) -> Rounds<'a> {
     let mut rounds = Rounds::new(prepare);
     rounds.side(REFERENCE, move || {
         per_operation(OPERATIONS, || {
@@ -73,7 +73,7 @@ fn rounds<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Failur
     rounds
 }
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     decisions(context, found)?;
     marks(context, found)?;
     for size in [4 << 10, 1 << 20, 1 << 30] {
@@ -82,7 +82,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     Ok(())
 }
 
-fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
+fn decisions(context: &Context, found: &mut Found) -> Result<(), Error> {
     let hardware = hardware()?;
     let questions = questions(&hardware);
     let repeat = OPERATIONS / questions.len() as u64;
@@ -114,7 +114,7 @@ fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
     Ok(())
 }
 
-fn marks(context: &Context, found: &mut Found) -> Result<(), Failure> {
+fn marks(context: &Context, found: &mut Found) -> Result<(), Error> {
     let tracked = Tracked::new(8 << 20, CacheLevel::None)?;
     let (dirty, map) = (tracked.dirty(), tracked.dirty().shared());
     let end = map.all().count();
@@ -145,7 +145,7 @@ fn marks(context: &Context, found: &mut Found) -> Result<(), Failure> {
     Ok(())
 }
 
-fn clean(context: &Context, found: &mut Found, size: u64) -> Result<(), Failure> {
+fn clean(context: &Context, found: &mut Found, size: u64) -> Result<(), Error> {
     let map = LineMap::new(size)?;
     let counter = AtomicU64::new(0);
     let mut rounds = rounds(&counter, || Ok(()));
@@ -158,7 +158,7 @@ fn clean(context: &Context, found: &mut Found, size: u64) -> Result<(), Failure>
         })
     });
     let times = rounds.measure(context.effort)?;
-    let case = format!("clean check of {}", bytes(size));
+    let case = format!("clean check of {}", size_text(size));
     found.push(times.line((NAME, &case), "LineMap::is_clean", REFERENCE, Some(Target::AtMostNs(5.0))));
     Ok(())
 }

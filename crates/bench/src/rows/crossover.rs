@@ -2,14 +2,14 @@
 
 use gem_coherency::object::{NON_TEMPORAL_FROM_BYTES, Upload};
 
-use super::super::Context;
-use super::super::bytes::{Bytes, Flusher};
-use super::super::clock::per_operation;
-use super::super::ordinary::{self, Part};
-use super::super::report::Found;
-use super::super::rounds::{Rounds, Times};
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::bytes::{Bytes, Flusher};
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::ordinary::{self, Part};
+use crate::report::Found;
+use crate::rounds::{Rounds, Times};
 
 pub const NAME: &str = "crossover";
 
@@ -37,28 +37,28 @@ impl Before {
     }
 }
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     for before in [Before::Cold, Before::Warm] {
         let mut from = None;
         for size in context.effort.sizes(&SIZES) {
             let times = measure(context, before, size)?;
-            let case = format!("{}, {}", bytes(size), before.name());
+            let case = format!("{}, {}", size_text(size), before.name());
             let line = times.line((NAME, &case), "around", "through", None);
             let pays = line.as_ref().is_some_and(|line| line.ratio.median >= 1.0);
             from = if pays { from.or(Some(size)) } else { None };
             found.push(line);
         }
-        let from = from.map_or("no size measured".to_owned(), bytes);
+        let from = from.map_or("no size measured".to_owned(), size_text);
         found.notes.push(format!(
             "{NAME}, {} destination: non-temporal stores take less time from {from} on; the library uses them from {} on",
             before.name(),
-            bytes(NON_TEMPORAL_FROM_BYTES)
+            size_text(NON_TEMPORAL_FROM_BYTES)
         ));
     }
     Ok(())
 }
 
-fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Failure> {
+fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Error> {
     let device = ordinary::device(Part::NoLlc)?;
     let count = (BATCH_BYTES / size).clamp(1, BATCH);
     let bo = ordinary::bo(&device, size * count)?;

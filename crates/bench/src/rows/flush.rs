@@ -1,14 +1,13 @@
 //! Flushing a dirty range, and waiting until it is in memory.
 
-use super::super::Context;
-use super::super::bytes::{Bytes, Flusher, loops};
-use super::super::clock::per_operation;
-use super::super::machine::Maker;
-use super::super::ordinary::{self, Part};
-use super::super::report::{Found, Target};
-use super::super::rounds::Rounds;
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::bytes::{Bytes, Flusher, loops};
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::ordinary::{self, Part};
+use crate::report::{Found, Maker, Target};
+use crate::rounds::Rounds;
 
 pub const NAME: &str = "flush";
 
@@ -23,7 +22,7 @@ const BATCH: u64 = 256;
 /// The target for equal speed, within the noise.
 const AS_FAST: Target = Target::AtLeast(0.97);
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let device = ordinary::device(Part::NoLlc)?;
     for size in context.effort.sizes(&SIZES) {
         let count = (BATCH_BYTES / size).clamp(1, BATCH);
@@ -49,7 +48,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
             });
         }
         let times = rounds.measure(context.effort)?;
-        let case = (NAME, bytes(size));
+        let case = (NAME, size_text(size));
         let mut line = |ours, theirs, target| found.push(times.line((case.0, &case.1), ours, theirs, target));
         // Intel's processors order CLFLUSH after the one before; AMD's execute it as fast as CLFLUSHOPT.
         let is_slow = context.maker == Maker::Intel && (4 << 10..=1 << 20).contains(&size);

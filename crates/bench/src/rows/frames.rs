@@ -3,13 +3,13 @@
 
 use gem_coherency::units::{LINE_BYTES, PAGE_BYTES};
 
-use super::super::Context;
-use super::super::numbers::Numbers;
-use super::super::ordinary::Part;
-use super::super::report::Found;
-use super::super::updates::{Case, Guards, Peer, Store, measure, to_lines};
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::context::Context;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::ordinary::Part;
+use crate::report::Found;
+use crate::updates::{Case, Guards, Peer, Store, measure, to_lines};
 
 pub const BATCH_BUFFER: &str = "batch-buffer";
 pub const DESCRIPTOR_HEAP: &str = "descriptor-heap";
@@ -57,31 +57,31 @@ fn frame(numbers: &mut Numbers, bos: u64, changed: u64) -> Vec<Vec<Store>> {
 }
 
 /// Measures a batch buffer, which one guard fills.
-pub fn batch_buffer(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn batch_buffer(context: &Context, found: &mut Found) -> Result<(), Error> {
     let peers = Peer::of_drivers(context, found);
     for size in context.effort.sizes(&BATCH_SIZES) {
         let stores = |numbers: &mut Numbers| vec![commands(numbers, size)];
-        measure(context, found, &Case::of_bo(BATCH_BUFFER, bytes(size), size, &stores), &peers)?;
+        measure(context, found, &Case::of_bo(BATCH_BUFFER, size_text(size), size, &stores), &peers)?;
     }
     Ok(())
 }
 
 /// Measures a descriptor heap, of which few descriptors change.
-pub fn descriptor_heap(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn descriptor_heap(context: &Context, found: &mut Found) -> Result<(), Error> {
     let size = context.effort.pick(HEAP, HEAP / 16);
     let descriptors = size / DESCRIPTOR;
     let stores =
         |numbers: &mut Numbers| vec![to_lines(numbers.different(descriptors / 100, descriptors), DESCRIPTOR)];
-    let case = Case::of_bo(DESCRIPTOR_HEAP, format!("1 % of {}", bytes(size)), size, &stores);
+    let case = Case::of_bo(DESCRIPTOR_HEAP, format!("1 % of {}", size_text(size)), size, &stores);
     let peers = Peer::of_drivers(context, found);
     measure(context, found, &case, &peers)
 }
 
 /// Measures uploads that share a BO. Each is a write by a guard of its own: a driver that suballocates uploads
 /// keeps the BO mapped, and copies each when it is asked for.
-pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Error> {
     let uploads = context.effort.pick(UPLOADS, 16);
-    let (name, size) = (format!("{uploads} uploads of {}", bytes(UPLOAD)), uploads * UPLOAD);
+    let (name, size) = (format!("{uploads} uploads of {}", size_text(UPLOAD)), uploads * UPLOAD);
     let store = |index| Store { offset: index * UPLOAD, len: UPLOAD };
     let stores = |_: &mut Numbers| vec![(0..uploads).map(store).collect()];
     let one_guard = Case::of_bo(UPLOAD_RING, name, size.next_multiple_of(PAGE_BYTES), &stores);
@@ -91,14 +91,14 @@ pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Failure> 
 }
 
 /// Measures a frame, in which few BOs change; then the same where the GPU shares the CPU's cache.
-pub fn whole_frame(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn whole_frame(context: &Context, found: &mut Found) -> Result<(), Error> {
     let bos = context.effort.pick(FRAME_BOS, 16);
     let changed = context.effort.pick(FRAME_CHANGED, 2);
     let without_llc = Peer::of_drivers(context, found);
     // Nothing is necessary with an LLC, so there is no floor.
     let with_llc = vec![Peer::stored_by_clflush()];
     for (part, suffix, peers) in [(Part::NoLlc, "", without_llc), (Part::Llc, ", with an LLC", with_llc)] {
-        let name = format!("{changed} of {bos} BOs of {}{suffix}", bytes(FRAME_SIZE));
+        let name = format!("{changed} of {bos} BOs of {}{suffix}", size_text(FRAME_SIZE));
         let stores = |numbers: &mut Numbers| frame(numbers, bos, changed);
         let case = Case { part, bos, ..Case::of_bo(FRAME, name, FRAME_SIZE, &stores) };
         measure(context, found, &case, &peers)?;

@@ -12,9 +12,9 @@ mod threads;
 mod upload;
 mod writes;
 
-use super::Context;
-use super::report::Found;
-use crate::failure::Failure;
+use crate::context::Context;
+use crate::error::Error;
+use crate::report::Found;
 
 /// A measurement that yields several lines of the table.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ pub struct Row {
     /// The name on the command line.
     pub name: &'static str,
     /// Runs the measurement.
-    pub run: fn(&Context, &mut Found) -> Result<(), Failure>,
+    pub run: fn(&Context, &mut Found) -> Result<(), Error>,
 }
 
 /// Every row, in the table's order.
@@ -43,48 +43,49 @@ const ROWS: [Row; 14] = [
     Row { name: crossover::NAME, run: crossover::run },
 ];
 
-/// The names of the rows, for messages.
-const NAMES: &str = "flush, small-updates, writes, submit, batch-buffer, descriptor-heap, upload-ring, frame, \
-    upload, c-interface, constant, reuse, threads, crossover";
-
 /// Returns the rows of `names`, or all if it is empty.
 ///
 /// # Errors
-/// A message with the unknown name and the known ones.
-pub fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
+/// [`Error::UnknownRow`].
+pub fn chosen(names: &[String]) -> Result<Vec<Row>, Error> {
     if names.is_empty() {
         return Ok(ROWS.to_vec());
     }
     let find = |name: &String| {
         let row = ROWS.iter().find(|row| row.name == *name).copied();
-        row.ok_or_else(|| format!("unknown row '{name}' (known: {NAMES})"))
+        row.ok_or_else(|| Error::UnknownRow { name: name.clone(), known: row_names().collect() })
     };
     names.iter().map(find).collect()
 }
 
+/// Returns the names of the rows, in the table's order.
+pub fn row_names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.name)
+}
+
+/// Returns a size as text: `64 KiB`, `4097 bytes`.
+fn size_text(bytes: u64) -> String {
+    const UNITS: [(u32, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = UNITS.iter().find(|(shift, _)| bytes != 0 && bytes.trailing_zeros() >= *shift);
+    unit.map_or(format!("{bytes} bytes"), |(shift, name)| format!("{} {name}", bytes >> shift))
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
-    use crate::args::Args;
-
-    #[test]
-    fn the_list_of_names_is_that_of_the_rows() {
-        let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
-        assert_eq!(names.join(", "), NAMES);
-        let gemtool = Args::command();
-        let help = gemtool.find_subcommand("bench").unwrap().get_after_help().unwrap().to_string();
-        let words: Vec<_> = help.split_whitespace().collect();
-        assert!(words.join(" ").contains(&format!("Rows: {NAMES}.")), "{help}");
-    }
 
     #[test]
     fn without_names_every_row_is_chosen_and_an_unknown_one_is_named() {
-        assert_eq!(chosen(&[]).map(|rows| rows.len()).unwrap(), ROWS.len());
+        assert_eq!(chosen(&[]).map(|rows| rows.len()), Ok(ROWS.len()));
         let rows = chosen(&["submit".to_owned(), "flush".to_owned()]).unwrap();
         assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["submit", "flush"]);
-        let error = chosen(&["flush".to_owned(), "speed".to_owned()]).err().unwrap();
+        let error = chosen(&["flush".to_owned(), "speed".to_owned()]).err().unwrap().to_string();
         assert!(error.contains("'speed'") && error.contains("small-updates"), "{error}");
+    }
+
+    #[test]
+    fn a_size_is_in_the_largest_unit_that_divides_it() {
+        let texts = [64, 4 << 10, 5 << 20, 1 << 30].map(size_text);
+        assert_eq!(texts, ["64 bytes", "4 KiB", "5 MiB", "1 GiB"]);
     }
 }

@@ -8,12 +8,12 @@ use gem_coherency::object::Bo;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CachingMode, Handle, MmapMode};
 
-use super::super::Context;
-use super::super::clock::per_operation;
-use super::super::report::{Found, Target};
-use super::super::rounds::Rounds;
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::report::{Found, Target};
+use crate::rounds::Rounds;
 
 pub const NAME: &str = "reuse";
 
@@ -31,7 +31,7 @@ struct Made {
 }
 
 /// A way to get a BO.
-type Get = fn(&Device) -> Result<Bo, Failure>;
+type Get = fn(&Device) -> Result<Bo, Error>;
 
 /// The BOs that the previous turn left.
 #[derive(Default)]
@@ -42,7 +42,7 @@ struct Previous {
 
 impl Previous {
     /// Releases all: to the cache, or to the kernel.
-    fn release(&mut self, device: &Device) -> Result<(), Failure> {
+    fn release(&mut self, device: &Device) -> Result<(), Error> {
         self.bos.clear();
         for made in self.made.drain(..) {
             drop(made.mapping);
@@ -53,14 +53,14 @@ impl Previous {
 }
 
 /// Allocates a mapped BO through the library.
-fn alloc(device: &Device) -> Result<Bo, Failure> {
+fn alloc(device: &Device) -> Result<Bo, Error> {
     let bo = device.alloc(AllocRequest::new(SIZE).caching(CachingMode::Cached))?;
     bo.map(MmapMode::Wb)?;
     Ok(bo)
 }
 
 /// Allocates a mapped BO through the library, and touches every page.
-fn touched(device: &Device) -> Result<Bo, Failure> {
+fn touched(device: &Device) -> Result<Bo, Error> {
     let bo = alloc(device)?;
     let mut guard = bo.write(0, SIZE)?;
     for offset in (0..SIZE).step_by(PAGE_BYTES as usize) {
@@ -71,7 +71,7 @@ fn touched(device: &Device) -> Result<Bo, Failure> {
 }
 
 /// Makes a mapped object by the requests alone, untracked, and touches every page.
-fn make(device: &Device) -> Result<Made, Failure> {
+fn make(device: &Device) -> Result<Made, Error> {
     let drm = device.drm();
     let created = drm.create(SIZE)?;
     drm.set_caching(created.handle, CachingMode::Cached)?;
@@ -82,9 +82,9 @@ fn make(device: &Device) -> Result<Made, Failure> {
     Ok(Made { handle: created.handle, mapping })
 }
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let name = context.device.as_deref().unwrap_or(DEVICE);
-    let open = || Device::open(name).map_err(|error| Failure::refused("--device", error));
+    let open = || Device::open(name).map_err(|error| Error::CannotOpen { device: name.to_owned(), error });
     let (reusing, plain) = (open()?, open()?);
     reusing.set_reuse_limit(2 * COUNT * SIZE);
     let previous = RefCell::new(Previous::default());
@@ -127,7 +127,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         });
         let times = rounds.measure(context.effort)?;
         let case =
-            format!("{} on {name}{}", bytes(SIZE), if with_release { ", with the release" } else { "" });
+            format!("{} on {name}{}", size_text(SIZE), if with_release { ", with the release" } else { "" });
         let target = (!with_release).then_some(Target::AtLeast(20.0));
         found.push(times.line((NAME, &case), "hit", "bare requests", target));
         found.push(times.line((NAME, &case), "hit, touched", "bare requests", None));

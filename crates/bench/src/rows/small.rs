@@ -2,13 +2,12 @@
 
 use gem_coherency::units::LINE_BYTES;
 
-use super::super::Context;
-use super::super::machine::Maker;
-use super::super::numbers::Numbers;
-use super::super::report::{Found, Target};
-use super::super::updates::{Case, Peer, Timed, measure, to_lines};
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::context::Context;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::report::{Found, Maker, Target};
+use crate::updates::{Case, Peer, Timed, measure, to_lines};
 
 pub const NAME: &str = "small-updates";
 
@@ -27,12 +26,12 @@ fn target(timed: Timed, peer: &str, maker: Maker) -> Option<Target> {
     Some(Target::AtLeast(least))
 }
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let size = context.effort.pick(8 << 20, 64 << 10);
     let lines = size / LINE_BYTES;
     for (timed, suffix) in [(Timed::Submission, ""), (Timed::Stores, ", with the stores")] {
         let stores = |numbers: &mut Numbers| vec![to_lines(numbers.different(lines / ONE_IN, lines), 8)];
-        let name = format!("1 % of {}{suffix}", bytes(size));
+        let name = format!("1 % of {}{suffix}", size_text(size));
         let case = Case { timed, ..Case::of_bo(NAME, name, size, &stores) };
         let peers = Peer::all_whole(context).chain([Peer::floor()]);
         let peers: Vec<_> =

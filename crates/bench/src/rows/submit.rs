@@ -1,12 +1,11 @@
 //! Submitting many BOs with few dirty lines each.
 
-use super::super::Context;
-use super::super::machine::Maker;
-use super::super::numbers::Numbers;
-use super::super::report::{Found, Target};
-use super::super::updates::{Case, Peer, Timed, measure, to_lines};
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::context::Context;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::report::{Found, Maker, Target};
+use crate::updates::{Case, Peer, Timed, measure, to_lines};
 
 pub const NAME: &str = "submit";
 
@@ -29,11 +28,11 @@ fn target(size: u64, peer: &str, maker: Maker) -> Option<Target> {
     }
 }
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let bos = context.effort.pick(BOS, 8);
     for size in context.effort.sizes(&[PAGE, 64 << 10]) {
         let stores = |_: &mut Numbers| (0..bos).map(|_| to_lines(LINES, 8)).collect();
-        let of_bo = Case::of_bo(NAME, format!("{bos} BOs of {}", bytes(size)), size, &stores);
+        let of_bo = Case::of_bo(NAME, format!("{bos} BOs of {}", size_text(size)), size, &stores);
         let case = Case { bos, timed: Timed::Submission, operations: bos, ..of_bo };
         let peers = Peer::all_whole(context).chain([Peer::each(), Peer::floor()]);
         let peers: Vec<_> = peers.map(|peer| peer.judged(|name| target(size, name, context.maker))).collect();

@@ -6,12 +6,12 @@ use std::thread;
 use gem_coherency::tracking::LineMap;
 use gem_coherency::units::{LineRange, PAGE_LINES};
 
-use super::super::Context;
-use super::super::clock::thread_ns;
-use super::super::numbers::Numbers;
-use super::super::report::{Found, Target};
-use super::super::rounds::Rounds;
-use crate::failure::Failure;
+use crate::clock::thread_ns;
+use crate::context::Context;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::report::{Found, Target};
+use crate::rounds::Rounds;
 
 pub const NAME: &str = "threads";
 
@@ -40,7 +40,7 @@ impl Share {
 }
 
 /// Marks `marks` lines of `thread`; returns the processor time of each mark.
-fn mark(map: &LineMap, share: Share, thread: u64, marks: u64) -> Result<f64, Failure> {
+fn mark(map: &LineMap, share: Share, thread: u64, marks: u64) -> Result<f64, Error> {
     let mut numbers = Numbers::new();
     let start = thread_ns()?;
     for _ in 0..marks {
@@ -52,7 +52,7 @@ fn mark(map: &LineMap, share: Share, thread: u64, marks: u64) -> Result<f64, Fai
 }
 
 /// Runs [`mark`] on all threads at once; returns the mean.
-fn mark_by_all(map: &LineMap, share: Share, marks: u64) -> Result<f64, Failure> {
+fn mark_by_all(map: &LineMap, share: Share, marks: u64) -> Result<f64, Error> {
     let ready = Barrier::new(THREADS as usize);
     let times = thread::scope(|scope| {
         let start = |thread| {
@@ -63,13 +63,13 @@ fn mark_by_all(map: &LineMap, share: Share, marks: u64) -> Result<f64, Failure> 
             })
         };
         let running: Vec<_> = (0..THREADS).map(start).collect();
-        let stopped = || Failure::Environment("a thread panicked".to_owned());
+        let stopped = || Error::Panicked { row: NAME };
         running.into_iter().map(|thread| thread.join().map_err(|_| stopped())?).collect::<Result<Vec<_>, _>>()
     })?;
     Ok(times.iter().sum::<f64>() / times.len().max(1) as f64)
 }
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let marks = context.effort.pick(100_000, 1_000);
     let cases = [
         (Share::Block, "marks, a block of pages each", Some(Target::AtLeast(0.97))),

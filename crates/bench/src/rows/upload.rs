@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency::object::Upload;
 
-use super::super::Context;
-use super::super::bytes::{Bytes, Copier, Flusher};
-use super::super::clock::per_operation;
-use super::super::ordinary::{self, Part};
-use super::super::report::{Found, Target};
-use super::super::rounds::Rounds;
-use crate::failure::Failure;
-use crate::render::bytes;
+use super::size_text;
+use crate::bytes::{Bytes, Copier, Flusher};
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::ordinary::{self, Part};
+use crate::report::{Found, Target};
+use crate::rounds::Rounds;
 
 pub const NAME: &str = "upload";
 
@@ -24,7 +24,7 @@ const SIZES: [u64; 8] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 2
 /// Bytes uploaded in a turn: small uploads follow each other.
 const BATCH_BYTES: u64 = 256 << 10;
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let device = ordinary::device(Part::NoLlc)?;
     let mut missed = Vec::new();
     for size in context.effort.sizes(&SIZES) {
@@ -69,7 +69,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
             })
         });
         let times = rounds.measure(context.effort)?;
-        let case = bytes(size);
+        let case = size_text(size);
         let mut line = |ours, theirs, target| found.push(times.line((NAME, &case), ours, theirs, target));
         let least = if size > 8 << 20 { 1.2 } else { 1.5 };
         line("Bo::upload", "store+clflushopt", Some(Target::AtLeast(least)));

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency::units::LINE_BYTES;
 
-use super::super::Context;
-use super::super::bytes::{Bytes, Flusher};
-use super::super::clock::per_operation;
-use super::super::numbers::Numbers;
-use super::super::ordinary::{self, Part};
-use super::super::report::{Found, Target};
-use super::super::rounds::Rounds;
-use crate::failure::Failure;
+use crate::bytes::{Bytes, Flusher};
+use crate::clock::per_operation;
+use crate::context::Context;
+use crate::error::Error;
+use crate::numbers::Numbers;
+use crate::ordinary::{self, Part};
+use crate::report::{Found, Target};
+use crate::rounds::Rounds;
 
 pub const NAME: &str = "writes";
 
@@ -57,12 +57,12 @@ const KINDS: [Kind; 2] = [
     },
 ];
 
-pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     KINDS.iter().try_for_each(|kind| measure(context, found, kind))
 }
 
 /// Measures writes of one kind, to different lines in a random order.
-fn measure(context: &Context, found: &mut Found, kind: &Kind) -> Result<(), Failure> {
+fn measure(context: &Context, found: &mut Found, kind: &Kind) -> Result<(), Error> {
     let device = ordinary::device(Part::NoLlc)?;
     let bo = &ordinary::bo(&device, kind.size)?;
     let view = Bytes::of(bo)?;

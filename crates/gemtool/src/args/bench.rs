@@ -38,3 +38,15 @@ pub struct Bench {
     #[allow(missing_docs)]
     pub device: Device,
 }
+
+#[cfg(all(test, feature = "bench"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_row() {
+        let words: Vec<_> = BENCH_EXAMPLES.split_whitespace().collect();
+        let rows: Vec<_> = gem_coherency_bench::row_names().collect();
+        assert!(words.join(" ").contains(&format!("Rows: {}.", rows.join(", "))), "{BENCH_EXAMPLES}");
+    }
+}

@@ -3,10 +3,9 @@
 use std::io;
 
 use anstyle::Style;
+use gem_coherency_bench::{BenchReport, Line, Machine, Quartiles, Target};
 
 use super::{Align, Page, Report, Table, held_style};
-use crate::cmd::bench::report::{BenchReport, Line, Target};
-use crate::cmd::bench::report::{Machine, Quartiles};
 
 impl Report for BenchReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
