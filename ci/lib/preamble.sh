@@ -8,8 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 skip() { echo "$*"; exit 77; }
 # Ends the concern as failed; the last line is the reason.
 fail() { echo "$*" >&2; exit 1; }
-# The packages of ci/unit. The choice of packages decides the features of each crate, and other features are another compilation: the
-# concerns that choose these share what the first of them has built.
-workspace=(--locked --workspace --exclude loom-tests)
+# The packages of ci/unit, with the benchmarks. The choice of packages decides the features of each crate, and other features are another
+# compilation: the concerns that choose these share what the first of them has built.
+workspace=(--locked --workspace --exclude loom-tests --features gemtool/bench)
 # Builds gemtool and the library for programs.
 build_gemtool() { cargo build --quiet "${workspace[@]}" --lib --bin gemtool; }

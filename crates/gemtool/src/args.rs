@@ -1,6 +1,5 @@
 //! The command line's arguments. Only their text is checked here.
 
-#[cfg(feature = "bench")]
 mod bench;
 mod check;
 mod dispatch;
@@ -23,7 +22,6 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
 use gemtool::script::size;
 
-#[cfg(feature = "bench")]
 pub use bench::Bench;
 pub use check::{Check, Dropped};
 pub use dispatch::Dispatch;
@@ -153,7 +151,6 @@ pub enum Command {
     #[command(after_help = dispatch::DISPATCH_EXAMPLES)]
     Dispatch(Dispatch),
     /// Benchmark flushes, submissions and uploads against alternatives
-    #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]
     Bench(Bench),
     /// Print a shell's completion script for gemtool's commands, flags and values

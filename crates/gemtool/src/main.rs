@@ -88,6 +88,11 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             page.report(&report, form)?;
             return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
         }
+        #[cfg(not(feature = "bench"))]
+        Command::Bench(_) => {
+            let why = "gemtool was built without benchmarks: cargo install gemtool --features bench";
+            return Err(Failure::Environment(why.to_owned()));
+        }
         Command::Eu(eu) => {
             let report = cmd::eu::run(eu)?;
             page.report(&report, form)?;
