@@ -27,6 +27,8 @@
 //! * `dma_buf`: requests of a dma-buf's file. Not PRIME.
 //! * `sync_file`: requests of a fence's file. Not fences of objects.
 
+#![deny(unsafe_code)]
+
 pub mod dma_buf;
 pub mod drm;
 pub mod drm_display;

@@ -19,6 +19,8 @@
 //! * `plant`: changes of one instruction of a kernel. Not their execution.
 //! * `random`: shaders at random. Not the seeds that are judged.
 
+#![deny(unsafe_code)]
+
 pub mod directives;
 pub mod driver;
 pub mod execution;
@@ -27,4 +29,5 @@ pub mod plant;
 pub mod random;
 pub mod tally;
 pub mod tools;
+#[allow(unsafe_code)]
 pub mod vulkan;
