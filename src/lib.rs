@@ -171,7 +171,7 @@
 //! * `sync`: atomics and locks, or those of loom. Not data.
 //!
 //! Below them are the crates `gem-coherency-cacheops`, the cache instructions, `gem-coherency-uapi`, the kernel's structs, and
-//! `gem-coherency-rules`: vocabulary, platforms, policy.
+//! `gem-coherency-policy`: vocabulary, platforms, policy.
 
 #![deny(unsafe_code)]
 
@@ -191,7 +191,7 @@ pub mod tracking;
 #[doc(hidden)]
 pub mod units;
 
-pub use gem_coherency_rules::{platform, policy, vocabulary};
+pub use gem_coherency_policy::{platform, policy, vocabulary};
 
 #[doc(inline)]
 pub use device::{AdoptRequest, AllocRequest, Device, ReuseStats, Submission};
@@ -200,7 +200,7 @@ pub use engine::FlushReport;
 #[doc(inline)]
 pub use error::{Error, OpenError, Result};
 #[doc(inline)]
-pub use gem_coherency_rules::{Errno, Unknown};
+pub use gem_coherency_policy::{Errno, Unknown};
 #[doc(inline)]
 pub use object::{Bo, CpuAccess, Released, ScanoutGuard, Upload};
 #[doc(inline)]

@@ -3,7 +3,7 @@
 #![no_main]
 
 use gem_coherency_fuzz::watch;
-use gem_kernels::{Error, Features, Options, Shader, Stage};
+use gem_shader_compiler::{Error, Features, Options, Shader, Stage};
 use intel_eu::{Platform, encodings, validate};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,6 +1,6 @@
 //! Converts a [`Run`] to the structs of EXECBUFFER2, for both kinds of devices.
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::{Addresses, ExecObject, Run};
 use crate::error::{Error, grow, room};

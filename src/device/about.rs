@@ -1,6 +1,6 @@
 //! The facts that a device reports about itself, and what follows from them.
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use crate::backend::{Drm, Param};
 use crate::error::Result;

@@ -46,7 +46,7 @@ use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
 use crate::tracking::Registry;
 use crate::vocabulary::{Handle, MocsClass};
-use gem_coherency_rules::Unknown;
+use gem_coherency_policy::Unknown;
 
 /// `I915_MEMORY_CLASS_SYSTEM`: the memory of objects without a placement.
 const CLASS_SYSTEM: u16 = 0;

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use crate::backend::ExecObject;
 use crate::engine::{FlushReport, StaleLines, Step};

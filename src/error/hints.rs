@@ -1,6 +1,6 @@
 //! Hints that errors give in addition to the errno.
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 /// Returns what the caller can do about an open(2) that failed.
 pub(super) fn open_hint(errno: Errno) -> &'static str {

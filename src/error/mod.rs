@@ -9,7 +9,7 @@ mod room;
 
 use std::fmt;
 
-use gem_coherency_rules::{Errno, Unknown};
+use gem_coherency_policy::{Errno, Unknown};
 
 use crate::vocabulary::CacheLevel;
 use hints::request_hint;

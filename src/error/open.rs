@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::hints::open_hint;
 

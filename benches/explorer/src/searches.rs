@@ -4,7 +4,7 @@ use gem_coherency::platform;
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::{Caller, Conditions, Mutation, Scope, Search};
-use gem_coherency_hierarchy::Assumptions;
+use gem_coherency_memory_model::Assumptions;
 
 use crate::Result;
 

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use gem_coherency_rules::vocabulary::LineOp;
+use gem_coherency_policy::vocabulary::LineOp;
 
 use super::span::LastLine;
 use super::support::support;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use gem_coherency_rules::{Errno, Unknown};
+use gem_coherency_policy::{Errno, Unknown};
 
 use super::OVERRIDE;
 

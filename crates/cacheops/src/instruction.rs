@@ -1,7 +1,7 @@
 //! The CPU's cache instructions.
 #![deny(unsafe_code)]
 
-use gem_coherency_rules::words;
+use gem_coherency_policy::words;
 
 words! {
     /// A cache-line instruction, in ascending order of preference.

@@ -47,11 +47,11 @@ mod tests;
 
 use core::arch::asm;
 
-use gem_coherency_rules::vocabulary::PAGE_BYTES;
+use gem_coherency_policy::vocabulary::PAGE_BYTES;
 
 pub use copy::{copy_across, copy_in, copy_out};
 pub use error::Error;
-pub use gem_coherency_rules::vocabulary::LineOp;
+pub use gem_coherency_policy::vocabulary::LineOp;
 pub use instruction::{Instruction, LoadInstruction, StoreInstruction};
 pub use line::{
     fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_pages,

@@ -9,7 +9,7 @@
 use core::arch::asm;
 
 use super::span::{self, line_addresses};
-use gem_coherency_rules::vocabulary::{LineOp, PAGE_BYTES};
+use gem_coherency_policy::vocabulary::{LineOp, PAGE_BYTES};
 
 use super::chosen::{Chosen, chosen};
 use super::{Instruction, fence, store_fence};

@@ -15,7 +15,7 @@ use core::arch::x86::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
 
-use gem_coherency_rules::vocabulary::LineOp;
+use gem_coherency_policy::vocabulary::LineOp;
 use static_assertions::const_assert;
 
 use super::chosen::{Chosen, chosen};

@@ -3,7 +3,7 @@
 
 use core::ffi::CStr;
 
-use gem_coherency_rules::Unknown;
+use gem_coherency_policy::Unknown;
 
 use super::chosen::Chosen;
 use super::cpu::Cpu;

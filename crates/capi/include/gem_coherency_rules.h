@@ -2,7 +2,7 @@
  *
  * gem_coherency_rules: the rules of cache coherency on Intel GPUs, as tables and inline functions.
  *
- * Version 0.0.0. Made from the crate gem-coherency-rules; ci/rules-header --write makes it anew.
+ * Version 0.0.0. Made from the crate gem-coherency-policy; ci/rules-header --write makes it anew.
  *
  * It needs a C11 or C++17 compiler, 32 or 64 bits, and no library. It keeps no state, allocates nothing and makes no
  * system call. Define GEM_COHERENCY_RULES_REASONS before it is included for gemcr_rule_reason. It can be used

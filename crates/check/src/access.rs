@@ -10,7 +10,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
-use gem_coherency_hierarchy::{Line, Route};
+use gem_coherency_memory_model::{Line, Route};
 
 impl System {
     /// Returns the route of an access on a path.

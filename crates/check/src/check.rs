@@ -14,7 +14,7 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::{self, BypassEntries, Call, Caps, Machine, Platform};
 use gem_coherency::policy::kernel::{Creation, KernelRules};
 use gem_coherency::vocabulary::{KernelVersion, MmapMode};
-use gem_coherency_hierarchy::Assumptions;
+use gem_coherency_memory_model::Assumptions;
 
 /// The scope of a check.
 #[derive(Clone, Debug)]

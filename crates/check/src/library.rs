@@ -17,7 +17,7 @@ use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::policy::pending::{PendingWork, cached_mode};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
-use gem_coherency_hierarchy::Line;
+use gem_coherency_memory_model::Line;
 
 impl System {
     /// Returns whether accesses are guarded line by line.

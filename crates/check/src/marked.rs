@@ -7,7 +7,7 @@ use super::world::{Value, Window, World, granules};
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, MmapMode};
-use gem_coherency_hierarchy::{Line, Route};
+use gem_coherency_memory_model::{Line, Route};
 
 impl System {
     /// Returns whether a line's possible dirtiness and staleness are tracked.

@@ -5,7 +5,7 @@ use super::tracked::LineSet;
 use super::world::{Buffer, GRANULES, LINES, Value, World, granules, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, CacheLevel};
-use gem_coherency_hierarchy::{
+use gem_coherency_memory_model::{
     self as hierarchy, Assumption, CacheMove, Hardware, Line, Maintenance, Place, Route, Transfer,
 };
 

@@ -12,7 +12,7 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::words;
-use gem_coherency_hierarchy::Assumption;
+use gem_coherency_memory_model::Assumption;
 
 words! {
     /// The reason why a rule exists.

@@ -11,7 +11,7 @@ use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::{Backing, Creation, Event};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
-use gem_coherency_hierarchy::CacheMove;
+use gem_coherency_memory_model::CacheMove;
 
 /// One move: by the caches, the kernel, or the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::mutant::Mutation;
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::kernel::{Creation, KernelRules};
 use gem_coherency::vocabulary::words;
-use gem_coherency_hierarchy::{Assumptions, Hardware};
+use gem_coherency_memory_model::{Assumptions, Hardware};
 
 words! {
     /// The user of the object.

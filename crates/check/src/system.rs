@@ -19,7 +19,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
-use gem_coherency_hierarchy::Line;
+use gem_coherency_memory_model::Line;
 
 /// The reason why a move does not lead to a state for the search to continue from.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::vocabulary::{Access, CacheLevel, Domains, MmapMode};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 
 impl System {
     /// Makes the calls that the uAPI requires before an access.

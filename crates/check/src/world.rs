@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::tracked::{InFlight, LineSet, Tracked};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass, words};
-use gem_coherency_hierarchy::Line;
+use gem_coherency_memory_model::Line;
 
 words! {
     /// The value of a copy of a granule.

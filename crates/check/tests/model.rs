@@ -11,7 +11,7 @@ use gem_coherency_check::{
     Baseline, Caller, Condition, Conditions, LoggedAction, Move, Mutant, Mutation, Need, Outcome, Property,
     Scope, Search, Value, Window, all_cores, all_machines, machines,
 };
-use gem_coherency_hierarchy::{Assumption, Assumptions};
+use gem_coherency_memory_model::{Assumption, Assumptions};
 
 fn scope(platform: &str, kernel: (u16, u16), caller: Caller) -> Scope {
     Scope {

@@ -1,7 +1,7 @@
 //! `docs/verification.md` says what the code says: properties, assumptions, conditions.
 
 use gem_coherency_check::{Condition, Property};
-use gem_coherency_hierarchy::Assumption;
+use gem_coherency_memory_model::Assumption;
 
 const BOOK: &str = include_str!("../../../docs/verification.md");
 

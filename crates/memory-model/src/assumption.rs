@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gem_coherency_rules::vocabulary::words;
+use gem_coherency_policy::vocabulary::words;
 
 /// Declares the assumptions: variant = name, number: statement, source.
 macro_rules! assumptions {

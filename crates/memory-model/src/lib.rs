@@ -29,8 +29,8 @@ pub use assumption::{Assumption, Assumptions};
 pub use moves::{CacheMove, Maintenance, maintain};
 pub use route::Route;
 
-use gem_coherency_rules::platform::Caps;
-use gem_coherency_rules::vocabulary::{Access, CacheLevel, words};
+use gem_coherency_policy::platform::Caps;
+use gem_coherency_policy::vocabulary::{Access, CacheLevel, words};
 use route::View;
 
 words! {
@@ -166,7 +166,7 @@ fn write(view: View, line: Line) -> Effect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency_rules::vocabulary::{CacheLevel as Level, MocsClass};
+    use gem_coherency_policy::vocabulary::{CacheLevel as Level, MocsClass};
 
     const LLC: Caps = Caps::LLC;
     const JSL: Caps = Caps::LLC.union(Caps::LLC_BYPASS_MOCS);

@@ -1,8 +1,8 @@
 //! Effects on lines other than accesses: flushes, and spontaneous cache activity.
 
 use super::{Assumption, Hardware, Line, Transfer};
-use gem_coherency_rules::vocabulary::LineOp;
-use gem_coherency_rules::vocabulary::words;
+use gem_coherency_policy::vocabulary::LineOp;
+use gem_coherency_policy::vocabulary::words;
 
 /// The effect of a flush or of a spontaneous move on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,7 +69,7 @@ impl CacheMove {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency_rules::platform::Caps;
+    use gem_coherency_policy::platform::Caps;
 
     #[test]
     fn no_operation_leaves_a_line_dirty_and_only_dirty_lines_move() {

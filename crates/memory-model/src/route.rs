@@ -1,8 +1,8 @@
 //! The routes to memory, and how each interacts with the CPU's caches.
 
 use super::{Assumption, Hardware};
-use gem_coherency_rules::platform::Caps;
-use gem_coherency_rules::vocabulary::{Access, CacheLevel, MocsClass};
+use gem_coherency_policy::platform::Caps;
+use gem_coherency_policy::vocabulary::{Access, CacheLevel, MocsClass};
 
 /// A route to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

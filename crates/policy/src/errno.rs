@@ -7,7 +7,7 @@ use core::fmt;
 /// Every number is kept, also one without a name: drivers return numbers that user space has no name for.
 ///
 /// ```
-/// use gem_coherency_rules::Errno;
+/// use gem_coherency_policy::Errno;
 ///
 /// assert_eq!(Errno::ENODEV.to_string(), "ENODEV: No such device");
 /// assert_eq!(Errno::by_name("ENODEV"), Some(Errno::new(19)));

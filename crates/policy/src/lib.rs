@@ -6,16 +6,16 @@
 //! its [`policy::Rule`].
 //!
 //! ```
-//! use gem_coherency_rules::platform;
-//! use gem_coherency_rules::policy::{Path, Verdict, needs_flush};
-//! use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+//! use gem_coherency_policy::platform;
+//! use gem_coherency_policy::policy::{Path, Verdict, needs_flush};
+//! use gem_coherency_policy::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 //!
 //! let caps = platform::by_id(0x4e61)?.machine(KernelVersion::new(6, 12), false).caps; // Jasper Lake
 //! let (cpu, gpu) = (Path::Cpu(MmapMode::Wb), Path::Gpu(MocsClass::BypassLlc));
 //! let decision = needs_flush(caps, CacheLevel::Llc, cpu, gpu, Access::Read);
 //! assert_eq!(decision.verdict, Verdict::Flush);
 //! println!("{}: {} ({})", decision.rule, decision.rule.reason(), decision.rule.source());
-//! # Ok::<(), gem_coherency_rules::Unknown>(())
+//! # Ok::<(), gem_coherency_policy::Unknown>(())
 //! ```
 //!
 //! # Layers

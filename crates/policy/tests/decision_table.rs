@@ -1,12 +1,12 @@
 //! The table of results equals the rules: every entry, for every set of capabilities.
 
-use gem_coherency_rules::platform::{self, Caps};
-use gem_coherency_rules::policy::driver::{default_mode, path_refusal};
-use gem_coherency_rules::policy::pending::{
+use gem_coherency_policy::platform::{self, Caps};
+use gem_coherency_policy::policy::driver::{default_mode, path_refusal};
+use gem_coherency_policy::policy::pending::{
     PendingWork, pending_after_gpu_write, pending_after_store, pending_flush, required_work,
 };
-use gem_coherency_rules::policy::{DecisionTable, Path, needs_invalidate};
-use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+use gem_coherency_policy::policy::{DecisionTable, Path, needs_invalidate};
+use gem_coherency_policy::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 
 /// Returns how many entries of `decisions` differ from the rules for `caps`.
 fn differences(decisions: &DecisionTable, caps: Caps) -> usize {

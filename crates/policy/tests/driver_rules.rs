@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use gem_coherency_rules::platform::{self, Caps, by_name};
-use gem_coherency_rules::policy::driver::{CpuMemory, Drain, table};
-use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
-use gem_coherency_rules::policy::{
+use gem_coherency_policy::platform::{self, Caps, by_name};
+use gem_coherency_policy::policy::driver::{CpuMemory, Drain, table};
+use gem_coherency_policy::policy::kernel::{Creation, KernelRules, Snapshot};
+use gem_coherency_policy::policy::{
     Decision, Path, Rule, Verdict, needs_flush, needs_flush_any, needs_flush_of_zeroes, needs_invalidate,
 };
-use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+use gem_coherency_policy::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 
 const COLUMNS: [(Path, Access); 13] = [
     (Path::Cpu(MmapMode::Wb), Access::Read),

@@ -1,9 +1,9 @@
 //! What Linux 5.10 claims and refuses, compared with its source, and the kernels that have no rules.
 
-use gem_coherency_rules::platform::{self, Call, Caps, Machine};
-use gem_coherency_rules::policy::kernel::KernelRules;
-use gem_coherency_rules::vocabulary::{KernelVersion, MmapMode};
-use gem_coherency_rules::{Errno, Unknown};
+use gem_coherency_policy::platform::{self, Call, Caps, Machine};
+use gem_coherency_policy::policy::kernel::KernelRules;
+use gem_coherency_policy::vocabulary::{KernelVersion, MmapMode};
+use gem_coherency_policy::{Errno, Unknown};
 
 const V5_10: KernelVersion = KernelVersion::new(5, 10);
 const V6_1: KernelVersion = KernelVersion::new(6, 1);

@@ -1,9 +1,9 @@
 //! The decisions about the bytes of new pages.
 
-use gem_coherency_rules::platform::by_name;
-use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
-use gem_coherency_rules::policy::{Rule, needs_flush_of_import, needs_flush_of_zeroes};
-use gem_coherency_rules::vocabulary::KernelVersion;
+use gem_coherency_policy::platform::by_name;
+use gem_coherency_policy::policy::kernel::{Creation, KernelRules, Snapshot};
+use gem_coherency_policy::policy::{Rule, needs_flush_of_import, needs_flush_of_zeroes};
+use gem_coherency_policy::vocabulary::KernelVersion;
 
 #[test]
 fn zeroes_stay_dirty_only_where_nothing_flushes_or_shares_them() {

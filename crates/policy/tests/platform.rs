@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use gem_coherency_rules::platform::{self, Call, CapSource, Caps, Fact, Facts, Machine, Ppgtt};
-use gem_coherency_rules::vocabulary::{KernelVersion, MmapMode};
-use gem_coherency_rules::{Errno, Excerpt, Unknown};
+use gem_coherency_policy::platform::{self, Call, CapSource, Caps, Fact, Facts, Machine, Ppgtt};
+use gem_coherency_policy::vocabulary::{KernelVersion, MmapMode};
+use gem_coherency_policy::{Errno, Excerpt, Unknown};
 
 const V6_1: KernelVersion = KernelVersion::new(6, 1);
 const V6_4: KernelVersion = KernelVersion::new(6, 4);

@@ -1,7 +1,7 @@
 //! A software i915: it behaves like the kernel, and its memory goes stale as on the hardware.
 //!
 //! Every object has two byte stores: what the CPU sees through its caches, and what memory holds. Every
-//! agent's access goes through [`gem_coherency_hierarchy`], so a missing flush shows as stale bytes. A fresh
+//! agent's access goes through [`gem_coherency_memory_model`], so a missing flush shows as stale bytes. A fresh
 //! object's memory holds [`PREVIOUS_OWNER`]'s bytes until its zeroes, which are dirty in the cache, are
 //! flushed. [`gem_coherency::policy::kernel`] determines the state that the kernel keeps for an object and
 //! the flushes it does; this crate executes them and logs them in [`Soft::kernel_flushes`].
@@ -72,7 +72,7 @@ pub use calls::attempt::{Attempt, Waits};
 pub use calls::process::Process;
 pub use display::crc::Crc;
 pub use display::on_screen::Screens;
-pub use gem_coherency_hierarchy::{Place, Route};
+pub use gem_coherency_memory_model::{Place, Route};
 pub use gpu::real_gpu::{Counterpart, Ended, Operand, RealGpu, Work, Written};
 pub use gpu::{
     GpuFault, GpuHang, GpuTimes, HangCause, KernelClock, KernelProgress, Overtime, Remedy, end_kernels_when,
@@ -186,7 +186,7 @@ impl Soft {
     ///   as Linux takes the CPU of the platform. `off` is refused where i915 relies on it: with an LLC, and on Meteor Lake.
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
     /// - `without=RULE`: a kernel that lacks a rule.
-    /// - `drop=ASSUMPTION`: hardware for which an assumption of [`gem_coherency_hierarchy::Assumption`] does not hold.
+    /// - `drop=ASSUMPTION`: hardware for which an assumption of [`gem_coherency_memory_model::Assumption`] does not hold.
     /// - `hang=TIME`: the time after which a thread of a GPU kernel never ends ([`GpuTimes::thread`]).
     /// - `id=HEX`: another of the platform's PCI IDs.
     /// - `revision=HEX`: the PCI revision; that of the last production stepping by default.

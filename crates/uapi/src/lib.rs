@@ -43,7 +43,7 @@ pub mod sync_file;
 
 use std::marker::PhantomData;
 
-pub use gem_coherency_rules::drm_fourcc;
+pub use gem_coherency_policy::drm_fourcc;
 
 /// The place of a field in a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ macro_rules! requests {
 }
 use requests;
 
-use gem_coherency_rules::values;
+use gem_coherency_policy::values;
 
 /// A header and what is declared here of it.
 #[derive(Clone, Copy, Debug)]

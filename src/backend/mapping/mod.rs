@@ -15,7 +15,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 use memmap2::MmapRaw;
 
 use crate::cacheops::{self, LineOp};

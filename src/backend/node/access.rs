@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::request::call;

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::request::call;
 use super::{Node, objects};

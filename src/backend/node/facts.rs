@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::request::call;
 use crate::backend::{DriverVersion, MemoryRegion};

@@ -5,7 +5,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 use nix::unistd::{Whence, lseek};
 
 use super::request::call;

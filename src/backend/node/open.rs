@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 use nix::sys::utsname::uname;
 
 use super::{Node, facts};

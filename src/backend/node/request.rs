@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Instant;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 use nix::libc;
 use tracing::Level;
 

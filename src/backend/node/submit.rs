@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::request::call;
 use super::{access, objects};

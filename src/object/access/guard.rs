@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use crate::backend::Mapping;
 use crate::engine::{self, FlushReport, StaleLines, Step};

@@ -38,7 +38,7 @@ pub use scanout::ScanoutGuard;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use crate::backend::Busy;
 use crate::engine::{FlushReport, Step};

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::SharedDevice;
 use super::flush::Marking;

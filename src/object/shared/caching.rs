@@ -1,6 +1,6 @@
 //! Caching modes of the uAPI, and the levels of objects.
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::{SharedBo, SharedDevice};
 use crate::error::Result;

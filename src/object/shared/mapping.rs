@@ -1,6 +1,6 @@
 //! The mappings of an object, and the stores made through them.
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::flush::Marking;
 use super::{Origin, SharedBo};

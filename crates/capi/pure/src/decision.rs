@@ -3,10 +3,10 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use gem_coherency_cacheops as cacheops;
-use gem_coherency_rules::platform::Caps;
-use gem_coherency_rules::policy::driver::{Drain, cpu_memory};
-use gem_coherency_rules::policy::{self, Decision, Path};
-use gem_coherency_rules::vocabulary::{Access, CacheLevel};
+use gem_coherency_policy::platform::Caps;
+use gem_coherency_policy::policy::driver::{Drain, cpu_memory};
+use gem_coherency_policy::policy::{self, Decision, Path};
+use gem_coherency_policy::vocabulary::{Access, CacheLevel};
 
 use super::failure::{Failure, answer};
 use super::platform::caps;

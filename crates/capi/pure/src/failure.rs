@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int};
 use core::fmt;
 
 use gem_coherency_cacheops as cacheops;
-use gem_coherency_rules::{Errno, Unknown};
+use gem_coherency_policy::{Errno, Unknown};
 
 /// The reason why a call from C failed.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use core::ffi::{c_int, c_uint};
 
-use gem_coherency_rules::Errno;
-use gem_coherency_rules::platform::{self, CONSERVATIVE, Caps, Machine, mocs_class, mode_level};
-use gem_coherency_rules::policy::driver::default_mode;
-use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
-use gem_coherency_rules::policy::{self, Path};
+use gem_coherency_policy::Errno;
+use gem_coherency_policy::platform::{self, CONSERVATIVE, Caps, Machine, mocs_class, mode_level};
+use gem_coherency_policy::policy::driver::default_mode;
+use gem_coherency_policy::policy::kernel::{Creation, KernelRules, Snapshot};
+use gem_coherency_policy::policy::{self, Path};
 
 use super::failure::{Failure, answer};
 use super::platform::{caps, kernel};

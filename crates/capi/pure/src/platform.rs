@@ -2,8 +2,8 @@
 
 use core::ffi::{c_char, c_int};
 
-use gem_coherency_rules::platform::{self, Caps, Machine};
-use gem_coherency_rules::vocabulary::KernelVersion;
+use gem_coherency_policy::platform::{self, Caps, Machine};
+use gem_coherency_policy::vocabulary::KernelVersion;
 
 use super::failure::{Failure, answer};
 use super::pointers::{Out, borrow, string};

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char};
 use core::slice;
 
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use super::failure::Failure;
 

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_uint};
 
-use gem_coherency_rules::policy::Rule;
+use gem_coherency_policy::policy::Rule;
 
 use super::failure::{Failure, text};
 

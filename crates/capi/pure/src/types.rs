@@ -2,10 +2,10 @@
 
 use core::ffi::{c_char, c_uint};
 
-use gem_coherency_rules::platform::Caps;
-use gem_coherency_rules::policy::driver::Drain;
-use gem_coherency_rules::policy::{Decision, Path, Verdict};
-use gem_coherency_rules::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency_policy::platform::Caps;
+use gem_coherency_policy::policy::driver::Drain;
+use gem_coherency_policy::policy::{Decision, Path, Verdict};
+use gem_coherency_policy::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
 
 use super::failure::Failure;
 

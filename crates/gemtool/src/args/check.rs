@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::{Caller, Condition, Mutant};
-use gem_coherency_hierarchy::Assumption;
+use gem_coherency_memory_model::Assumption;
 use gemtool::script::size;
 
 /// Shown under `gemtool check --help`.

@@ -108,7 +108,7 @@ pub enum Stage {
     Fragment,
 }
 
-impl From<Stage> for gem_kernels::Stage {
+impl From<Stage> for gem_shader_compiler::Stage {
     fn from(stage: Stage) -> Self {
         match stage {
             Stage::Compute => Self::Compute,

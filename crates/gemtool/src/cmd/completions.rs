@@ -9,7 +9,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, MmapMode, MocsClass};
 use gem_coherency_check::{Caller, Condition, Mutant};
-use gem_coherency_hierarchy::Assumption;
+use gem_coherency_memory_model::Assumption;
 use serde::Serialize;
 
 use crate::args::{self, Args, Dropped, History};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gem_kernels::{Binding, Used};
+use gem_shader_compiler::{Binding, Used};
 use serde::{Serialize, Serializer};
 
 /// A surface of a shader, by what the shader declares it as. Its text is `BINDING` or `SET.BINDING` for a buffer, `push` for the push

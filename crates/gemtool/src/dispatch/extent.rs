@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::script::size::dword;
 

@@ -4,7 +4,7 @@ use gem_coherency::device::{Device, Submission};
 use gem_coherency::object::FlushReport;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::{Region, Walker};
-use gem_kernels::Used;
+use gem_shader_compiler::Used;
 
 use super::{Surface, Threads};
 

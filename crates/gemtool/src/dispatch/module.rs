@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use gem_kernels::{Binding, Block, Error, Features, Kernel, Options, Shader, Stage};
+use gem_shader_compiler::{Binding, Block, Error, Features, Kernel, Options, Shader, Stage};
 use intel_eu::Platform;
 
 use super::{Misfit, Place, Specialization};
@@ -91,7 +91,7 @@ fn advice(error: &Error) -> &'static str {
         }
         Error::Model { .. } => "compile the shader for Vulkan: glslangValidator -V",
         Error::Registers { .. } => "split the shader, or keep fewer values at once",
-        Error::Encoding { .. } => "report this as a bug of gem-kernels, with the module",
+        Error::Encoding { .. } => "report this as a bug of gem-shader-compiler, with the module",
         Error::Specialized
         | Error::NotSpecialized
         | Error::SpecializationValue { .. }

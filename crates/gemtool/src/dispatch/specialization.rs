@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use gem_kernels::Scalar;
+use gem_shader_compiler::Scalar;
 
 use crate::script::size::{dword, number};
 

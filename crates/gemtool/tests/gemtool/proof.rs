@@ -2,7 +2,7 @@
 
 use gem_coherency::policy::Rule;
 use gem_coherency_check::Condition;
-use gem_coherency_hierarchy::Assumption;
+use gem_coherency_memory_model::Assumption;
 use serde_json::Value;
 
 use crate::{fits, gemtool};

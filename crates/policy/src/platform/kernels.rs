@@ -36,8 +36,8 @@ impl Basis {
 /// A kernel version with the basis of its facts, as a sentence.
 ///
 /// ```
-/// use gem_coherency_rules::platform::KernelBasis;
-/// use gem_coherency_rules::vocabulary::KernelVersion;
+/// use gem_coherency_policy::platform::KernelBasis;
+/// use gem_coherency_policy::vocabulary::KernelVersion;
 ///
 /// let text = |major, minor| KernelBasis(KernelVersion::new(major, minor)).to_string();
 /// assert_eq!(text(6, 12), "Kernel 6.12 was run: the rules are compared with its driver in a virtual machine.");

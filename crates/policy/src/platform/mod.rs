@@ -5,8 +5,8 @@
 //! decisions; [`crate::policy`] does.
 //!
 //! ```
-//! use gem_coherency_rules::platform::{self, Caps};
-//! use gem_coherency_rules::vocabulary::KernelVersion;
+//! use gem_coherency_policy::platform::{self, Caps};
+//! use gem_coherency_policy::vocabulary::KernelVersion;
 //!
 //! let meteor_lake = platform::by_id(0x7d55)?;
 //! assert_eq!(meteor_lake.title, "Meteor Lake");
@@ -14,7 +14,7 @@
 //! let has_llc = |minor| meteor_lake.machine(KernelVersion::new(6, minor), false).caps.contains(Caps::LLC);
 //! assert!(has_llc(1) && !has_llc(12));
 //! assert!(platform::by_id(0xffff).is_err(), "never the nearest generation");
-//! # Ok::<(), gem_coherency_rules::Unknown>(())
+//! # Ok::<(), gem_coherency_policy::Unknown>(())
 //! ```
 
 mod caching;

@@ -21,7 +21,7 @@ fn fresh(
 #[test]
 fn coherency_is_a_function_of_llc_and_level() {
     let both = Coherency::READ | Coherency::WRITE;
-    let coherency = gem_coherency_rules::policy::coherency;
+    let coherency = gem_coherency_policy::policy::coherency;
     for under in every(&[LLC, BYPASS, WT]) {
         assert_eq!(coherency(under.caps, NONE), Coherency::READ, "{}", under.name);
     }
@@ -69,9 +69,9 @@ fn a_pat_index_counts_as_coherent_unless_it_is_the_uncached_one() {
     let refused = |under: Under, index| {
         Snapshot::created(under.caps, &under.rules, Creation::UserWithPat(index)).unwrap_err().errno
     };
-    assert_eq!(refused(mtl, 5), Some(gem_coherency_rules::Errno::EINVAL));
-    assert_eq!(refused(Under::new("tgl", 6, 12), 3), Some(gem_coherency_rules::Errno::ENODEV));
-    assert_eq!(refused(Under::new("tgl", 6, 1), 3), Some(gem_coherency_rules::Errno::EINVAL));
+    assert_eq!(refused(mtl, 5), Some(gem_coherency_policy::Errno::EINVAL));
+    assert_eq!(refused(Under::new("tgl", 6, 12), 3), Some(gem_coherency_policy::Errno::ENODEV));
+    assert_eq!(refused(Under::new("tgl", 6, 1), 3), Some(gem_coherency_policy::Errno::EINVAL));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn userptr_objects_are_cached_everywhere_but_where_nothing_snoops() {
     }
     for under in every(&[NEITHER]) {
         let refusal = Snapshot::created(under.caps, &under.rules, Creation::Userptr).unwrap_err();
-        assert_eq!((refusal.errno, refusal.rule), (Some(gem_coherency_rules::Errno::ENODEV), Rule::NoSnoop));
+        assert_eq!((refusal.errno, refusal.rule), (Some(gem_coherency_policy::Errno::ENODEV), Rule::NoSnoop));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scanout: pin, unpin, SW_FINISH, DIRTYFB; and dma-buf access to a shown object.
 
 use super::*;
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use Action::{Barrier, FlushAsync, FlushGgtt, FlushSync};
 

@@ -1,7 +1,7 @@
 //! SET_CACHING: which requests can change a level, and the effects.
 
 use super::*;
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 #[track_caller]
 fn refused(under: Under, object: Snapshot, mode: CachingMode, errno: Option<Errno>, rule: Rule) {

@@ -9,10 +9,10 @@ mod power;
 mod tables;
 mod transfer;
 
-use gem_coherency_rules::platform::{self, Caps, Machine};
-use gem_coherency_rules::policy::Rule;
-use gem_coherency_rules::policy::kernel::{Action, Creation, Event, KernelRules, Snapshot, Step, step};
-use gem_coherency_rules::vocabulary::{Access, CacheLevel, CachingMode, Coherency, Domains, KernelVersion};
+use gem_coherency_policy::platform::{self, Caps, Machine};
+use gem_coherency_policy::policy::Rule;
+use gem_coherency_policy::policy::kernel::{Action, Creation, Event, KernelRules, Snapshot, Step, step};
+use gem_coherency_policy::vocabulary::{Access, CacheLevel, CachingMode, Coherency, Domains, KernelVersion};
 
 /// The platforms that represent each class. The first class has snooping and no LLC.
 const NON_LLC: &[&str] = &["i945gm", "gm45", "ilk", "vlv", "chv", "bxt", "glk"];
@@ -69,7 +69,7 @@ impl Under {
     fn state(&self, level: CacheLevel, read: Domains, write: Domains, dirty: bool) -> Snapshot {
         Snapshot {
             level,
-            coherent: gem_coherency_rules::policy::coherency(self.caps, level),
+            coherent: gem_coherency_policy::policy::coherency(self.caps, level),
             dirty,
             read_domains: read,
             write_domain: write,

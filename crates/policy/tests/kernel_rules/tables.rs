@@ -285,7 +285,7 @@ fn t5_discrete_refuses_domains_and_never_flushes() {
         let fresh = under.created(Creation::User);
         for event in [SetDomainCpu(READ), SetDomainGtt(WRITE), SetDomainWc(READ)] {
             let refusal = step(under.caps, &under.rules, fresh, event).unwrap_err();
-            assert_eq!(refusal.errno, Some(gem_coherency_rules::Errno::ENODEV), "{} {event}", under.name);
+            assert_eq!(refusal.errno, Some(gem_coherency_policy::Errno::ENODEV), "{} {event}", under.name);
         }
         let used = under.step(fresh, Exec(WRITE));
         assert_eq!(used.effects.actions().collect::<Vec<_>>(), [FlushChipset]);

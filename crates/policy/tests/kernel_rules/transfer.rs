@@ -1,7 +1,7 @@
 //! pread and pwrite: partial lines, the aperture path, and objects that stay dirty.
 
 use super::*;
-use gem_coherency_rules::Errno;
+use gem_coherency_policy::Errno;
 
 use Action::{Barrier, FlushAfter, FlushBefore, WriteBarrier};
 

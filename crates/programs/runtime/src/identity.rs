@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
-use gem_coherency_wire::call;
+use gem_coherency_protocol::call;
 
 use crate::{sandbox, sys};
 

@@ -2,7 +2,7 @@
 //!
 //! It is loaded with `LD_PRELOAD` and replaces functions of libc. Where they are about `/dev/dri`, the device's place
 //! in sysfs, or one of a device's files, it forwards them to the server that `GEM_COHERENCY_SERVER` names
-//! ([`gem_coherency_wire`]); all others go to libc. Without the variable it changes nothing.
+//! ([`gem_coherency_protocol`]); all others go to libc. Without the variable it changes nothing.
 //!
 //! The program's own kernel keeps account of descriptors and mappings: a device's file is a socket, and a mapping is
 //! one of a shared memory file. So copies, children, `SCM_RIGHTS`, poll(2) and the end of the program need no code here.

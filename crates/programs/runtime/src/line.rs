@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gem_coherency_wire::Found;
+use gem_coherency_protocol::Found;
 
 use crate::mappings::{self, Mapping, Views};
 

@@ -10,8 +10,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gem_coherency_protocol::Request;
 use gem_coherency_trap::watch::{self, Load, Seen};
-use gem_coherency_wire::Request;
 
 use crate::line::{self, LINE_BYTES};
 use crate::mappings::{self, Mapping, PAGE_BYTES};

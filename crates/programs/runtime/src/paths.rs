@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use gem_coherency_wire::{Request, call};
+use gem_coherency_protocol::{Request, call};
 
 use crate::start::{self, Path, Server};
 use crate::{sys, talk};
@@ -235,7 +235,7 @@ pub(crate) fn describe(server: &Server, cookie: u64) -> Option<File> {
 /// Those of the request.
 pub(crate) fn open(
     server: &Server,
-    request: &gem_coherency_wire::Message,
+    request: &gem_coherency_protocol::Message,
     flags: c_int,
 ) -> Result<c_int, c_int> {
     let fd = talk::request(server, request)?.0.operands[0] as c_int;

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_long, c_uint, c_ulong};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use gem_coherency_wire::call;
+use gem_coherency_protocol::call;
 
 use crate::sys;
 

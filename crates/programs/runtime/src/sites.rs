@@ -4,11 +4,11 @@ use std::ffi::{CStr, c_void};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use gem_coherency_trap::watch::{self, Store};
-use gem_coherency_trap::{Event, NEAREST, callers};
-use gem_coherency_wire::{
+use gem_coherency_protocol::{
     self as wire, Flushed, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
 };
+use gem_coherency_trap::watch::{self, Store};
+use gem_coherency_trap::{Event, NEAREST, callers};
 
 use crate::line::{self, LINE_BYTES, Place};
 use crate::mappings::{self, Mapping, PAGE_BYTES};

@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use gem_coherency_protocol::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, WANTS_LOADS};
 use gem_coherency_trap::watch;
-use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, WANTS_LOADS};
 
 use crate::identity::{self, Caller};
 use crate::lock::Lock;

@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
+use gem_coherency_protocol::{STORES_BYTES, add_store, has_store, remove_store};
 use gem_coherency_trap::locate_in_handler;
 use gem_coherency_trap::watch::{self, Store};
-use gem_coherency_wire::{STORES_BYTES, add_store, has_store, remove_store};
 
 use crate::line;
 use crate::mappings::{self, Mapping, PAGE_BYTES};

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use gem_coherency_wire::call;
+use gem_coherency_protocol::call;
 
 use crate::sandbox;
 
@@ -139,7 +139,7 @@ pub(crate) fn give_way() {
 
 /// Closes a descriptor.
 pub(crate) fn close(fd: c_int) {
-    gem_coherency_wire::close(fd);
+    gem_coherency_protocol::close(fd);
 }
 
 /// fcntl(2) with a number.
@@ -169,12 +169,12 @@ pub(crate) fn stat(folder: c_int, path: *const c_char, flags: c_int) -> Result<l
 /// Returns the cookie of a socket.
 ///
 /// # Errors
-/// Those of [`gem_coherency_wire::cookie`]; EPERM, without a call, if a filter of the program refuses it.
+/// Those of [`gem_coherency_protocol::cookie`]; EPERM, without a call, if a filter of the program refuses it.
 pub(crate) fn cookie(fd: c_int) -> Result<u64, c_int> {
     if sandbox::refuses(libc::SYS_getsockopt) {
         return Err(libc::EPERM);
     }
-    gem_coherency_wire::cookie(fd)
+    gem_coherency_protocol::cookie(fd)
 }
 
 /// Returns the cookie of a descriptor in a call that programs make on files of devices, and on no other sockets.
@@ -186,7 +186,7 @@ pub(crate) fn cookie_of_file(fd: c_int) -> Result<u64, c_int> {
         let refused = ![libc::EBADF, libc::ENOTSOCK].contains(&errno);
         let is_socket = |stat: libc::stat| stat.st_mode & libc::S_IFMT == libc::S_IFSOCK;
         if refused && stat(fd, c"".as_ptr(), libc::AT_EMPTY_PATH).is_ok_and(is_socket) {
-            return sandbox::needs(libc::SYS_getsockopt, || gem_coherency_wire::cookie(fd));
+            return sandbox::needs(libc::SYS_getsockopt, || gem_coherency_protocol::cookie(fd));
         }
         Err(errno)
     });

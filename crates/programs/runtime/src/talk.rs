@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
-use gem_coherency_wire::{
+use gem_coherency_protocol::{
     Call, Descriptors, EVICTS, MOST_PAYLOAD, Message, Received, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY,
     SHOWS_NOTHING, cookie, receive, send,
 };

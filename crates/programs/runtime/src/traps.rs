@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gem_coherency_protocol::{Found, LineEffect};
 use gem_coherency_trap::scan::Search;
 use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
-use gem_coherency_wire::{Found, LineEffect};
 
 use crate::line::{self, Place};
 use crate::sys::{self, KeepErrno};

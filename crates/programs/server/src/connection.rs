@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
-use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft, end_kernels_when};
-use gem_coherency_wire::{
+use gem_coherency_protocol::{
     MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, WANTS_FINDINGS, WANTS_LOADS, ask_for_senders,
     frames, share_memory,
 };
+use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft, end_kernels_when};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
@@ -75,7 +75,7 @@ impl Connection {
         let mut payload = [0; MOST_PAYLOAD];
         loop {
             let fd = self.socket.as_raw_fd();
-            let Ok(received) = gem_coherency_wire::receive(fd, &mut payload) else { return };
+            let Ok(received) = gem_coherency_protocol::receive(fd, &mut payload) else { return };
             let Received { message, payload_bytes, descriptors, sender } = received;
             let given = descriptors.into_first();
             self.live.settle();
@@ -92,9 +92,11 @@ impl Connection {
             };
             self.shared.update_folder();
             let sent = match &reply {
-                Ok((message, Some(end))) => gem_coherency_wire::send(fd, message, &[], &[end.as_raw_fd()]),
-                Ok((message, None)) => gem_coherency_wire::send(fd, message, &[], &[]),
-                Err(errno) => gem_coherency_wire::send(fd, &Message::failed(errno.get()), &[], &[]),
+                Ok((message, Some(end))) => {
+                    gem_coherency_protocol::send(fd, message, &[], &[end.as_raw_fd()])
+                }
+                Ok((message, None)) => gem_coherency_protocol::send(fd, message, &[], &[]),
+                Err(errno) => gem_coherency_protocol::send(fd, &Message::failed(errno.get()), &[], &[]),
             };
             if sent.is_err() {
                 return;

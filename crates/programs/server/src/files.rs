@@ -99,7 +99,7 @@ impl Files {
     /// EMFILE, ENFILE, ENOMEM.
     pub(crate) fn add(&self, file: OpenFile) -> Result<OwnedFd, Errno> {
         let (theirs, ours) = pair()?;
-        let cookie = gem_coherency_wire::cookie(theirs.as_raw_fd()).map_err(Errno::new)?;
+        let cookie = gem_coherency_protocol::cookie(theirs.as_raw_fd()).map_err(Errno::new)?;
         // A hang-up is always reported.
         self.closed.add(&ours, EpollEvent::new(EpollFlags::empty(), cookie)).map_err(errno)?;
         let entry = Entry { file, end: Arc::new(ours), told: Arc::default() };

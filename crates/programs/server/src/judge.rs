@@ -5,8 +5,8 @@ use std::fs::File;
 use std::sync::Arc;
 
 use gem_coherency::units::LineRange;
+use gem_coherency_protocol::Frame;
 use gem_coherency_sim::{MadeStale, Screens, Soft};
-use gem_coherency_wire::Frame;
 
 /// The processes that share what the library in a program records: a program, and its children until they execute another one.
 pub type Family = Arc<()>;

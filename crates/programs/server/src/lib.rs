@@ -1,17 +1,17 @@
 //! A server that lets unmodified programs use software i915 devices, also beside a real one that runs their batches.
 //!
 //! The server owns the devices. Each program that has the library `libgem_coherency_preload.so` loaded connects to it;
-//! the library forwards system calls on `/dev/dri` as messages ([`gem_coherency_wire`]). The server carries them out as
+//! the library forwards system calls on `/dev/dri` as messages ([`gem_coherency_protocol`]). The server carries them out as
 //! system calls of the program: it copies from and to the program's memory, and gives it descriptors and mappings.
 //!
 //! ```no_run
-//! let server = gem_coherency_serve::Server::start(&["sim:jsl"], &Default::default())?;
+//! let server = gem_coherency_server::Server::start(&["sim:jsl"], &Default::default())?;
 //! let (name, value) = server.environment();
 //! let status = std::process::Command::new("vulkaninfo")
 //!     .env("LD_PRELOAD", "/usr/lib/libgem_coherency_preload.so")
 //!     .env(name, value)
 //!     .status();
-//! # Ok::<(), gem_coherency_serve::ServeError>(())
+//! # Ok::<(), gem_coherency_server::ServeError>(())
 //! ```
 //!
 //! # Layers

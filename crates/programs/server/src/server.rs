@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use gem_coherency_protocol::{ENVIRONMENT, FOLDER, SOCKET, ask_for_senders};
 use gem_coherency_sim::{PREFIX, Soft, deliver_events};
-use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET, ask_for_senders};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, Backlog, Shutdown, SockFlag, SockType, UnixAddr, bind, connect, listen, shutdown, socket,

@@ -3,10 +3,10 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use gem_coherency_serve::{Server, Settings};
-use gem_coherency_wire::{
+use gem_coherency_protocol::{
     Call, MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, SOCKET, cookie, receive, send,
 };
+use gem_coherency_server::{Server, Settings};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 
 /// A program's end of a connection.

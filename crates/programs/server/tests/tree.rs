@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use gem_coherency_serve::{ServeError, Server, Settings};
-use gem_coherency_wire::{FOLDER, MOST_PAYLOAD, Request, SOCKET, receive, send};
+use gem_coherency_protocol::{FOLDER, MOST_PAYLOAD, Request, SOCKET, receive, send};
+use gem_coherency_server::{ServeError, Server, Settings};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, bind, connect, socket};
 
 /// Starts a server of devices that a program has looked at; returns it with the folder of its files.

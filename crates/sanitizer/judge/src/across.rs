@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::platform::Platform;
 use gem_coherency::units::{LINE_BYTES, LineRange};
-use gem_coherency_serve::Family;
+use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
+use gem_coherency_server::Family;
 use gem_coherency_sim::{FoundLine, Instruction, MadeStale, Soft, Upkeep};
-use gem_coherency_wire::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
 
 use crate::domain_calls::DomainChange;
 use crate::flush_logs::FlushLogs;

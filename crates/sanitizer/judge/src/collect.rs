@@ -2,12 +2,12 @@
 
 use gem_coherency::backend::Drm;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency_protocol::Frame;
 use gem_coherency_sim::{Incoherent, IncoherentKind, Soft};
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_CURSOR2, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
 };
-use gem_coherency_wire::Frame;
 
 use crate::across::Judged;
 use crate::findings::{Finding, FindingKind, Findings};

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use gem_coherency::platform::Platform;
-use gem_coherency_wire::Frame;
+use gem_coherency_protocol::Frame;
 
 use crate::need::{Counts, Need};
 

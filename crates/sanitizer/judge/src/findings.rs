@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use gem_coherency_hierarchy::Route;
-use gem_coherency_serve::Family;
+use gem_coherency_memory_model::Route;
+use gem_coherency_protocol::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
+use gem_coherency_server::Family;
 use gem_coherency_sim::IncoherentKind;
-use gem_coherency_wire::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};

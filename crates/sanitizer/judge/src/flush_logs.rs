@@ -5,10 +5,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use gem_coherency_serve::Family;
-use gem_coherency_wire::{
+use gem_coherency_protocol::{
     ENTRY_BYTES, Entry, Flushed, Frame, LOG_ENTRIES, MOST_SITES, SITE_BYTES, SiteCounts, entry_at,
 };
+use gem_coherency_server::Family;
 
 /// The offset of the log in the file of a program's records.
 const LOG_AT: u64 = (MOST_SITES * SITE_BYTES) as u64;
@@ -187,7 +187,7 @@ impl Read {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency_wire::{Found, LineEffect, append};
+    use gem_coherency_protocol::{Found, LineEffect, append};
     use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Writes the head of a log with flushes of `lines` by the instruction of a record.

@@ -1,10 +1,10 @@
-//! Judges unmodified programs that a [`Server`](gem_coherency_serve::Server) runs on software devices: which flushes and
+//! Judges unmodified programs that a [`Server`](gem_coherency_server::Server) runs on software devices: which flushes and
 //! invalidates they lack, and which of their flushes and domain changes are useless.
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //! use gem_coherency_sanitizer::Sanitizer;
-//! use gem_coherency_serve::{Server, Settings};
+//! use gem_coherency_server::{Server, Settings};
 //!
 //! let sanitizer = Arc::new(Sanitizer::new(&[], false));
 //! let server = Server::start(&["sim:glk"], &Settings { judge: Some(sanitizer.clone()), ..Settings::default() })?;
@@ -66,4 +66,4 @@ pub use history::{History, Step, What};
 pub use need::{Counts, Need};
 pub use sanitizer::Sanitizer;
 
-pub use gem_coherency_wire::Frame;
+pub use gem_coherency_protocol::Frame;

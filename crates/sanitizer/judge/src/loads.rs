@@ -5,10 +5,10 @@
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
-use gem_coherency_hierarchy::Route;
-use gem_coherency_serve::Program;
+use gem_coherency_memory_model::Route;
+use gem_coherency_protocol::Frame;
+use gem_coherency_server::Program;
 use gem_coherency_sim::{MadeStale, Soft};
-use gem_coherency_wire::Frame;
 
 use crate::findings::{Finding, FindingKind, Findings};
 use crate::history::Histories;

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use gem_coherency::platform::Platform;
 use gem_coherency::units::LineRange;
-use gem_coherency_serve::{Done, Family, Judge, Program, Server};
+use gem_coherency_protocol::Frame;
+use gem_coherency_server::{Done, Family, Judge, Program, Server};
 use gem_coherency_sim::{MadeStale, Screens, Soft};
-use gem_coherency_wire::Frame;
 
 use crate::across::{Across, FlushSite};
 use crate::domain_calls::DomainSite;

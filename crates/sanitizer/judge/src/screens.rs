@@ -4,7 +4,7 @@
 //! afterwards: another process may have the file open, too. A process that a signal ends does not say so: it may have been
 //! drawing.
 
-use gem_coherency_serve::Program;
+use gem_coherency_server::Program;
 use gem_coherency_sim::{Screens, Soft};
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_OBJ_SETPROPERTY, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_MODE_SETPROPERTY,

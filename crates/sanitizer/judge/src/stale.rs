@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::backend::Drm as _;
 use gem_coherency::units::LineRange;
-use gem_coherency_serve::StaleLines;
+use gem_coherency_protocol::Frame;
+use gem_coherency_server::StaleLines;
 use gem_coherency_sim::{MadeStale, Soft};
-use gem_coherency_wire::Frame;
 
 /// The objects of which lines became stale.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use gem_coherency_serve::Family;
-use gem_coherency_wire::{Frame, STORES_BYTES, store_in, stored_objects};
+use gem_coherency_protocol::{Frame, STORES_BYTES, store_in, stored_objects};
+use gem_coherency_server::Family;
 
 /// The table of a program.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ mod tests {
 
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use gem_coherency_wire::add_store;
+    use gem_coherency_protocol::add_store;
 
     use super::*;
 

@@ -6,7 +6,7 @@
 //! `docs/shaders.md` says what is supported, and where the lanes of a kernel end.
 //!
 //! ```
-//! use gem_kernels::{Binding, Features, Options, Shader, Stage};
+//! use gem_shader_compiler::{Binding, Features, Options, Shader, Stage};
 //! use intel_eu::Platform;
 //!
 //! let module = std::fs::read("tests/data/integers.spv")?;

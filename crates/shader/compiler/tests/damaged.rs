@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gem_kernels::{Features, Options, Shader, Stage};
+use gem_shader_compiler::{Features, Options, Shader, Stage};
 use intel_eu::Platform;
 
 /// The modules, and the stages of their entry points with the name "main".

@@ -6,7 +6,7 @@ mod build;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use build::{compile, entry, module};
-use gem_kernels::{Error, Kernel, Shader};
+use gem_shader_compiler::{Error, Kernel, Shader};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
 use rspirv::spirv::{Capability, Decoration, GlslStd450Op as Glsl, Op, StorageClass, Word};

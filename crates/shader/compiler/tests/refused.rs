@@ -3,7 +3,7 @@
 mod build;
 
 use build::{compile, entry, module, refused};
-use gem_kernels::{Features, Options, Shader, Stage};
+use gem_shader_compiler::{Features, Options, Shader, Stage};
 use intel_eu::Platform;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};

@@ -1,6 +1,6 @@
 //! Reading and specialization of modules: each error that the GL specification names for glShaderBinary and glSpecializeShader.
 
-use gem_kernels::{Binding, Class, Error, Features, Options, Shader, Stage};
+use gem_shader_compiler::{Binding, Class, Error, Features, Options, Shader, Stage};
 use intel_eu::Platform;
 
 const ENTRIES: &[u8] = include_bytes!("data/entries.spv");

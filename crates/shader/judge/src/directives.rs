@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gem_kernels::{Binding, Stage};
+use gem_shader_compiler::{Binding, Stage};
 
 use crate::patterns::{Pattern, number, numbers};
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gem_kernels::{Features, Options, Shader, Stage};
+use gem_shader_compiler::{Features, Options, Shader, Stage};
 use intel_eu::Platform;
 
 use crate::directives::Case;

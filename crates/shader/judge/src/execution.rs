@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use gem_kernels::{Binding, Error, Features, Kernel, Options, Shader};
+use gem_shader_compiler::{Binding, Error, Features, Kernel, Options, Shader};
 use intel_eu::execute::{self, Access, Bus, Thread};
 use intel_eu::{Platform, encodings, text, validate};
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
 
-use gem_kernels::{Error, Kernel, Stage};
+use gem_shader_compiler::{Error, Kernel, Stage};
 use intel_eu::Platform;
 use shader_judge::directives::{Case, Memory};
 use shader_judge::execution::Outcome;

@@ -1,6 +1,6 @@
 //! Planted changes: kernels and modules that are wrong in one place, which the judge has to notice.
 
-use gem_kernels::Kernel;
+use gem_shader_compiler::Kernel;
 use intel_eu::{Condition, Encoding, Instruction, Opcode, Source, encodings};
 
 /// Returns the kernels with one instruction changed, each of them another one.

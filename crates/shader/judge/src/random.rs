@@ -3,7 +3,7 @@
 //! Each one has defined results: variables are initialized, shifts and indices are in range, divisors are not zero, loops are counted,
 //! and a lane accesses only its own elements of the buffer that it stores in.
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::patterns::Random;
 

@@ -22,7 +22,7 @@ impl Folder {
     /// # Errors
     /// The operating system's.
     pub fn new() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("gem-kernels-judge-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("gem-shader-compiler-judge-{}", std::process::id()));
         std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self { path, vertex: Mutex::default() })
     }

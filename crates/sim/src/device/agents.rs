@@ -22,7 +22,7 @@ use gem_coherency::backend::{Created, Placement};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::kernel::{Event, Snapshot};
 use gem_coherency::vocabulary::{Handle, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
 
 impl Soft {

@@ -18,7 +18,7 @@ use gem_coherency::backend::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown,
 };
 use gem_coherency::error::Result;
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETCONNECTOR, DRM_IOCTL_MODE_GETCRTC, DRM_IOCTL_MODE_GETRESOURCES,

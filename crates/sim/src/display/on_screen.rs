@@ -21,7 +21,7 @@ use crate::observe::incoherent::{About, Incoherent, IncoherentKind};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel};
-use gem_coherency_hierarchy::{self as hierarchy, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as hierarchy, Line, Place, Route, Transfer};
 
 /// Vertical blanks after which a line must not be dirty.
 const MOST_BLANKS: u32 = 2;

@@ -13,7 +13,7 @@ use crate::observe::coverage::{Kind, Tally};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 
 /// The objects that a batch can access: those of its submission, which keep their addresses until it is done,
 /// and whatever else is bound in its address space at the time of an access.

@@ -16,7 +16,7 @@ use crate::memory::store::Terms;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Engine;
 use gem_coherency::vocabulary::{CacheLevel, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 
 /// The route of the real GPU's accesses.
 const GPU: Route = Route::Gpu(MocsClass::PageTable);

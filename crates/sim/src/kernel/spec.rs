@@ -9,7 +9,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency::{OpenError, Result, Unknown};
-use gem_coherency_hierarchy::Assumption;
+use gem_coherency_memory_model::Assumption;
 
 /// The prefix of a software device's name.
 pub const PREFIX: &str = "sim:";

@@ -34,7 +34,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Action, Backing, KernelRules};
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
-use gem_coherency_hierarchy::{Assumptions, Hardware};
+use gem_coherency_memory_model::{Assumptions, Hardware};
 
 /// Ticks between two reads of the GPU's timestamp.
 const TICKS: u64 = 1000;

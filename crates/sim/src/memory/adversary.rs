@@ -1,7 +1,7 @@
 //! Spontaneous cache activity, seeded so that it is reproducible.
 
 use gem_coherency::units::{LineRange, PAGE_LINES};
-use gem_coherency_hierarchy::CacheMove;
+use gem_coherency_memory_model::CacheMove;
 
 /// Attempts before each access.
 const ATTEMPTS: usize = 4;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::store::{Store, Terms};
 use gem_coherency::error::Result;
 use gem_coherency::units::LINE_BYTES;
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 
 /// Number of write-combining buffers: a Skylake has ten fill buffers.
 const COMBINING_BUFFERS: usize = 10;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency_hierarchy::Line;
+use gem_coherency_memory_model::Line;
 
 /// The lines of one page; bit n is line n.
 #[derive(Clone, Copy, Debug)]

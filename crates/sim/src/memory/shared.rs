@@ -28,7 +28,7 @@ use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_hierarchy::{Line, Place, Route, Transfer, effect};
+use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
 use nix::unistd::{Whence, lseek64};
 
 /// A page of zeroes.

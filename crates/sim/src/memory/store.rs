@@ -17,7 +17,7 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
-use gem_coherency_hierarchy::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
 
 /// The previous owner's data, repeated, which memory holds until the object's own bytes reach it.
 pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";

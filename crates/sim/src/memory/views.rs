@@ -26,7 +26,7 @@
 
 use std::os::fd::OwnedFd;
 
-use gem_coherency_hierarchy::Place;
+use gem_coherency_memory_model::Place;
 
 /// Files of an object's bytes, which other processes map; they cannot be shortened or extended.
 ///

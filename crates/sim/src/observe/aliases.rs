@@ -17,7 +17,7 @@ use crate::memory::lines::Lines;
 use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency_hierarchy::{Line, Route, Transfer};
+use gem_coherency_memory_model::{Line, Route, Transfer};
 
 const PAGE: usize = PAGE_BYTES as usize;
 const LINE: usize = LINE_BYTES as usize;

@@ -8,7 +8,7 @@ use crate::memory::store::{Store, Terms};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_hierarchy::{self as hierarchy, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as hierarchy, Line, Place, Route, Transfer};
 
 impl Store {
     /// Traces the lines of `range`, and logs the dirty ones that an access on `route` would not see, if their bytes there

@@ -4,7 +4,7 @@ use super::domain_calls::MadeCall;
 use gem_coherency::policy::kernel::{Creation, Event};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Handle};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 
 /// A fact about an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

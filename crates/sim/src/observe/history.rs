@@ -16,7 +16,7 @@ use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Action, Event, Step};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_hierarchy::{Effect, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{Effect, Line, Place, Route, Transfer};
 
 /// Largest object that has a history, in bytes: all of its lines are compared at each event.
 const MOST_BYTES: u64 = 16 << 20;

@@ -15,7 +15,7 @@ use crate::memory::store::{Store, Terms};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use gem_coherency_hierarchy::{Effect, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{Effect, Line, Place, Route, Transfer};
 
 /// Number of ranges of lines that each list keeps; later ones are dropped.
 const KEPT: usize = 1 << 16;

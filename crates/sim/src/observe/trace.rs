@@ -22,7 +22,7 @@ use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, Handle};
-use gem_coherency_hierarchy::{Line, Place, Route, Transfer, effect};
+use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
 
 /// Number of facts that a trace keeps; later ones are dropped.
 const KEPT: usize = 1 << 20;

@@ -11,7 +11,7 @@ use crate::memory::adversary::Adversary;
 use crate::memory::store::{Store, Terms, Zeroing};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 
 /// Page protection (`PROT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

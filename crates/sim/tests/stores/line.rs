@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, CacheLevel};
-use gem_coherency_hierarchy::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
 
 use super::step::WORDS;
 

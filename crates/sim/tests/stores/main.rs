@@ -27,7 +27,7 @@ use gem_coherency::backend::Drm;
 use gem_coherency::backend::node::Node;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
-use gem_coherency_hierarchy::{Assumption, Hardware};
+use gem_coherency_memory_model::{Assumption, Hardware};
 use gem_coherency_sim::Soft;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};

@@ -7,7 +7,7 @@ use gem_coherency::Errno;
 use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Snapshot, step};
 use gem_coherency::vocabulary::{Access, Domains, MmapMode, MocsClass};
-use gem_coherency_hierarchy::{Hardware, Route};
+use gem_coherency_memory_model::{Hardware, Route};
 
 use super::line::{Possible, Terms};
 use super::step::{Domain, LINES, OBJECTS, Spot, Step, WORDS};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gem_coherency::backend::Drm;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::KernelRules;
-use gem_coherency_hierarchy::Hardware;
+use gem_coherency_memory_model::Hardware;
 use gem_coherency_sim::Soft;
 
 use super::device::Device;

@@ -7,9 +7,9 @@ mod pack;
 mod platforms;
 mod questions;
 
-use gem_coherency_rules::platform::Caps;
-use gem_coherency_rules::policy::{Path, Rule, Verdict};
-use gem_coherency_rules::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use gem_coherency_policy::platform::Caps;
+use gem_coherency_policy::policy::{Path, Rule, Verdict};
+use gem_coherency_policy::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 use platforms::Platforms;
 use questions::Questions;

@@ -1,10 +1,10 @@
 //! The platforms: PCI IDs, capabilities by kernel and by a device's answers, levels of new objects, MOCS entries.
 
-use gem_coherency_rules::platform::{
+use gem_coherency_policy::platform::{
     self, CONSERVATIVE, Caps, Fact, Machine, Platform, mocs_class, mode_level,
 };
-use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
-use gem_coherency_rules::vocabulary::{CachingMode, KernelVersion, MocsClass};
+use gem_coherency_policy::policy::kernel::{Creation, KernelRules, Snapshot};
+use gem_coherency_policy::vocabulary::{CachingMode, KernelVersion, MocsClass};
 
 use super::pack::{Distinct, elements, list};
 

@@ -1,8 +1,8 @@
 //! The decisions, by capabilities and question.
 
-use gem_coherency_rules::platform::Caps;
-use gem_coherency_rules::policy::{Decision, Path, Rule, needs_flush, needs_invalidate};
-use gem_coherency_rules::vocabulary::{Access, CacheLevel};
+use gem_coherency_policy::platform::Caps;
+use gem_coherency_policy::policy::{Decision, Path, Rule, needs_flush, needs_invalidate};
+use gem_coherency_policy::vocabulary::{Access, CacheLevel};
 
 use super::pack::{Distinct, elements, list};
 

@@ -8,7 +8,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency_check::{
     Baseline, Caller, Condition, Mutant, Need, Property, Scope, Size, Trace, in_parallel,
 };
-use gem_coherency_hierarchy::Assumption;
+use gem_coherency_memory_model::Assumption;
 use serde::Serialize;
 
 use super::report::{MachineLine, SizeLine};

@@ -5,7 +5,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::{Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Scope, all_machines};
-use gem_coherency_hierarchy::{Assumption, Assumptions};
+use gem_coherency_memory_model::{Assumption, Assumptions};
 use serde::Serialize;
 
 use crate::args::{Check, Dropped};

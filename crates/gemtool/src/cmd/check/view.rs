@@ -5,7 +5,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency_check::{
     Actor, Buffer, Caller, LineSet, LoggedAction, Move, Property, Setting, Trace, TraceStep, Value, World,
 };
-use gem_coherency_hierarchy::Line;
+use gem_coherency_memory_model::Line;
 use serde::{Serialize, Serializer};
 
 use super::report::MachineLine;

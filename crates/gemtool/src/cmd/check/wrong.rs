@@ -5,7 +5,7 @@ use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
 use gem_coherency_check::{Buffer, Move, Property, Setting, Trace, TraceStep, Value, Window, World};
-use gem_coherency_hierarchy::{self as hierarchy, Assumption, Line, Place, Route};
+use gem_coherency_memory_model::{self as hierarchy, Assumption, Line, Place, Route};
 use serde::Serialize;
 
 /// The violation at the end of a trace.

@@ -10,7 +10,7 @@ use std::fs;
 use gem_coherency::device::Device;
 use gem_coherency::object::FlushReport;
 use gem_coherency_sim::Soft;
-use gem_kernels::Kernel;
+use gem_shader_compiler::Kernel;
 use gemtool::dispatch::{
     CHANNELS, Choices, Compiled, Refusal, Surface, Threads, Watched, access, compile, note_writes, platform,
     prepare, read,
@@ -114,9 +114,11 @@ fn compiled(args: &args::Dispatch, platform: Platform) -> Result<Compiled, Failu
         move_ends: !args.keep_ends,
     };
     compile(&bytes, platform, &choices).map_err(|refusal| match &refusal {
-        Refusal::Module(gem_kernels::Error::EntryPoint { .. }) => Failure::flag("--entry", refusal),
-        Refusal::Module(gem_kernels::Error::EntryPointStage { .. }) => Failure::flag("--stage", refusal),
-        Refusal::Module(gem_kernels::Error::SpecializationId { .. }) | Refusal::Value(_) => {
+        Refusal::Module(gem_shader_compiler::Error::EntryPoint { .. }) => Failure::flag("--entry", refusal),
+        Refusal::Module(gem_shader_compiler::Error::EntryPointStage { .. }) => {
+            Failure::flag("--stage", refusal)
+        }
+        Refusal::Module(gem_shader_compiler::Error::SpecializationId { .. }) | Refusal::Value(_) => {
             Failure::flag("--spec", refusal)
         }
         Refusal::Module(_) => failure(&args.module, refusal),

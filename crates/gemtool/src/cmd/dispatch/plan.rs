@@ -1,7 +1,7 @@
 //! The surfaces of a shader, matched with those that were given.
 
 use gem_coherency::device::Device;
-use gem_kernels::{Binding, Stage, Used};
+use gem_shader_compiler::{Binding, Stage, Used};
 use gemtool::dispatch::{self, Compiled, NoExtent, Place, Size, described};
 
 use crate::args;

@@ -3,7 +3,7 @@
 use gem_coherency::object::FlushReport;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::Access;
-use gem_kernels::Used;
+use gem_shader_compiler::Used;
 use gemtool::dispatch::{Place, Surface};
 use serde::{Serialize, Serializer};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gem_coherency_serve::Server;
+use gem_coherency_server::Server;
 use gem_coherency_sim::Coverage;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! The requests that the kernel of a real device answered otherwise than the software device beside it.
 
-use gem_coherency_serve::Disagreement;
+use gem_coherency_server::Disagreement;
 use serde::Serialize;
 
 /// A request with two answers.

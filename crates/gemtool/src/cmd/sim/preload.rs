@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gem_coherency_serve::Server;
+use gem_coherency_server::Server;
 
 use crate::failure::Failure;
 

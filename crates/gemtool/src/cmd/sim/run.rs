@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
-use gem_coherency_serve::{Server, Settings};
+use gem_coherency_server::{Server, Settings};
 use gem_coherency_sim::PREFIX;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

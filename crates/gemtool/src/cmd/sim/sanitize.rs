@@ -10,9 +10,9 @@ use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sanitizer::{Finding, FindingKind, Frame, RecentFlush, Sanitizer};
-use gem_coherency_serve::Settings;
+use gem_coherency_server::Settings;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gem_coherency_serve::{Server, Settings};
+use gem_coherency_server::{Server, Settings};
 use serde::Serialize;
 
 use super::{ENDING, cannot_wait, preload, raise_file_limit, set_of, tell_kernels};

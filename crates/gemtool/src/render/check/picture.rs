@@ -1,7 +1,7 @@
 //! Draws a trace to a violation: a row for each step, a column for each place.
 
 use gem_coherency_check::{Caller, Value};
-use gem_coherency_hierarchy::Line;
+use gem_coherency_memory_model::Line;
 
 use super::super::svg::{Anchor, Font, Picture, Rect, Stroke};
 use super::super::wrap;

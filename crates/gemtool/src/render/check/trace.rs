@@ -5,7 +5,7 @@ use std::io;
 use anstyle::{AnsiColor, Style};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency_check::{Actor, Caller, Value};
-use gem_coherency_hierarchy::Line;
+use gem_coherency_memory_model::Line;
 
 use super::super::explain::{read_domains, rule_text, write_domain};
 use super::super::{Page, wrap};

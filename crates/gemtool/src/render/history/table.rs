@@ -217,7 +217,7 @@ mod tests {
     use crate::cmd::sim::FindingRow;
     use gem_coherency::policy::kernel::Event;
     use gem_coherency::vocabulary::{CacheLevel, MocsClass};
-    use gem_coherency_hierarchy::Route;
+    use gem_coherency_memory_model::Route;
     use gem_coherency_sanitizer::FindingKind;
 
     const READ: What = What::Access { route: Route::Gpu(MocsClass::PageTable), access: Access::Read };

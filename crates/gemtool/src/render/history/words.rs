@@ -3,7 +3,7 @@
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sanitizer::{FindingKind, What};
 
 use super::super::frames::{is_header, shown};

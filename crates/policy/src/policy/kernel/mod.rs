@@ -5,9 +5,9 @@
 //! `flush_write_domain` can be compared with the kernel's functions.
 //!
 //! ```
-//! use gem_coherency_rules::platform;
-//! use gem_coherency_rules::policy::kernel::{Creation, Event, KernelRules, Snapshot, step};
-//! use gem_coherency_rules::vocabulary::KernelVersion;
+//! use gem_coherency_policy::platform;
+//! use gem_coherency_policy::policy::kernel::{Creation, Event, KernelRules, Snapshot, step};
+//! use gem_coherency_policy::vocabulary::KernelVersion;
 //!
 //! // The flush that Jasper Lake's LLC-bypassing reads need when an object gets its pages, and the kernel that lacks it.
 //! let jsl = platform::by_name("jsl")?;
@@ -18,7 +18,7 @@
 //!     let step = step(caps, &rules, fresh, Event::Acquire).expect("no refusal");
 //!     assert_eq!((step.effects.iter().count(), step.rule.name()), (flushes, rule));
 //! }
-//! # Ok::<(), gem_coherency_rules::Unknown>(())
+//! # Ok::<(), gem_coherency_policy::Unknown>(())
 //! ```
 
 mod create;

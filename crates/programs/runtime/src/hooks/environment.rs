@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
-use gem_coherency_wire::{ENVIRONMENT, FOLDER};
+use gem_coherency_protocol::{ENVIRONMENT, FOLDER};
 
 use crate::start::{self, Path, Server};
 use crate::sys;

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use gem_coherency_wire::call;
+use gem_coherency_protocol::call;
 
 use super::environment::{Environment, Pointers, count, own};
 use super::executable;

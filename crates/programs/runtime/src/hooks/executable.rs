@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use gem_coherency_wire::{call, close};
+use gem_coherency_protocol::{call, close};
 
 use crate::start::Path;
 use crate::sys;

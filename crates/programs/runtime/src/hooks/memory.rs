@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use gem_coherency_wire::{NOT_A_FILE, Request, call};
+use gem_coherency_protocol::{NOT_A_FILE, Request, call};
 
 use super::replace;
 use crate::sys::{self, KeepErrno};

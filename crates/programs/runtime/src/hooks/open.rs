@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use gem_coherency_wire::Request;
+use gem_coherency_protocol::Request;
 
 use super::replace;
 use crate::paths::{self, Redirected};

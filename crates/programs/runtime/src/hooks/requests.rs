@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_ulong, c_void};
 
-use gem_coherency_wire::{NOT_A_FILE, Request};
+use gem_coherency_protocol::{NOT_A_FILE, Request};
 
 use super::replace;
 use crate::paths;

@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use gem_coherency::units::LineRange;
+use gem_coherency_protocol::{Call, Frame};
 use gem_coherency_sim::Soft;
-use gem_coherency_wire::{Call, Frame};
 
 use super::client::Client;
 use super::shared::Shared;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
+use gem_coherency_protocol::{Frame, Message};
 use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _, ProgramMemory};
-use gem_coherency_wire::{Frame, Message};
 use nix::unistd::Pid;
 
 use super::remote::Remote;

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gem_coherency::Errno;
 use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_hierarchy::Place;
-use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
-use gem_coherency_wire::{
+use gem_coherency_memory_model::Place;
+use gem_coherency_protocol::{
     Call, EVICTS, Frame, MOST_PAYLOAD, Message, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, frames,
 };
+use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
@@ -103,8 +103,8 @@ impl Remote {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let connection = connection.ok_or(Errno::EFAULT)?;
         let fd = connection.as_raw_fd();
-        gem_coherency_wire::send(fd, message, &[], descriptors).map_err(|_| Errno::EFAULT)?;
-        let answer = gem_coherency_wire::receive(fd, payload).map_err(|_| Errno::EFAULT)?;
+        gem_coherency_protocol::send(fd, message, &[], descriptors).map_err(|_| Errno::EFAULT)?;
+        let answer = gem_coherency_protocol::receive(fd, payload).map_err(|_| Errno::EFAULT)?;
         let copy = answer.descriptors.into_first();
         match answer.message.errno {
             0 => Ok((answer.message, answer.payload_bytes, copy)),

@@ -9,9 +9,9 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::units::LineRange;
-use gem_coherency_serve::Family;
+use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect};
+use gem_coherency_server::Family;
 use gem_coherency_sim::{LineStates, Soft};
-use gem_coherency_wire::{Flushed, Found, Frame, LineEffect};
 
 use crate::flush_logs::FlushLogs;
 pub(crate) use object::Stored;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use gem_coherency::units::LineRange;
+use gem_coherency_protocol::{Found, Frame};
 use gem_coherency_sim::{LineStates, RecordedEvent};
-use gem_coherency_wire::{Found, Frame};
 
 use super::line_set::LineSet;
 use super::step::{History, Step, What};
@@ -209,7 +209,7 @@ impl Tracked {
 mod tests {
     use gem_coherency::policy::kernel::Event;
     use gem_coherency::vocabulary::Access;
-    use gem_coherency_hierarchy::Route;
+    use gem_coherency_memory_model::Route;
 
     use super::*;
     use gem_coherency::vocabulary::MocsClass;

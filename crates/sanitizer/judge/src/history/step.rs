@@ -3,9 +3,9 @@
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::Access;
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
+use gem_coherency_protocol::Frame;
 use gem_coherency_sim::LineStates;
-use gem_coherency_wire::Frame;
 
 /// What happened to an object before a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use gem_coherency::platform::{Machine, Platform};
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_hierarchy::Hardware;
+use gem_coherency_memory_model::Hardware;
 
 /// A set of classes; bit n is class n.
 pub(super) type Mask = u64;

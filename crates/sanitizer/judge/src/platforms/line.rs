@@ -1,7 +1,7 @@
 //! A cache line on every class at once, and the effects of accesses and flushes on it.
 
 use gem_coherency::vocabulary::{Access, CacheLevel};
-use gem_coherency_hierarchy::{Line, Place, Route, Transfer, effect};
+use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
 
 use super::classes::{Classes, Mask};
 use super::flushes::Touch;
@@ -180,7 +180,7 @@ mod tests {
     use gem_coherency::platform;
     use gem_coherency::policy::kernel::KernelRules;
     use gem_coherency::vocabulary::{KernelVersion, MocsClass};
-    use gem_coherency_hierarchy::{Hardware, maintain};
+    use gem_coherency_memory_model::{Hardware, maintain};
 
     /// Every class, at every level, from every state: the same as the hierarchy says of one line alone.
     #[test]

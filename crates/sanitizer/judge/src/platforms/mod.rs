@@ -7,7 +7,7 @@
 //! judges flushes and domain changes; the device itself tells the mistakes, by their bytes.
 //!
 //! [`step`]: gem_coherency::policy::kernel::step
-//! [`effect`]: gem_coherency_hierarchy::effect
+//! [`effect`]: gem_coherency_memory_model::effect
 
 mod classes;
 mod domain_calls;
@@ -24,7 +24,7 @@ use gem_coherency::platform::{Call, Caps, Machine, Platform};
 use gem_coherency::policy::kernel::{Event, KernelRules};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, Handle, KernelVersion};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sim::{Deed, Fact, MadeCall, MadeStale};
 
 use crate::domain_calls::DomainChange;

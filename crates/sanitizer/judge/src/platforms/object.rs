@@ -6,7 +6,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sim::MadeCall;
 
 use super::classes::{Classes, Mask};

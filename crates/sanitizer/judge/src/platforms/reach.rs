@@ -4,7 +4,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sim::Upkeep;
 
 use super::classes::{Classes, Mask};

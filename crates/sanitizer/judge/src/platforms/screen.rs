@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sim::MadeCall;
 
 use super::classes::{Classes, Mask};

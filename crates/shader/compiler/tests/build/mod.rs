@@ -1,6 +1,6 @@
 //! Modules that are built instruction by instruction.
 
-use gem_kernels::{Error, Features, Kernel, Options, Shader, Stage};
+use gem_shader_compiler::{Error, Features, Kernel, Options, Shader, Stage};
 use intel_eu::Platform;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};

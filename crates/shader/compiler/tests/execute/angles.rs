@@ -1,6 +1,6 @@
 //! Inverse trigonometric and hyperbolic functions on the executor: their results are those of Rust's functions of doubles.
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::threads::{PLATFORMS, compile, run};
 use crate::widths::single;

@@ -1,6 +1,6 @@
 //! Control flow, as kernels on the executor: loops, switches, functions that return early, and lanes that end.
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::threads::{PLATFORMS, compile, run};
 

@@ -1,6 +1,6 @@
 //! A fragment shader, as a kernel on the executor: inputs, outputs, differences between pixels, and pixels that are discarded.
 
-use gem_kernels::{Binding, Stage};
+use gem_shader_compiler::{Binding, Stage};
 
 use crate::threads::{PLATFORMS, compile, execute};
 

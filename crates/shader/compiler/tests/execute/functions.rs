@@ -1,7 +1,7 @@
 //! Functions of GLSL, as kernels on the executor: their results are those of Rust's operations. Each module is there as the compiler
 //! made it, with variables, and as the optimizer left it, with phis.
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::threads::{PLATFORMS, compile, run};
 

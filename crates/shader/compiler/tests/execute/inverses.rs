@@ -1,6 +1,6 @@
 //! Determinants and inverses of matrices on the executor.
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::threads::{PLATFORMS, compile, run};
 

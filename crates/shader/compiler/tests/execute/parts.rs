@@ -1,6 +1,6 @@
 //! Parts of floats on the executor, exactly: fractions, whole numbers, significands, exponents, and products with powers of 2.
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::threads::{PLATFORMS, compile, run};
 

@@ -1,6 +1,6 @@
 //! Kernels on the executor of instructions.
 
-use gem_kernels::{Binding, Features, Kernel, Options, Shader, Stage, Used};
+use gem_shader_compiler::{Binding, Features, Kernel, Options, Shader, Stage, Used};
 use intel_eu::execute::{self, Access, Bus, Thread};
 use intel_eu::{Platform, encodings, validate};
 

@@ -1,6 +1,6 @@
 //! Numbers of 8, 16 and 64 bits, and half floats in words, as kernels on the executor.
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 use intel_eu::Platform;
 
 use crate::threads::{PLATFORMS, compile, run};

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use ash::vk;
-use gem_kernels::Binding;
+use gem_shader_compiler::Binding;
 
 use super::Judged;
 use super::device::{Object, Objects, failed};

@@ -7,7 +7,7 @@ mod resources;
 
 use std::time::Duration;
 
-use gem_kernels::Stage;
+use gem_shader_compiler::Stage;
 
 use crate::directives::{Case, Memory};
 use crate::tools::Folder;

@@ -5,7 +5,7 @@
 //! As in `device.rs`. Memory is mapped only within a function, which keeps to the size of the buffer.
 
 use ash::vk;
-use gem_kernels::Binding;
+use gem_shader_compiler::Binding;
 
 use super::device::{Object, Objects, Vulkan, failed};
 use crate::directives::{Case, Memory};

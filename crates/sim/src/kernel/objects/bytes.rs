@@ -9,7 +9,7 @@ use crate::refuse::refuse;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::Result;
 use gem_coherency::units::ByteRange;
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 
 impl Object {
     /// Reads on `route`.

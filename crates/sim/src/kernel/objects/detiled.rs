@@ -28,7 +28,7 @@ use crate::refuse::refuse;
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::units::{LINE_BYTES, LineRange};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use nix::unistd::{Whence, lseek64};
 
 /// The views that mappings show, of objects of all devices.

@@ -18,7 +18,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};
 use gem_coherency::units::{ByteRange, LINE_BYTES, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Domains};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE};
 
 /// A destination of bytes.

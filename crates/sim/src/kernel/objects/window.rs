@@ -28,7 +28,7 @@ use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
-use gem_coherency_hierarchy::{Place, Route};
+use gem_coherency_memory_model::{Place, Route};
 
 /// A mapping.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use gem_coherency::error::Result as Outcome;
 use gem_coherency::platform::Call;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::i915_exec::*;
 
 /// The known flags of an object.

@@ -14,7 +14,7 @@ use crate::kernel::objects::object::AroundCopy;
 use gem_coherency::platform::CommandParser;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
 
 /// Largest batch that is copied, in bytes.

@@ -14,7 +14,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, CacheLevel, Domains, KernelVersion};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::i915_exec::*;
 
 /// Size of a relocation, and the position of its presumed offset.

@@ -4,8 +4,8 @@
 //! A line has the ID, the kernel's version (0 0 for the newest), the answers to HAS_LLC, HAS_WT and MMAP_GTT_COHERENT (-1 for
 //! none), the capabilities and the name.
 
-use gem_coherency_rules::platform::{Facts, Machine, ids};
-use gem_coherency_rules::vocabulary::KernelVersion;
+use gem_coherency_policy::platform::{Facts, Machine, ids};
+use gem_coherency_policy::vocabulary::KernelVersion;
 
 /// Kernels before and after each change of a platform.
 const KERNELS: [(u16, u16); 8] = [(5, 10), (5, 14), (6, 4), (6, 5), (6, 11), (6, 12), (7, 3), (0, 0)];

@@ -9,7 +9,7 @@ mod eu;
 
 use eu::layout::Form;
 use eu::{Stop, Thread};
-use gem_kernels::{Error, Kernel};
+use gem_shader_compiler::{Error, Kernel};
 use intel_eu::Platform;
 use shader_judge::directives::{Case, Memory};
 use shader_judge::{execution, plant, tools};

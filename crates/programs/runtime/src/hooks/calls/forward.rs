@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
-use gem_coherency_wire::call;
+use gem_coherency_protocol::call;
 
 use super::{Call, as_kernel, process, signals};
 use crate::hooks::{attributes, descriptors, exec, folders, memory, open, requests, stat, volumes};

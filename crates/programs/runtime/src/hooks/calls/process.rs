@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use gem_coherency_wire::call;
+use gem_coherency_protocol::call;
 
 use super::Call;
 use crate::{start, sys};

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
+use gem_coherency_protocol::call;
 use gem_coherency_trap::{keep_trap_unblocked, owns_signal, program_action, set_program_action};
-use gem_coherency_wire::call;
 
 use super::Call;
 use crate::sys;

@@ -5,7 +5,7 @@
 
 use std::ffi::c_long;
 
-use gem_coherency_wire::call;
+use gem_coherency_protocol::call;
 
 use super::Call;
 use crate::hooks::{sends, transfers};

@@ -20,7 +20,7 @@ use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::{
     Caller, Conditions, KERNELS, Mutation, Property, Scope, Search, all_machines, machines,
 };
-use gem_coherency_hierarchy::Assumptions;
+use gem_coherency_memory_model::Assumptions;
 
 /// The mutants of a copy of the tree; here there are none.
 #[cfg(not(mutants))]
@@ -31,7 +31,7 @@ mod mutant {
     }
 }
 #[cfg(mutants)]
-use gem_coherency_rules::mutant;
+use gem_coherency_policy::mutant;
 
 /// What is searched.
 struct Args {

@@ -11,7 +11,7 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gem_coherency::policy::kernel::Event;
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sim::Deed;
 
 use super::super::Judge;

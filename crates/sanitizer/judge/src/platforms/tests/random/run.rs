@@ -5,7 +5,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::Call;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode, MocsClass};
-use gem_coherency_hierarchy::Route;
+use gem_coherency_memory_model::Route;
 use gem_coherency_sim::{Deed, Fact, FoundLine, Instruction, Minor, Pages, Process, Soft, Upkeep};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_flink, drm_gem_open};
