@@ -4,7 +4,7 @@ that are known.
     mutants_engine.py LIST [--shard I/N] PROGRAM...
 
 LIST has a line for each mutant: number, place, change. Each PROGRAM is a test program with the mutants in it. A mutant is killed by a program
-that fails, or that does not end in time. With --shard every mutant of part I of N is run, and those that are listed as survivors have to
+that fails, or that hangs. With --shard every mutant of part I of N is run, and those that are listed as survivors have to
 survive; without it, those of the sample.
 """
 
@@ -20,9 +20,11 @@ from mutants import read_list, read_sample, read_survivors, whole_function
 
 SURVIVORS = Path("ci/lib/mutants-engine-survivors")
 SAMPLE = Path("ci/lib/mutants-engine-sample")
-# A program has this long, and so many times as long as without a mutant, before it counts as hanging.
+# A program has so many seconds of the CPU, and so many times as many as without a mutant, before it counts as hanging. One that takes none
+# for so many seconds waits for ever. The load of the machine makes no difference.
 GRACE_S = 10
 SLOWER = 5
+IDLE_S = 20
 # Programs of which some tests take most of the time: these, and the others, are judges of their own.
 SLOW = {"device": "sweep"}
 
@@ -33,26 +35,40 @@ def parts(program):
     return [(program, "--quiet", "--skip", slow), (program, "--quiet", slow)] if slow else [(program, "--quiet")]
 
 
-def fails(judge, number, limit):
-    """How a judge fails with a mutant: "fails", "hangs", or None."""
+def run(judge, number, limit):
+    """How a judge fails with a mutant: "fails", "hangs", or None; and the seconds of the CPU that it took."""
     # proptest keeps no seeds of the failures in the tree; call stacks take longer than the tests.
     environment = os.environ | {"GEM_COHERENCY_MUTANT": str(number), "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "true", "RUST_BACKTRACE": "0"}
-    try:
-        run = subprocess.run(judge, env=environment, capture_output=True, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return "hangs"
-    return "fails" if run.returncode else None
+    process = subprocess.Popen(judge, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    used, since = 0.0, time.monotonic()
+    while True:
+        try:
+            return ("fails" if process.wait(timeout=0.1) else None), used
+        except subprocess.TimeoutExpired:
+            now = cpu_s(process.pid)
+        if now > used:
+            used, since = now, time.monotonic()
+        if used > limit or time.monotonic() - since > IDLE_S:
+            process.kill()
+            process.wait()
+            return "hangs", used
+
+
+def cpu_s(pid):
+    """The seconds of the CPU that a process took, with the children that it waited for (proc_pid_stat(5))."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def limits(programs):
-    """The judges with their limits in seconds, the quickest first."""
+    """The judges with their limits in seconds of the CPU, the quickest first."""
     found = []
     for judge in (judge for program in programs for judge in parts(program)):
-        start = time.monotonic()
-        if how := fails(judge, 0, None):
+        how, used = run(judge, 0, float("inf"))
+        if how:
             sys.exit(f"{name(judge)} {how} without a mutant")
-        found.append((time.monotonic() - start, judge))
-    return [(judge, GRACE_S + SLOWER * seconds) for seconds, judge in sorted(found)]
+        found.append((used, judge))
+    return [(judge, GRACE_S + SLOWER * used) for used, judge in sorted(found)]
 
 
 def name(judge):
@@ -66,7 +82,7 @@ def name(judge):
 def killer(judges, number):
     """What kills a mutant: "loom/own_marks fails"; None if it survives."""
     for judge, limit in judges:
-        if how := fails(judge, number, limit):
+        if how := run(judge, number, limit)[0]:
             return f"{name(judge)} {how}"
     return None
 
@@ -109,7 +125,15 @@ def self_test():
     parts = [of_shard(range(1, 8), f"{part}/3") for part in (1, 2, 3)]
     if parts != [[1, 4, 7], [2, 5], [3, 6]]:
         sys.exit(f"self-test: {parts}")
-    print(f"self-test: {len(cases)} cases")
+    # A program that waits for a lock, one that computes, one that fails.
+    global IDLE_S
+    IDLE_S = 0.5
+    programs = {"hangs": "import time; time.sleep(60)", "fails": "exit(1)", None: "pass"}
+    programs = [(how, text, 10) for how, text in programs.items()] + [("hangs", "while True: pass", 0.5)]
+    for expected, text, limit in programs:
+        if run((sys.executable, "-c", text), 0, limit)[0] != expected:
+            sys.exit(f"self-test: {text}: not {expected}")
+    print(f"self-test: {len(cases) + len(programs)} cases")
 
 
 def main(list_file, *programs):
