@@ -141,6 +141,15 @@ impl LineRange {
         self.first..self.end
     }
 
+    /// Returns the numbers of lines as text: `0-15, 37`.
+    pub fn list(lines: &[Self]) -> String {
+        let one = |lines: &Self| match lines.count() {
+            1 => lines.first.to_string(),
+            _ => format!("{}-{}", lines.first, lines.end - 1),
+        };
+        lines.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
     /// Adds the range behind others: it extends the last one if it continues it.
     pub fn push_to(self, ranges: &mut Vec<Self>) {
         match ranges.last_mut() {

@@ -46,7 +46,7 @@ impl fmt::Display for LineSet {
                 None => found.push(LineRange::new(line, line + 1)),
             }
         }
-        f.write_str(&ranges(&found))
+        f.write_str(&LineRange::list(&found))
     }
 }
 
@@ -54,15 +54,6 @@ impl Serialize for LineSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
-}
-
-/// Returns line numbers as text: `0-15, 37`.
-pub fn ranges(lines: &[LineRange]) -> String {
-    let one = |lines: &LineRange| match lines.count() {
-        1 => lines.first().to_string(),
-        _ => format!("{}-{}", lines.first(), lines.end() - 1),
-    };
-    lines.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -203,7 +203,7 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
         let path = args.svg.clone().unwrap_or_default();
         Failure::flag("--svg", format!("cannot write '{}': {error}", path.display()))
     })?;
-    Ok(Outcome::Status(report.exit_status(args)))
+    Ok(Outcome::Status(report.exit_status(args.error_exitcode, args.allow_nothing_judged)))
 }
 
 /// Searches the model and writes the results; draws a violation if requested.

@@ -1,6 +1,6 @@
 //! The frames of a call stack that a reader wants: those of the program's sources.
 
-use crate::cmd::sim::PlaceRow;
+use gem_coherency_report::PlaceRow;
 
 /// Returns the first frame in a source, of neither libc nor an installed header; without one, the first frame with any source
 /// line, or the first frame.

@@ -2,11 +2,12 @@
 
 use std::io;
 
+use gem_coherency_report::{FindingRow, PlaceRow, Sanitized, VerdictRow};
+
 use super::coverage;
 use super::frames::shown;
 use super::history::callers;
 use super::{Align, Page, Report, Table, bytes, counted, visible};
-use crate::cmd::sim::{FindingRow, PlaceRow, Sanitized, VerdictRow};
 
 /// Most frames of a call stack that are shown, beside the first one with a source line.
 const FRAMES: usize = 6;
@@ -19,12 +20,12 @@ impl Report for Sanitized {
         }
         let judged = !self.platforms.is_empty();
         for (number, finding) in (1..).zip(&self.findings).filter(|(_, row)| row.suppressed.is_none()) {
-            finding.text(judged.then_some(number), page)?;
+            finding_text(finding, judged.then_some(number), page)?;
             page.gap()?;
         }
-        self.flushes(judged, page)?;
+        flushes(self, judged, page)?;
         page.gap()?;
-        self.domain_changes(judged, page)?;
+        domain_changes(self, judged, page)?;
         if judged {
             page.heading("Platforms")?;
             let heads = [("findings", Align::Left), ("platforms", Align::Left)];
@@ -111,118 +112,120 @@ impl Report for Sanitized {
             page.gap()?;
         }
         coverage::sections(&self.coverage, page)?;
-        page.line(&self.summary())
+        page.line(&summary(self))
     }
 }
 
-impl Sanitized {
-    /// Writes the table of flushes, `judged` by several platforms.
-    fn flushes(&self, judged: bool, page: &mut Page<'_>) -> io::Result<()> {
-        if self.flushes.is_empty() {
-            return page.line("No instruction flushed a line of an object.");
-        }
-        page.heading(if judged { "Flushes" } else { "Flushes, in lines" })?;
-        let rows = self.flushes.iter().map(|row| (&row.lines, None, callers(&row.place)));
-        verdicts(page, judged, ("lines", "flushed in"), rows)?;
-        if judged {
-            return Ok(());
-        }
-        let sum = |of: fn(&VerdictRow) -> u64| self.flushes.iter().map(|row| of(&row.lines)).sum::<u64>();
-        let all = sum(VerdictRow::all).max(1);
-        let share = |count: u64| format!("{count} ({} %)", (100 * count + all / 2) / all);
+/// Writes the table of flushes, `judged` by several platforms.
+fn flushes(report: &Sanitized, judged: bool, page: &mut Page<'_>) -> io::Result<()> {
+    if report.flushes.is_empty() {
+        return page.line("No instruction flushed a line of an object.");
+    }
+    page.heading(if judged { "Flushes" } else { "Flushes, in lines" })?;
+    let rows = report.flushes.iter().map(|row| (&row.lines, None, callers(&row.place)));
+    verdicts(page, judged, ("lines", "flushed in"), rows)?;
+    if judged {
+        return Ok(());
+    }
+    let sum = |of: fn(&VerdictRow) -> u64| report.flushes.iter().map(|row| of(&row.lines)).sum::<u64>();
+    let all = sum(VerdictRow::all).max(1);
+    let share = |count: u64| format!("{count} ({} %)", (100 * count + all / 2) / all);
+    page.line(&format!(
+        "Of {}, {} were needed, {} precautionary, {} useless.",
+        counted(all, "line"),
+        share(sum(|row| row.needed)),
+        share(sum(|row| row.precautionary)),
+        share(sum(|row| row.unneeded)),
+    ))?;
+    if report.possibly_lost > 0 {
         page.line(&format!(
-            "Of {}, {} were needed, {} precautionary, {} useless.",
-            counted(all, "line"),
-            share(sum(|row| row.needed)),
-            share(sum(|row| row.precautionary)),
-            share(sum(|row| row.unneeded)),
+            "The GPU wrote {} to which the program may have stored the bytes that were there: possible lost writes.",
+            counted(report.possibly_lost, "line")
         ))?;
-        if self.possibly_lost > 0 {
-            page.line(&format!(
-                "The GPU wrote {} to which the program may have stored the bytes that were there: possible lost writes.",
-                counted(self.possibly_lost, "line")
-            ))?;
-        }
-        Ok(())
     }
-
-    /// Writes the table of the requests that moved objects between domains, if there were any.
-    fn domain_changes(&self, judged: bool, page: &mut Page<'_>) -> io::Result<()> {
-        if self.domain_changes.is_empty() {
-            return Ok(());
-        }
-        page.heading(if judged { "Domain changes" } else { "Domain changes, in requests" })?;
-        let rows = self.domain_changes.iter();
-        let rows = rows.map(|row| (&row.requests, Some(row.call), callers(&row.place)));
-        verdicts(page, judged, ("requests", "made in"), rows)?;
-        page.gap()
-    }
-
-    /// Returns the last line: what was found, and what was suppressed.
-    fn summary(&self) -> String {
-        let found = || self.findings.iter().filter(|row| row.suppressed.is_none());
-        let useless = self.flushes.iter().filter(|row| row.lines.is_reported()).count();
-        let times: u64 = found().map(|row| row.times).sum();
-        let hidden: usize = self.suppressions.iter().map(|row| row.hidden).sum();
-        let unused = self.suppressions.iter().filter(|row| row.hidden == 0).count();
-        let mut text = format!(
-            "{} ({}), {} with useless flushes",
-            counted(found().count() as u64, "finding"),
-            counted(times, "time"),
-            counted(useless as u64, "place")
-        );
-        let useless = self.domain_changes.iter().filter(|row| row.requests.is_reported()).count();
-        if useless > 0 {
-            text += &format!(", {} with useless domain changes", counted(useless as u64, "place"));
-        }
-        if !self.suppressions.is_empty() {
-            text += &format!(", {hidden} suppressed, {}", counted(unused as u64, "unused suppression"));
-        }
-        text
-    }
+    Ok(())
 }
 
-impl FindingRow {
-    fn text(&self, number: Option<usize>, page: &mut Page<'_>) -> io::Result<()> {
-        let number = number.map_or_else(String::new, |number| format!("{number}. "));
-        let times = if self.times == 1 { String::new() } else { format!(", {} times", self.times) };
-        let agent = self.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
-        page.heading(&format!("{number}{}{agent}{times}", self.kind))?;
-        let handle =
-            self.handle.map_or_else(|| "without a handle".to_owned(), |handle| format!("BO {handle}"));
-        page.field(
-            "object",
-            &format!("{handle} of {}, level {}, {}", bytes(self.size), self.level, visible(&self.device)),
-        )?;
-        let [first, end] = self.bytes;
-        page.field(
-            "lines",
-            &format!(
-                "{} ({}, bytes {first} to {})",
-                self.lines,
-                counted(self.line_count, "line"),
-                end.saturating_sub(1)
-            ),
-        )?;
-        if let Some(rule) = self.rule {
-            page.field("rule", &format!("{rule}: {}", rule.reason()))?;
-        }
-        if !self.platforms.is_empty() {
-            page.field("wrong on", &self.platforms.join(" "))?;
-        }
-        stack(page, "stored", &self.store)?;
-        stack(page, "loaded", &self.load)?;
-        stack(page, if self.load.is_empty() { "seen in" } else { "written in" }, &self.request)?;
-        if self.flushed.is_empty() {
-            return page.field("flushed", "no line of the object");
-        }
-        for (n, flush) in self.flushed.iter().take(FRAMES).enumerate() {
-            let instruction = flush.place.last().map(place).unwrap_or_default();
-            let text = format!("{} in {instruction}", numbered_lines(&flush.lines));
-            page.field(if n == 0 { "flushed" } else { "" }, &text)?;
-        }
-        Ok(())
+/// Writes the table of the requests that moved objects between domains, if there were any.
+fn domain_changes(report: &Sanitized, judged: bool, page: &mut Page<'_>) -> io::Result<()> {
+    if report.domain_changes.is_empty() {
+        return Ok(());
     }
+    page.heading(if judged { "Domain changes" } else { "Domain changes, in requests" })?;
+    let rows = report.domain_changes.iter();
+    let rows = rows.map(|row| (&row.requests, Some(row.call), callers(&row.place)));
+    verdicts(page, judged, ("requests", "made in"), rows)?;
+    page.gap()
+}
+
+/// Returns the last line: what was found, and what was suppressed.
+fn summary(report: &Sanitized) -> String {
+    let found = || report.findings.iter().filter(|row| row.suppressed.is_none());
+    let useless = report.flushes.iter().filter(|row| row.lines.is_reported()).count();
+    let times: u64 = found().map(|row| row.times).sum();
+    let hidden: usize = report.suppressions.iter().map(|row| row.hidden).sum();
+    let unused = report.suppressions.iter().filter(|row| row.hidden == 0).count();
+    let mut text = format!(
+        "{} ({}), {} with useless flushes",
+        counted(found().count() as u64, "finding"),
+        counted(times, "time"),
+        counted(useless as u64, "place")
+    );
+    let useless = report.domain_changes.iter().filter(|row| row.requests.is_reported()).count();
+    if useless > 0 {
+        text += &format!(", {} with useless domain changes", counted(useless as u64, "place"));
+    }
+    if !report.suppressions.is_empty() {
+        text += &format!(", {hidden} suppressed, {}", counted(unused as u64, "unused suppression"));
+    }
+    text
+}
+
+/// Writes a finding, with its number if there are several judges.
+fn finding_text(finding: &FindingRow, number: Option<usize>, page: &mut Page<'_>) -> io::Result<()> {
+    let number = number.map_or_else(String::new, |number| format!("{number}. "));
+    let times = if finding.times == 1 { String::new() } else { format!(", {} times", finding.times) };
+    let agent = finding.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
+    page.heading(&format!("{number}{}{agent}{times}", finding.kind))?;
+    let handle =
+        finding.handle.map_or_else(|| "without a handle".to_owned(), |handle| format!("BO {handle}"));
+    page.field(
+        "object",
+        &format!(
+            "{handle} of {}, level {}, {}",
+            bytes(finding.size),
+            finding.level,
+            visible(&finding.device)
+        ),
+    )?;
+    let [first, end] = finding.bytes;
+    page.field(
+        "lines",
+        &format!(
+            "{} ({}, bytes {first} to {})",
+            finding.lines,
+            counted(finding.line_count, "line"),
+            end.saturating_sub(1)
+        ),
+    )?;
+    if let Some(rule) = finding.rule {
+        page.field("rule", &format!("{rule}: {}", rule.reason()))?;
+    }
+    if !finding.platforms.is_empty() {
+        page.field("wrong on", &finding.platforms.join(" "))?;
+    }
+    stack(page, "stored", &finding.store)?;
+    stack(page, "loaded", &finding.load)?;
+    stack(page, if finding.load.is_empty() { "seen in" } else { "written in" }, &finding.request)?;
+    if finding.flushed.is_empty() {
+        return page.field("flushed", "no line of the object");
+    }
+    for (n, flush) in finding.flushed.iter().take(FRAMES).enumerate() {
+        let instruction = flush.place.last().map(place).unwrap_or_default();
+        let text = format!("{} in {instruction}", numbered_lines(&flush.lines));
+        page.field(if n == 0 { "flushed" } else { "" }, &text)?;
+    }
+    Ok(())
 }
 
 /// Writes a table of verdicts: for each row the numbers, the request if it is one, and the place. `judged` by several platforms, it has

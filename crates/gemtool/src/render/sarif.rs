@@ -1,12 +1,14 @@
 //! The report of `gemtool sanitize` as SARIF 2.1.0, the form in which code hosts and editors take findings (OASIS).
 
+use gem_coherency_report::{
+    DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, USELESS_SET_DOMAIN,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::frames::first_in_source;
 use super::sanitize::numbered_lines;
 use super::{Page, Report, counted};
-use crate::cmd::sim::{DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, USELESS_SET_DOMAIN};
 
 /// A document.
 #[derive(Debug, Serialize)]

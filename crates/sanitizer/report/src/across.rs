@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gem_coherency::platform::Platform;
 use serde::Serialize;
 
-use super::sanitize::FindingRow;
+use crate::findings::FindingRow;
 
 /// Platforms with the same verdict.
 #[derive(Clone, Debug, Serialize)]
@@ -19,7 +19,7 @@ pub struct PlatformsRow {
 }
 
 /// Returns the verdicts, in the order of the platforms; `refusals` are the kernel's reasons, by platform.
-pub(super) fn verdicts(
+pub(crate) fn verdicts(
     judges: &[&'static Platform],
     refusals: &BTreeMap<&'static str, Vec<&'static str>>,
     findings: &[FindingRow],

@@ -23,14 +23,14 @@ pub struct CoverageRow {
 }
 
 /// Returns what each device of a server simulated, of the program and its children.
-pub(super) fn rows(server: &Server) -> Vec<CoverageRow> {
+pub fn rows(server: &Server) -> Vec<CoverageRow> {
     let rows = server.coverage().into_iter();
     rows.map(|row| CoverageRow { device: row.device, requests: row.requests, simulated: row.simulated })
         .collect()
 }
 
 /// Returns the sentence that nothing was judged, with the reason; `None` if something was.
-pub(super) fn nothing_judged(rows: &[CoverageRow]) -> Option<String> {
+pub(crate) fn nothing_judged(rows: &[CoverageRow]) -> Option<String> {
     if rows.iter().any(|row| row.simulated.is_judged()) {
         return None;
     }

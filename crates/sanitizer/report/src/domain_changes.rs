@@ -3,8 +3,8 @@
 use gem_coherency_sanitizer::DomainSite;
 use serde::Serialize;
 
-use super::flushes::VerdictRow;
-use super::sanitize::{PlaceRow, Places};
+use crate::findings::{PlaceRow, Places};
+use crate::flushes::VerdictRow;
 
 /// The kind of a request that was not needed.
 pub const USELESS: &str = "useless SET_DOMAIN";
@@ -22,7 +22,7 @@ pub struct DomainRow {
 }
 
 /// Returns the rows of places; `judged` by several platforms.
-pub(super) fn rows(places: &mut Places, sites: &[DomainSite], judged: bool) -> Vec<DomainRow> {
+pub(crate) fn rows(places: &mut Places, sites: &[DomainSite], judged: bool) -> Vec<DomainRow> {
     let row = |site: &DomainSite| DomainRow {
         call: short(site.call),
         place: places.stack(&site.stack, true),

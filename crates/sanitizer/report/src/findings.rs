@@ -1,68 +1,18 @@
-//! Runs a program, and reports its mistakes.
+//! The findings, and the places in programs.
 
-use std::num::NonZeroUsize;
 use std::path::Path as FilePath;
-use std::sync::Arc;
 
 use gem_coherency::platform::{self, Machine};
 use gem_coherency::policy::driver::{Path, needs_flush, needs_invalidate};
 use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency::policy::{Decision, Rule, Verdict};
-use gem_coherency::units::LINE_BYTES;
+use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_memory_model::Route;
-use gem_coherency_sanitizer::{Finding, FindingKind, Frame, RecentFlush, Sanitizer};
-use gem_coherency_server::Settings;
+use gem_coherency_sanitizer::{Finding, FindingKind, Frame, RecentFlush};
+use gem_coherency_sim::Soft;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
-
-use super::across::{self, PlatformsRow};
-use super::coverage::{self, CoverageRow, NOTHING_JUDGED};
-use super::disagreements::DisagreementRow;
-use super::domain_changes::{self, DomainRow};
-use super::flushes::{self, FlushRow};
-use super::history::{self, Picture};
-use super::machine_of;
-use super::run::on_server;
-use super::suppressions::{self, Suppression};
-use crate::args;
-use crate::cmd::check::has_folder;
-use crate::failure::Failure;
-use gemtool::line_set::ranges;
-
-/// The mistakes of a program.
-#[derive(Clone, Debug, Serialize)]
-pub struct Sanitized {
-    /// The devices.
-    pub devices: Vec<String>,
-    /// The program and its arguments.
-    pub program: Vec<String>,
-    /// The program's exit status, as a shell has it.
-    pub status: u8,
-    /// The findings, in the order of their first times.
-    pub findings: Vec<FindingRow>,
-    /// The places that flushed lines of objects.
-    pub flushes: Vec<FlushRow>,
-    /// The requests that moved objects between domains.
-    pub domain_changes: Vec<DomainRow>,
-    /// The picture, if one was asked for.
-    pub picture: Option<Picture>,
-    /// The suppressions, and what each of them hid.
-    pub suppressions: Vec<Suppression>,
-    /// The verdicts of the platforms, if there are several judges.
-    pub platforms: Vec<PlatformsRow>,
-    /// Number of lines that the GPU wrote, and may have lost: the program may have stored the bytes that were there, and flushed
-    /// nothing.
-    pub possibly_lost: u64,
-    /// Number of flushes and accesses that the judges did not see: more than the logs have room for between two requests.
-    pub lost: u64,
-    /// The requests that the kernel of a real device answered otherwise than the software device.
-    pub disagreements: Vec<DisagreementRow>,
-    /// The sentence that nothing was judged, with the reason; `None` if something was.
-    pub nothing_judged: Option<String>,
-    /// What the devices simulated of the program's work.
-    pub coverage: Vec<CoverageRow>,
-}
 
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
@@ -128,83 +78,14 @@ pub struct PlaceRow {
     pub address: u64,
 }
 
-impl Sanitized {
-    /// Returns whether nothing was found, other than flushes that are merely useless, and what is suppressed.
-    pub fn is_clean(&self) -> bool {
-        self.findings.iter().all(|finding| finding.suppressed.is_some())
-    }
-
-    /// Returns the exit status: the program's, unless the arguments want another one.
-    pub fn exit_status(&self, args: &args::Sanitize) -> u8 {
-        match args.error_exitcode {
-            Some(status) if !self.is_clean() => status,
-            _ if self.nothing_judged.is_some() && self.status == 0 && !args.allow_nothing_judged => {
-                NOTHING_JUDGED
-            }
-            Some(_) | None => self.status,
-        }
-    }
-}
-
-/// Runs the program and collects the findings.
-///
-/// # Errors
-/// As [`on_server`], and [`suppressions::read`].
-pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
-    let mut suppressions = match &args.suppressions {
-        Some(path) => suppressions::read(path)?,
-        None => Vec::new(),
-    };
-    if let Some(path) = &args.svg {
-        has_folder(path)?;
-    }
-    let devices = args.specs();
-    let kernels: Vec<_> =
-        devices.iter().filter_map(|device| machine_of(device)).map(|machine| machine.kernel).collect();
-    let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| judges.under(&kernels));
-    let judges = judges.map_err(|error| Failure::flag("--platforms", error))?;
-    let sanitizer = Arc::new(Sanitizer::new(&judges, args.svg.is_some()));
-    let settings = Settings { folder: None, judge: Some(sanitizer.clone()) };
-    let (status, server) = on_server(&devices, &args.program, &settings)?;
-    let mut places = Places(Symbols::new());
-    let found = sanitizer.findings(&server);
-    let mut findings: Vec<_> = found.iter().map(|finding| places.finding(finding)).collect();
-    let mut flushes = flushes::rows(&mut places, &sanitizer.flush_sites(&server), !judges.is_empty());
-    let mut domain_changes = domain_changes::rows(&mut places, &sanitizer.domain_sites(), !judges.is_empty());
-    suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
-    let coverage = coverage::rows(&server);
-    // What was found was judged.
-    let nothing_judged = if findings.is_empty() { coverage::nothing_judged(&coverage) } else { None };
-    let platforms = across::verdicts(&judges, &sanitizer.refusals(&server), &findings);
-    let picture = args.svg.clone().map(|path| {
-        let number = args.finding.map_or(1, NonZeroUsize::get);
-        let shown = findings.iter().enumerate().filter(|(_, row)| row.suppressed.is_none()).nth(number - 1);
-        let view = shown
-            .and_then(|(at, row)| history::view(&mut places, found.get(at)?, row, sanitizer.history(at)?));
-        Picture { path, finding: number, written: false, view }
-    });
-    Ok(Sanitized {
-        devices,
-        program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        status,
-        findings,
-        flushes,
-        domain_changes,
-        picture,
-        suppressions,
-        platforms,
-        possibly_lost: sanitizer.possibly_lost(),
-        lost: sanitizer.lost(),
-        disagreements: server.disagreements().iter().map(DisagreementRow::of).collect(),
-        nothing_judged,
-        coverage,
-    })
-}
-
 /// Finds the functions and lines of addresses.
-pub(super) struct Places(Symbols);
+pub(crate) struct Places(Symbols);
 
 impl Places {
+    pub(crate) fn new() -> Self {
+        Self(Symbols::new())
+    }
+
     /// Returns the function that a frame is in, after those that were inlined there.
     fn place(&mut self, frame: &Frame, is_call: bool) -> Vec<PlaceRow> {
         // A return address is behind its call.
@@ -225,7 +106,7 @@ impl Places {
         frames.flat_map(|(n, frame)| self.place(frame, n > 0 || first_is_call)).collect()
     }
 
-    fn finding(&mut self, finding: &Finding) -> FindingRow {
+    pub(crate) fn finding(&mut self, finding: &Finding) -> FindingRow {
         let lines: u64 = finding.lines.iter().map(|lines| lines.end() - lines.first()).sum();
         let start = finding.lines.first().map_or(0, |lines| lines.first());
         let end = finding.lines.iter().map(|lines| lines.end()).max().unwrap_or(0);
@@ -245,7 +126,7 @@ impl Places {
             handle: finding.handle.map(|handle| handle.get()),
             size: finding.size,
             level: finding.level,
-            lines: ranges(&finding.lines),
+            lines: LineRange::list(&finding.lines),
             line_count: lines,
             bytes: [start * LINE_BYTES, end * LINE_BYTES],
             times: finding.times,
@@ -264,9 +145,14 @@ impl Places {
     fn flushed(&mut self, flush: &RecentFlush) -> FlushedRow {
         FlushedRow {
             place: flush.stack.first().map(|frame| self.place(frame, false)).unwrap_or_default(),
-            lines: ranges(&flush.lines),
+            lines: LineRange::list(&flush.lines),
         }
     }
+}
+
+/// Returns the machine of a software device.
+fn machine_of(device: &str) -> Option<Machine> {
+    Soft::open(device).ok().map(|soft| soft.machine())
 }
 
 fn kind_name(kind: FindingKind) -> &'static str {

@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use gem_coherency_sanitizer::{Counts, FlushSite, Need};
 use serde::Serialize;
 
-use super::sanitize::{PlaceRow, Places};
+use crate::findings::{PlaceRow, Places};
 
 /// Numbers of lines or requests by verdict, and the verdict on all of them.
 #[derive(Clone, Debug, Serialize)]
@@ -41,7 +41,7 @@ pub struct FlushRow {
 
 impl VerdictRow {
     /// Returns the row of counts, `judged` by several platforms.
-    pub(super) fn new(
+    pub(crate) fn new(
         counts: Counts,
         judged: bool,
         needed_on: &[&'static str],
@@ -83,7 +83,7 @@ impl VerdictRow {
 
 /// Returns the rows of the places that flushed lines of objects, `judged` by several platforms; those of the same lines of the source are
 /// one row.
-pub(super) fn rows(places: &mut Places, sites: &[FlushSite], judged: bool) -> Vec<FlushRow> {
+pub(crate) fn rows(places: &mut Places, sites: &[FlushSite], judged: bool) -> Vec<FlushRow> {
     // A compiler unrolls loops, and inlines a function several times in one line.
     let mut merged: Vec<(Vec<PlaceRow>, FlushSite)> = Vec::new();
     for site in sites {

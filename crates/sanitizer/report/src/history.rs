@@ -9,7 +9,7 @@ use gem_coherency_sanitizer::{Finding, FindingKind, History, What};
 use gem_coherency_sim::LineStates;
 use serde::Serialize;
 
-use super::sanitize::{FindingRow, PlaceRow, Places};
+use crate::findings::{FindingRow, PlaceRow, Places};
 
 /// A picture of a finding that was asked for.
 #[derive(Clone, Debug, Serialize)]
@@ -60,7 +60,7 @@ pub struct StepView {
 }
 
 /// Returns the history of a finding; `None` if the wrong access is not in it.
-pub(super) fn view(
+pub(crate) fn view(
     places: &mut Places,
     finding: &Finding,
     row: &FindingRow,

@@ -6,10 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
-use super::domain_changes::{DomainRow, USELESS};
-use super::flushes::FlushRow;
-use super::sanitize::{FindingRow, PlaceRow};
-use crate::failure::Failure;
+use crate::domain_changes::{DomainRow, USELESS};
+use crate::findings::{FindingRow, PlaceRow};
+use crate::flushes::FlushRow;
 
 /// Longest file of suppressions in bytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -46,9 +45,9 @@ pub struct Suppression {
 /// Reads a file of suppressions.
 ///
 /// # Errors
-/// For a file that cannot be read, and a line without a known kind, a pattern and a reason.
-pub fn read(path: &Path) -> Result<Vec<Suppression>, Failure> {
-    let failed = |why: String| Failure::flag("--suppressions", format!("{}: {why}", path.display()));
+/// The file's name and what is wrong: for a file that cannot be read, and a line without a known kind, a pattern and a reason.
+pub fn read(path: &Path) -> Result<Vec<Suppression>, String> {
+    let failed = |why: String| format!("{}: {why}", path.display());
     let bytes = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
     if bytes > MOST_BYTES {
         return Err(failed(format!("{bytes} bytes; at most {MOST_BYTES} are read")));
@@ -98,7 +97,7 @@ impl Suppression {
 }
 
 /// Sets the reasons of the findings, useless flushes and useless domain changes that are hidden, and counts them.
-pub fn apply(
+pub(crate) fn apply(
     suppressions: &mut [Suppression],
     findings: &mut [FindingRow],
     flushes: &mut [FlushRow],

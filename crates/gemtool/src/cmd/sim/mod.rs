@@ -1,32 +1,13 @@
 //! `gemtool sim` and `gemtool serve`: programs on software devices.
 
-#[path = "../../../../sanitizer/report/src/across.rs"]
-mod across;
-#[path = "../../../../sanitizer/report/src/coverage.rs"]
-mod coverage;
-#[path = "../../../../sanitizer/report/src/disagreements.rs"]
-mod disagreements;
-#[path = "../../../../sanitizer/report/src/domain_changes.rs"]
-mod domain_changes;
 mod executable;
-#[path = "../../../../sanitizer/report/src/flushes.rs"]
-mod flushes;
-#[path = "../../../../sanitizer/report/src/history.rs"]
-mod history;
 mod preload;
 mod run;
-#[path = "../../../../sanitizer/report/src/findings.rs"]
 mod sanitize;
 mod serve;
-#[path = "../../../../sanitizer/report/src/suppressions.rs"]
-mod suppressions;
 
-pub use coverage::CoverageRow;
-pub use domain_changes::{DomainRow, USELESS as USELESS_SET_DOMAIN};
-pub use flushes::{FlushRow, VerdictRow};
-pub use history::{HistoryView, StepView};
 pub use run::{Requests, run};
-pub use sanitize::{FindingRow, FlushedRow, PlaceRow, Sanitized, sanitize};
+pub use sanitize::sanitize;
 pub use serve::{Served, Session};
 
 use std::io::{self, Write};

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
+use gem_coherency_report::{CoverageRow, coverage};
 use gem_coherency_server::{Server, Settings};
 use gem_coherency_sim::PREFIX;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use super::coverage::{self, CoverageRow};
 use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of, tell_kernels};
 use crate::args;
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ impl Requests {
             count: request.count,
             errors: request.errors.iter().map(|(errno, count)| (errno.to_string(), *count)).collect(),
         });
-        Self { requests: rows.collect(), coverage: coverage::rows(server) }
+        Self { requests: rows.collect(), coverage: coverage(server) }
     }
 }
 

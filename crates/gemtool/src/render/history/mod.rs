@@ -4,10 +4,10 @@ mod table;
 mod words;
 
 use gem_coherency::units::LineRange;
+use gem_coherency_report::HistoryView;
 
 use super::svg::{Anchor, Font, Picture, Rect, Stroke};
 use super::{bytes, visible, wrap};
-use crate::cmd::sim::HistoryView;
 use table::{Cell, State, Table, Touch};
 pub use words::callers;
 

@@ -2,11 +2,11 @@
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::Access;
+use gem_coherency_report::{HistoryView, StepView};
 use gem_coherency_sanitizer::What;
 use gem_coherency_sim::LineStates;
 
 use super::{lines_text, words};
-use crate::cmd::sim::{HistoryView, StepView};
 
 /// Most columns for steps.
 const MOST_COLUMNS: usize = 9;
@@ -214,10 +214,10 @@ fn meet(one: LineRange, other: LineRange) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::sim::FindingRow;
     use gem_coherency::policy::kernel::Event;
     use gem_coherency::vocabulary::{CacheLevel, MocsClass};
     use gem_coherency_memory_model::Route;
+    use gem_coherency_report::FindingRow;
     use gem_coherency_sanitizer::FindingKind;
 
     const READ: What = What::Access { route: Route::Gpu(MocsClass::PageTable), access: Access::Read };

@@ -4,13 +4,13 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 use gem_coherency_memory_model::Route;
+use gem_coherency_report::{HistoryView, PlaceRow, StepView};
 use gem_coherency_sanitizer::{FindingKind, What};
 
 use super::super::frames::{is_header, shown};
 use super::super::visible;
 use super::lines_text;
 use super::table::{Cell, State, Touch};
-use crate::cmd::sim::{HistoryView, PlaceRow, StepView};
 
 /// Returns the picture's title: `Stale read by the GPU: line 37`.
 pub(super) fn title(view: &HistoryView) -> String {
