@@ -1,5 +1,5 @@
-"""The crates of the repository, as Cargo knows them. Fails if a published one lacks a licence; `--published` prints these,
-`--oldest` the oldest `rust-version` and the published packages that name it."""
+"""The crates of the repository, as Cargo knows them. Fails if a published one lacks a licence, or if a judge depends on what it judges;
+`--published` prints the published ones, `--oldest` the oldest `rust-version` and the published packages that name it."""
 
 import json
 import subprocess
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import seeds
 
+# Packages that judge others, and those that they must not depend on, not even in tests: what judges shares no code with what is judged.
+REFUSED = {"i915-vm-device": {"gem-coherency-memory-model", "gem-coherency-policy", "gem-coherency-sim"}}
 LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
 
 
@@ -65,6 +67,10 @@ def violations(root):
             file = (root / manifest).parent / licence
             if not file.is_file() or file.read_text() != (root / licence).read_text():
                 wrong.append(f"{name}: {file.relative_to(root)} is missing, or not {licence}")
+    for folder, package in packages(root).items():
+        for dependency in package["dependencies"]:
+            if {dependency["name"], dependency["rename"]} & REFUSED.get(package["name"], set()):
+                wrong.append(f"{folder}: {package['name']} depends on {dependency['rename'] or dependency['name']}, which it judges")
     return wrong, len(crates)
 
 
@@ -84,6 +90,10 @@ CLEAN = {
 SEEDS = {
     "a licence of another text two levels down": ("crates/room/deep/LICENSE-MIT", ""),
     "a published crate without a licence": ("private/Cargo.toml", manifest("private")),
+    "a judge that depends on what it judges": (
+        "private/Cargo.toml",
+        manifest("i915-vm-device", 'publish = false\n[dev-dependencies]\ngem-coherency-sim = { path = "../crates/room/deep", package = "deep" }\n'),
+    ),
 }
 
 
@@ -95,4 +105,4 @@ if __name__ == "__main__":
         version, names = oldest(Path("."))
         print(version, *names)
     else:
-        seeds.main(violations, CLEAN, SEEDS, "published crates have both licences")
+        seeds.main(violations, CLEAN, SEEDS, "published crates have both licences, and no judge depends on what it judges")
