@@ -1,8 +1,9 @@
-# The programs of crates/programs/runtime/tests/findings, without a tool: in the mode `wrong` the other agent gets as many lines with old bytes as the
-# table `expected` there says, or the file ci/lib/vm_cache/findings; in the mode `right` none, but without its flushes. The programs of a
-# screen count no lines, and are left out. The programs without their flushes run with --all and where a machine is named. Where CPU and GPU share a cache nothing is old; without `run --cache` neither, which --all checks on glk.
-# A store through a WC mapping is seen by loads of the same CPU if that looks its own caches up: `async_map` counts the same lines with
-# `selfsnoop=on` and `selfsnoop=off` as in the machine without and with `run --aliases`.
+# The programs of crates/programs/runtime/tests/findings, without a tool: in the mode `wrong` the other agent gets as many lines with old
+# bytes as the table `expected` there says, or the file ci/lib/vm_cache/findings; in the mode `right` none, but without its flushes. The
+# programs of a screen count no lines, and are left out. The programs without their flushes run with --all and where a machine is named.
+# Where CPU and GPU share a cache nothing is old; without `run --cache` neither, which --all checks on glk. A store through a WC mapping is
+# seen by loads of the same CPU if that looks its own caches up: `async_map` counts the same lines with `selfsnoop=on` and `selfsnoop=off`
+# as in the machine without and with `run --aliases`.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables
 few_programs=(glk)
 all_programs=(glk apl jsl tgl)
