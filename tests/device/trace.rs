@@ -1,16 +1,21 @@
-//! The fences and line operations of a call, as the library traces them.
+//! The fences, line operations and decisions of a call, as the library traces them.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::sync::Once;
 
+use gem_coherency::vocabulary::{CachingMode, MmapMode};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+use super::rig;
+
 thread_local! {
-    /// The events of this thread, while it records.
+    /// The operations of this thread, while it records.
     static SEEN: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+    /// The decisions.
+    static DECIDED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns the fences and line operations of `call` on this thread, in order: `fence` with the operation that it is for,
@@ -29,6 +34,28 @@ pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T
     seen.unwrap()
 }
 
+/// Returns the decisions of `call` on this thread, in order: step, verdict, rule, lines and bytes, with the BO's handle.
+#[track_caller]
+fn decisions<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T>) -> Vec<String> {
+    DECIDED.take();
+    cache_operations(call);
+    DECIDED.take()
+}
+
+#[test]
+fn each_decision_is_an_event() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(CachingMode::None, MmapMode::Wb);
+    let handle = bo.handle();
+    bo.write_bytes(60, &[1; 8]).unwrap();
+    let flush = || bo.flush().map(drop);
+    assert_eq!(
+        decisions(flush),
+        [format!("{handle} sync: flush by display-reads-memory, 2 lines, 128 bytes")]
+    );
+    assert_eq!(decisions(flush), [format!("{handle} sync: none by nothing-dirty, 0 lines, 0 bytes")]);
+}
+
 /// Records the events of flushes.
 struct Recorder;
 
@@ -37,8 +64,12 @@ struct Recorder;
 struct Fields {
     message: String,
     op: String,
+    step: String,
+    verdict: String,
+    rule: String,
     handle: u64,
     lines: u64,
+    bytes: u64,
 }
 
 impl Visit for Fields {
@@ -46,6 +77,7 @@ impl Visit for Fields {
         match field.name() {
             "handle" => self.handle = value,
             "lines" => self.lines = value,
+            "bytes" => self.bytes = value,
             _ => {}
         }
     }
@@ -54,6 +86,9 @@ impl Visit for Fields {
         match field.name() {
             "message" => self.message = format!("{value:?}"),
             "op" => self.op = format!("{value:?}"),
+            "step" => self.step = format!("{value:?}"),
+            "verdict" => self.verdict = format!("{value:?}"),
+            "rule" => self.rule = format!("{value:?}"),
             _ => {}
         }
     }
@@ -62,6 +97,7 @@ impl Visit for Fields {
 impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         [
+            "gem_coherency::engine::report",
             "gem_coherency::object::shared::flush",
             "gem_coherency::backend::mapping",
             "gem_coherency::object::shared::caching",
@@ -81,7 +117,11 @@ impl Subscriber for Recorder {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let Fields { message, op, handle, lines } = fields;
+        let Fields { message, op, step, verdict, rule, handle, lines, bytes } = fields;
+        if message == "decision" {
+            let decision = format!("{handle} {step}: {verdict} by {rule}, {lines} lines, {bytes} bytes");
+            return DECIDED.with_borrow_mut(|all| all.push(decision));
+        }
         let seen = match message.as_str() {
             "fence" => format!("fence {op}"),
             "fence loads" | "read back" => message,
