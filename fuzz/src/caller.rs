@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::object::Bo;
-use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::backend::{Drm, OpenCounts, Retained};
+use gem_coherency::device::{AllocRequest, Device, Submission};
+use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_sim::Soft;
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 use gem_coherency::backend::Drm;
+use gem_coherency_sim::{Fault, Minor, Pages};
 use gem_coherency_uapi::drm::DRM_IOCTL_VERSION;
 use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 use gem_coherency_uapi::{self as uapi, Layout};
-use gem_coherency_sim::{Fault, Minor, Pages};
 
 use crate::arena::{ARGS, PLACES};
 use crate::input::Input;

@@ -1,6 +1,7 @@
 //! Calls that will probably succeed, with what earlier calls gave back. From a fuzzer's bytes alone a
 //! submission, say, hardly ever comes together: its struct, its list and its handles must all be right.
 
+use gem_coherency_sim::Pages;
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::dma_buf::*;
 use gem_coherency_uapi::drm::*;
@@ -8,7 +9,6 @@ use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_creat
 use gem_coherency_uapi::i915::*;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_exec::*;
-use gem_coherency_sim::Pages;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::arena::{ARGS, DATA, LARGE, LISTS, LISTS_LEN};

@@ -1,8 +1,8 @@
 //! A simulated process with a few devices, and what is to hold when all of it is gone.
 
 use gem_coherency::backend::{Drm, OpenCounts};
-use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 use gem_coherency_sim::{Minor, Process, Soft};
+use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 
 use crate::arena::ARGS;
 use crate::input::Input;
