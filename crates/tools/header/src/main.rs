@@ -66,10 +66,7 @@ fn config(is_library: bool) -> Config {
         tab_width: 4,
         documentation_style: DocumentationStyle::Doxy,
         export: ExportConfig {
-            include: (if is_library { TYPES } else { &[] })
-                .iter()
-                .map(|&name| name.to_owned())
-                .collect(),
+            include: (if is_library { TYPES } else { &[] }).iter().map(|&name| name.to_owned()).collect(),
             ..ExportConfig::default()
         },
         enumeration: EnumConfig { prefix_with_name: false, ..EnumConfig::default() },
