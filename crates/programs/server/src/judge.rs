@@ -1,4 +1,4 @@
-//! What a server tells the one who judges its programs.
+//! The trait of a judge, which the server tells what programs do.
 
 use std::fmt;
 use std::fs::File;
