@@ -49,6 +49,7 @@ mod across;
 mod collect;
 mod domain_calls;
 mod findings;
+#[path = "records/flush_logs.rs"]
 mod flush_logs;
 mod history;
 mod loads;
@@ -57,6 +58,7 @@ mod platforms;
 mod sanitizer;
 mod screens;
 mod stale;
+#[path = "records/stores.rs"]
 mod stores;
 
 pub use across::FlushSite;
