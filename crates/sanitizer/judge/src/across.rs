@@ -12,9 +12,9 @@ use gem_coherency_server::Family;
 use gem_coherency_sim::{FoundLine, Instruction, MadeStale, Soft, Upkeep};
 
 use crate::domain_calls::DomainChange;
-use crate::flush_logs::FlushLogs;
 use crate::need::{Counts, Need};
 use crate::platforms::{Judge, Verdict};
+use crate::records::flush_logs::FlushLogs;
 
 /// The judges of a run.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use gem_coherency_sim::IncoherentKind;
 
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
+use crate::records::stores::Stores;
 use crate::stale::StaleObjects;
-use crate::stores::Stores;
 
 /// Frames of a call stack that must be equal for two findings to be one.
 const SAME_FRAMES: usize = 4;

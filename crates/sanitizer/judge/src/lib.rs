@@ -26,8 +26,8 @@
 //! ```text
 //! L3  sanitizer: what the server calls, and the results
 //! L2  screens -> collect   loads
-//! L1  across -> platforms -> findings -> history -> flush_logs
-//! L0  domain_calls -> need   st*
+//! L1  across -> platforms -> findings -> history
+//! L0  domain_calls -> need   records   stale
 //! ```
 //!
 //! * `sanitizer`: the judge that a server calls, and the results. Not rules.
@@ -38,10 +38,10 @@
 //! * `platforms`: the trace of a device, judged by one platform or by many. Not programs.
 //! * `findings`: the mistakes of programs, by place. Not flushes.
 //! * `history`: what happened to the objects of findings. Not verdicts.
-//! * `flush_logs`: the logs of flushes that programs write. Not their effect.
 //! * `domain_calls`: changes of domains, by place. Not flushes.
 //! * `need`: the verdicts on a flush, counted. Not the rules behind them.
-//! * `st*`: what programs recorded of first stores, and which lines became stale. Not verdicts.
+//! * `records`: what programs record of their first stores and their flushes. Not the effect of a flush.
+//! * `stale`: the lines that agents made stale, by object. Not loads of them.
 
 #![deny(unsafe_code)]
 
@@ -49,17 +49,14 @@ mod across;
 mod collect;
 mod domain_calls;
 mod findings;
-#[path = "records/flush_logs.rs"]
-mod flush_logs;
 mod history;
 mod loads;
 mod need;
 mod platforms;
+mod records;
 mod sanitizer;
 mod screens;
 mod stale;
-#[path = "records/stores.rs"]
-mod stores;
 
 pub use across::FlushSite;
 pub use domain_calls::DomainSite;

@@ -13,7 +13,7 @@ use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect};
 use gem_coherency_server::Family;
 use gem_coherency_sim::{LineStates, Soft};
 
-use crate::flush_logs::FlushLogs;
+use crate::records::flush_logs::FlushLogs;
 pub(crate) use object::Stored;
 use object::{Flush, Tracked, unknown};
 pub use step::{History, Step, What};
