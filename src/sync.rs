@@ -77,7 +77,8 @@ mod inner {
         Some((0..count).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Orders SeqCst accesses, which loom treats as AcqRel; it implements fences exactly.
+    /// Orders SeqCst accesses of two words. A SeqCst load in loom may return the word's first value, which is not a SeqCst store's;
+    /// loom implements fences exactly.
     pub(crate) fn full_fence() {
         loom::sync::atomic::fence(Ordering::SeqCst);
     }

@@ -1,14 +1,14 @@
 //! Two readers of the same stale line.
 //!
 //! Invariant: a reader that finds no stale line, because the other one took it, does not load before
-//! the line was invalidated.
+//! the line was invalidated. A line whose invalidate fails is found stale at any time.
 //! Preemption bound: 5 (without one it takes half a minute). Time: 1 s.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Completion, complete};
 use loom::sync::Arc;
 use loom::thread;
-use loom_tests::{Object, check};
+use loom_tests::{Object, check, race};
 
 fn two_readers(invalidate: fn(&Object)) {
     check(Some(5), move || {
@@ -46,4 +46,29 @@ fn taking_without_a_flush_lets_the_second_reader_load_a_stale_line() {
         let stale = object.tracked.stale();
         stale.take(stale.all(), |run| object.memory.invalidate(run));
     });
+}
+
+/// One reader takes the stale line, and its invalidate fails; meanwhile the other one asks whether the line is stale.
+fn failed_invalidate(is_stale: fn(&Object) -> bool) {
+    let setup = || {
+        let object = Object::new(1);
+        object.tracked.stale().mark_all();
+        object
+    };
+    let fail = |object: &Object| {
+        let mut in_flight = object.begin_flush();
+        in_flight.take_stale(|_| {});
+    };
+    race(None, setup, fail, move |object| assert!(is_stale(object), "a stale line is not found"), |_| {});
+}
+
+#[test]
+fn a_line_whose_invalidate_fails_may_be_stale_at_any_time() {
+    failed_invalidate(|object| object.tracked.may_be_stale(object.tracked.stale().all()));
+}
+
+#[test]
+#[should_panic(expected = "a stale line is not found")]
+fn the_map_alone_does_not_say_that_a_line_may_be_stale() {
+    failed_invalidate(|object| object.tracked.stale().any(object.tracked.stale().all()));
 }

@@ -145,10 +145,11 @@ impl Flushes {
         !board.open.is_empty() || (number.is_some() && self.has_alone())
     }
 
-    /// Returns whether a flush that began alone is open.
+    /// Returns whether a flush that began alone is open. The caller holds the lock, and the board is in use.
     fn has_alone(&self) -> bool {
-        // Acquire pairs with the Release of its end.
-        self.open.load(Ordering::Acquire) & ALONE != 0
+        // Relaxed: one that ended before the board was in use is ordered by the Acquire that put it in use, a later end by
+        // the lock.
+        self.open.load(Ordering::Relaxed) & ALONE != 0
     }
 
     /// Shows that `flush` is not open any more, and wakes the threads that wait.

@@ -149,9 +149,8 @@ impl<T: Remap> Mappings<T> {
         is_cached: impl Fn(MmapMode) -> bool,
     ) -> &T {
         // Acquire pairs with the Release of `note_uncached_write`: the write noted there happened before the
-        // marks here, so an invalidate that takes them finds it in memory. Release pairs with the Acquire
-        // there: a write noted later marks its lines itself.
-        let before = self.account.fetch_or(bit(mode), Ordering::AcqRel);
+        // marks here, so an invalidate that takes them finds it in memory. A write noted later marks its lines itself.
+        let before = self.account.fetch_or(bit(mode), Ordering::Acquire);
         if before & WRITTEN_AROUND != 0 && before & bit(mode) == 0 && is_cached(mode) {
             stale.mark_all();
         }
@@ -208,8 +207,8 @@ impl<T: Remap> Mappings<T> {
         stale: &LineMap,
         is_cached: impl Fn(MmapMode) -> bool,
     ) {
-        // Release pairs with the Acquire of `get_or_make`, and Acquire with its Release.
-        let account = self.account.fetch_or(WRITTEN_AROUND, Ordering::AcqRel);
+        // Release pairs with the Acquire of `install`.
+        let account = self.account.fetch_or(WRITTEN_AROUND, Ordering::Release);
         if MmapMode::ALL.iter().any(|&mode| account & bit(mode) != 0 && is_cached(mode)) {
             let _ = stale.mark(lines);
         }

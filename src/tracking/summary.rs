@@ -17,10 +17,10 @@ use crate::sync::{AtomicU64, Ordering, full_fence, peek, zeroed_words};
 
 /// Largest number of pages without groups: checking all words is as fast.
 pub(super) const FEW_PAGES: u64 = 8;
-/// Pages per group.
-const GROUP_PAGES: u64 = u64::BITS as u64;
-/// Runs of groups with a bit in the top word; its last bit is [`SWEEPING`].
-const RUNS: u64 = u64::BITS as u64 - 1;
+/// Pages per group. Few under loom, so that the models' small maps have several groups.
+const GROUP_PAGES: u64 = if cfg!(loom) { FEW_PAGES } else { u64::BITS as u64 };
+/// Runs of groups with a bit in the top word, above which is [`SWEEPING`]. Under loom one, which has several groups.
+const RUNS: u64 = if cfg!(loom) { 1 } else { u64::BITS as u64 - 1 };
 /// Bit of the top word: the groups are incomplete during a sweep.
 const SWEEPING: u64 = 1 << RUNS;
 
@@ -76,7 +76,8 @@ impl Summary {
     /// Notes that the words of `pages`, which must be in the map, got bits by a SeqCst store.
     ///
     /// A sweep either sees those bits, or ended before this function checks the summary, which it then finds
-    /// empty: each side stores first, then loads the other's word.
+    /// empty: each side stores first, then loads the other's word. The same holds for a group and the top word: a sweep either
+    /// sees the group's bit, or this function finds the run's bit gone.
     pub(super) fn note(&self, pages: Range<u64>) {
         if pages.is_empty() {
             return;
@@ -84,11 +85,11 @@ impl Summary {
         if self.groups.is_empty() {
             return set(&self.top, 1);
         }
-        full_fence();
         let groups = pages.start / GROUP_PAGES..pages.end.div_ceil(GROUP_PAGES);
         for (index, group) in (groups.start..).zip(self.groups(groups.clone())) {
             set(group, in_group(index, &pages));
         }
+        full_fence();
         set(&self.top, bits(groups.start >> self.shift..((groups.end - 1) >> self.shift) + 1));
     }
 
@@ -98,10 +99,10 @@ impl Summary {
         if self.groups.is_empty() {
             return set(&self.top, 1);
         }
-        full_fence();
         let group = page / GROUP_PAGES;
         if let Some(word) = self.groups.get(group as usize) {
             set(word, 1 << (page % GROUP_PAGES));
+            full_fence();
             set(&self.top, 1 << (group >> self.shift));
         }
     }
@@ -146,7 +147,6 @@ impl Summary {
                     continue;
                 }
                 let word = group.swap(0, Ordering::SeqCst);
-                full_fence();
                 let mut left = word;
                 while left != 0 {
                     let page = index * GROUP_PAGES + u64::from(left.trailing_zeros());
