@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use gem_coherency::Error;
-use gem_coherency::tracking::{Completion, Marks, Taken, Tracked, complete};
+use gem_coherency::tracking::{Completion, Marks, State, Taken, Tracked, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 
@@ -17,7 +17,7 @@ fn tracked() -> Tracked {
 fn a_flush_that_completes_leaves_nothing_behind() {
     let object = tracked();
     object.dirty().mark(LineRange::new(10, 20)).unwrap();
-    object.word().note_wc_store();
+    object.word().update(State::note_wc_store);
     let mut in_flight = object.begin_flush(object.dirty().all()).unwrap();
     assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 10);
     assert_eq!(in_flight.take_wc_stores(), Taken::Pending);
@@ -33,8 +33,8 @@ fn a_dropped_flush_restores_exactly_its_marks() {
     let object = tracked();
     object.dirty().mark_all();
     object.stale().mark_all();
-    object.word().note_gtt_store();
-    object.word().note_gpu_write();
+    object.word().update(State::note_gtt_store);
+    object.word().update(State::note_gpu_write);
     let range = LineRange::new(64, 128);
     let mut in_flight = object.begin_flush(range).unwrap();
     assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 64);
@@ -117,7 +117,7 @@ fn two_flushes_of_one_thread_over_one_object_do_not_wait_for_each_other() {
 #[test]
 fn a_flush_over_other_lines_is_waited_for_because_it_may_have_taken_the_notes() {
     let object = tracked();
-    object.word().note_wc_store();
+    object.word().update(State::note_wc_store);
     let mut first = object.begin_flush(LineRange::new(0, 64)).unwrap();
     assert_eq!(first.take_wc_stores(), Taken::Pending);
     let (completed, told) = mpsc::channel();
@@ -153,7 +153,7 @@ fn gpu_writes_stay_noted_until_a_wait() {
     let lines = LineRange::new(60, 70);
     object.gpu_writes().tell();
     object.stale().mark(lines).unwrap();
-    object.word().note_gpu_write();
+    object.word().update(State::note_gpu_write);
     for _ in 0..2 {
         assert!(!object.gpu_writes().are_over());
         assert_eq!(take(), (10, Taken::Pending));

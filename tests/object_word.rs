@@ -263,14 +263,14 @@ fn debug_lists_the_set_flags() {
 #[test]
 fn a_blocked_transition_leaves_the_word_as_it_was() {
     let word = ObjectWord::new(CacheLevel::Llc);
-    assert!(word.begin_write().is_ok());
+    assert!(word.try_update(State::begin_write).is_ok());
     let before = word.state();
-    assert!(word.close().is_err());
-    assert!(word.begin_level_change(CacheLevel::None).is_err());
+    assert!(word.try_update(State::close).is_err());
+    assert!(word.try_update(|state| state.begin_level_change(CacheLevel::None)).is_err());
     assert_eq!(word.state(), before);
-    word.end_write();
-    assert!(word.close().is_ok());
-    assert_eq!(word.close(), Err(Blocked::Closed));
+    word.end(State::end_write);
+    assert!(word.try_update(State::close).is_ok());
+    assert_eq!(word.try_update(State::close), Err(Blocked::Closed));
 }
 
 #[test]

@@ -20,10 +20,10 @@ fn line(line: u64) -> LineRange {
 
 /// Marks `lines` in a guard that is alone.
 fn write(object: &Tracked, lines: LineRange) {
-    let state = object.word().begin_write().unwrap();
+    let state = object.word().try_update(State::begin_write).unwrap().after;
     assert_eq!(state.marks(), Marks::Own);
     object.dirty().mark_in(Marks::Own, lines);
-    object.word().end_write();
+    object.word().end(State::end_write);
 }
 
 /// Flushes `lines`; returns those that were dirty, in ascending order.

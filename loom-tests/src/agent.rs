@@ -8,7 +8,7 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
 use gem_coherency::policy::{DecisionTable, Decisions, Rule};
-use gem_coherency::tracking::{Marks, Tracked};
+use gem_coherency::tracking::{Marks, State, Tracked};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
@@ -200,11 +200,11 @@ impl<D: Data> Pending for &Agent<'_, D> {
 
     fn note(&mut self, note: Note) {
         let word = self.object.tracked.word();
-        match note {
-            Note::WcStores => word.note_wc_store(),
-            Note::GttStores => word.note_gtt_store(),
-            Note::GpuWrite => word.note_gpu_write(),
-        }
+        word.update(match note {
+            Note::WcStores => State::note_wc_store,
+            Note::GttStores => State::note_gtt_store,
+            Note::GpuWrite => State::note_gpu_write,
+        });
     }
 
     fn count_gpu_write(&mut self) {

@@ -7,7 +7,7 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{Adopted, Named, Number, Registry, Tracked};
+use gem_coherency::tracking::{Adopted, Named, Number, Registry, State, Tracked};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -78,16 +78,16 @@ impl Device {
     /// Flushes what is marked, as a submission does.
     fn submit(&self, bo: &Ref) {
         let word = bo.0.tracked.word();
-        word.begin_submit().expect("nothing blocks it");
+        word.try_update(State::begin_submit).expect("nothing blocks it");
         Object::flush_tracked(&bo.0.tracked, |lines| self.memory.flush(lines));
-        word.end_submit();
+        word.end(State::end_submit);
     }
 
     /// Drops a clone; the last one flushes, and releases the handle, which stays the driver's.
     fn release(&self, bo: Ref) {
         if let Some(last) = bo.0.release() {
             Object::flush_tracked(&last.tracked, |lines| self.memory.flush(lines));
-            last.tracked.word().close().expect("nobody uses it");
+            last.tracked.word().try_update(State::close).expect("nobody uses it");
             let _ = self.registry.close(handle(), last.number, || Ok::<_, Infallible>(())).unwrap();
         }
     }

@@ -4,7 +4,7 @@
 //! Preemption bound: none. Time: 0.1 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Blocked, ObjectWord};
+use gem_coherency::tracking::{Blocked, ObjectWord, State};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::race;
@@ -25,10 +25,10 @@ impl Object {
     }
 
     fn dont_need(&self) {
-        match self.word.begin_dont_need() {
+        match self.word.try_update(State::begin_dont_need) {
             Ok(_) => {
                 self.advise(DONT_NEED);
-                self.word.end_advice(false);
+                self.word.update(|state| state.end_advice(false));
             }
             Err(blocked) => assert_eq!(blocked, Blocked::Changing),
         }
@@ -38,12 +38,12 @@ impl Object {
 fn model(will_need: fn(&Object)) {
     let setup = || {
         let word = ObjectWord::new(CacheLevel::Llc);
-        word.begin_dont_need().unwrap();
-        word.end_advice(false);
+        word.try_update(State::begin_dont_need).unwrap();
+        word.update(|state| state.end_advice(false));
         Object { word, advice: AtomicU64::new(DONT_NEED) }
     };
     race(None, setup, will_need, Object::dont_need, |object| {
-        let is_usable = object.word.begin_read().is_ok();
+        let is_usable = object.word.try_update(State::begin_read).is_ok();
         let may_purge = object.advice.load(Ordering::Relaxed) == DONT_NEED;
         assert!(!is_usable || !may_purge, "the kernel may purge usable contents");
     });
@@ -51,10 +51,10 @@ fn model(will_need: fn(&Object)) {
 
 #[test]
 fn usable_contents_are_not_purged() {
-    model(|object| match object.word.begin_will_need() {
+    model(|object| match object.word.try_update(State::begin_will_need) {
         Ok(_) => {
             object.advise(WILL_NEED);
-            object.word.end_advice(true);
+            object.word.update(|state| state.end_advice(true));
         }
         Err(blocked) => assert_eq!(blocked, Blocked::Changing),
     });
@@ -65,8 +65,8 @@ fn usable_contents_are_not_purged() {
 fn changing_the_word_behind_the_request_alone_lets_other_advice_in() {
     model(|object| {
         object.advise(WILL_NEED);
-        if object.word.begin_will_need().is_ok() {
-            object.word.end_advice(true);
+        if object.word.try_update(State::begin_will_need).is_ok() {
+            object.word.update(|state| state.end_advice(true));
         }
     });
 }

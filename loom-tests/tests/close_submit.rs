@@ -6,7 +6,7 @@
 //! Preemption bound: none. Time: 0.1 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Blocked, ObjectWord};
+use gem_coherency::tracking::{Blocked, ObjectWord, State};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{Kernel, race};
@@ -37,7 +37,7 @@ fn model(submit: fn(&Object)) {
 
 /// Closes the handle if the word allows it.
 fn close(object: &Object) {
-    match object.word.close() {
+    match object.word.try_update(State::close) {
         Ok(_) => {
             assert_eq!(object.handle.get(), 1, "closed twice");
             object.handle.change(0);
@@ -52,10 +52,10 @@ fn close(object: &Object) {
 
 #[test]
 fn a_submission_keeps_its_handle_until_it_ends() {
-    model(|object| match object.word.begin_submit() {
+    model(|object| match object.word.try_update(State::begin_submit) {
         Ok(_) => {
             assert_eq!(object.handle.get(), 1, "submitted a closed handle");
-            object.word.end_submit();
+            object.word.end(State::end_submit);
         }
         Err(blocked) => assert_eq!(blocked, Blocked::Closed),
     });
@@ -63,10 +63,10 @@ fn a_submission_keeps_its_handle_until_it_ends() {
 
 #[test]
 fn a_request_keeps_its_handle_until_it_ends() {
-    model(|object| match object.word.begin_request() {
+    model(|object| match object.word.try_update(State::begin_request) {
         Ok(_) => {
             assert_eq!(object.handle.get(), 1, "a request about a closed handle");
-            object.word.end_request();
+            object.word.end(State::end_request);
         }
         Err(blocked) => assert_eq!(blocked, Blocked::Closed),
     });
@@ -86,8 +86,8 @@ fn looking_whether_it_is_closed_is_not_enough() {
 #[should_panic(expected = "Causality violation")]
 fn a_submission_that_ends_before_the_ioctl_loses_its_handle() {
     model(|object| {
-        if object.word.begin_submit().is_ok() {
-            object.word.end_submit();
+        if object.word.try_update(State::begin_submit).is_ok() {
+            object.word.end(State::end_submit);
             assert_eq!(object.handle.get(), 1, "submitted a closed handle");
         }
     });

@@ -103,7 +103,7 @@ fn one_note(skips: fn(&Object) -> bool, there: fn(&Object)) {
     let setup = || {
         let object = Object::new(1);
         object.memory.store(0, 1);
-        object.tracked.word().note_gtt_store();
+        object.tracked.word().update(State::note_gtt_store);
         object
     };
     let here = move |object: &Object| {

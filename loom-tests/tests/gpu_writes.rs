@@ -10,7 +10,7 @@
 use std::convert::Infallible;
 
 use gem_coherency::policy::Path;
-use gem_coherency::tracking::{Completion, GpuWrites, Taken, complete};
+use gem_coherency::tracking::{Completion, GpuWrites, State, Taken, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +41,9 @@ impl Bo {
     /// The notes about a write.
     fn note(&self) {
         match self.to {
-            To::Llc => self.object.tracked.word().note_gpu_write(),
+            To::Llc => {
+                self.object.tracked.word().update(State::note_gpu_write);
+            }
             To::Memory => self.object.tracked.stale().mark_all(),
         }
     }

@@ -48,8 +48,8 @@ impl Counts for ObjectWord {
     }
 
     fn begin_write(&self) -> Option<u64> {
-        match self.begin_write() {
-            Ok(state) => Some(state.writers().into()),
+        match self.try_update(State::begin_write) {
+            Ok(to) => Some(to.after.writers().into()),
             Err(blocked) => {
                 assert_eq!(blocked, Blocked::TooManyGuards { limit: LIMIT as u32 });
                 None
@@ -58,19 +58,19 @@ impl Counts for ObjectWord {
     }
 
     fn end_write(&self) {
-        self.end_write();
+        self.end(State::end_write);
     }
 
     fn begin_read(&self) -> u64 {
-        self.begin_read().expect("nothing blocks it").writers().into()
+        self.try_update(State::begin_read).expect("nothing blocks it").after.writers().into()
     }
 
     fn end_read(&self) {
-        self.end_read();
+        self.end(State::end_read);
     }
 
     fn close(&self) -> bool {
-        self.close().is_ok()
+        self.try_update(State::close).is_ok()
     }
 }
 

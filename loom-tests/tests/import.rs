@@ -8,7 +8,7 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{Closed, Completion, Marks, Named, Number, Registry, Tracked, complete};
+use gem_coherency::tracking::{Closed, Completion, Marks, Named, Number, Registry, State, Tracked, complete};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::Arc;
 use loom::thread;
@@ -38,7 +38,7 @@ impl Device {
     /// Closes as the drop of the last clone does.
     fn release(&self, bo: Ref) {
         if let Some(last) = bo.0.release() {
-            last.tracked.word().close().expect("nobody uses it");
+            last.tracked.word().try_update(State::close).expect("nobody uses it");
             // Another import may own the handle by now, and close it.
             let _ = self.close(&last);
         }
@@ -54,14 +54,14 @@ impl Device {
 
     /// Submits the BO to a GPU that reads memory.
     fn submit(&self, bo: &Bo) {
-        bo.tracked.word().begin_submit().expect("the BO was closed");
+        bo.tracked.word().try_update(State::begin_submit).expect("the BO was closed");
         let mut in_flight =
             bo.tracked.begin_flush(bo.tracked.dirty().all()).expect("all lines are in the object");
         in_flight.take_dirty(Marks::Shared, |lines| self.memory.flush(lines));
         assert_eq!(complete([in_flight]), Completion::InMemory);
         assert_eq!(self.kernel.opening(), Some(bo.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");
-        bo.tracked.word().end_submit();
+        bo.tracked.word().end(State::end_submit);
     }
 
     /// After everybody: nothing is open.
@@ -142,7 +142,7 @@ fn an_import_against_the_last_close_gets_an_open_handle() {
 /// Imports a BO, and closes it for every clone as far as the word says so; its handle is open still.
 fn import_and_half_close(device: &Device) -> Ref {
     let bo = device.import();
-    bo.0.tracked.word().close().expect("nobody uses it");
+    bo.0.tracked.word().try_update(State::close).expect("nobody uses it");
     bo
 }
 
@@ -250,13 +250,13 @@ fn a_bo_that_is_found_while_it_lives_may_be_closed_already() {
             registry.import(|| Ok::<_, Infallible>((handle(), ())), make).unwrap()
         };
         let first = import(&registry);
-        first.0.0.tracked.word().close().expect("nobody uses it");
+        first.0.0.tracked.word().try_update(State::close).expect("nobody uses it");
         let close = thread::spawn({
             let registry = Arc::clone(&registry);
             move || registry.close(handle(), first.0.0.number, || Ok::<_, Infallible>(()))
         });
         let second = import(&registry);
-        let begun = second.0.0.tracked.word().begin_submit();
+        let begun = second.0.0.tracked.word().try_update(State::begin_submit);
         let _ = close.join().unwrap();
         begun.expect("the BO was closed");
     });

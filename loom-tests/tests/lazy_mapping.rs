@@ -9,7 +9,7 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{Completion, Mappings, Past, Remap, complete};
+use gem_coherency::tracking::{Completion, Mappings, Past, Remap, State, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -82,19 +82,19 @@ fn is_cached(mode: MmapMode) -> bool {
 fn store_against_map(note: fn(&Bo, &Words), map: fn(&Bo, &Words)) {
     let setup = || {
         let bo = Bo::new();
-        bo.object.tracked.word().begin_write().expect("nothing blocks it");
+        bo.object.tracked.word().try_update(State::begin_write).expect("nothing blocks it");
         (bo, Words::default())
     };
     let write = move |(bo, words): &(Arc<Bo>, Words)| {
         bo.object.memory.gpu_store(0, 1);
         note(bo, words);
-        bo.object.tracked.word().end_write();
+        bo.object.tracked.word().end(State::end_write);
     };
     let read = move |(bo, words): &(Arc<Bo>, Words)| {
-        let state = bo.object.tracked.word().begin_read().expect("nothing blocks it");
+        let state = bo.object.tracked.word().try_update(State::begin_read).expect("nothing blocks it").after;
         map(bo, words);
         let seen = bo.load();
-        bo.object.tracked.word().end_read();
+        bo.object.tracked.word().end(State::end_read);
         assert!(seen == 1 || state.writers() == 1, "the CPU loads a stale line");
     };
     race(None, setup, write, read, |(bo, _)| {

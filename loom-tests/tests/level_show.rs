@@ -31,19 +31,19 @@ impl Object {
 
     /// A flip between `prepare_scanout` and the end of its guard.
     fn show(&self) {
-        self.word.pin_screen(CacheLevel::None).expect("nothing blocks it");
+        self.word.try_update(|state| state.pin_screen(CacheLevel::None)).expect("nothing blocks it");
         self.kernel.store(0, Ordering::Relaxed);
-        self.word.unpin_screen();
+        self.word.update(State::unpin_screen);
     }
 
     /// An access as the library begins it.
     fn access(&self) {
-        self.word.begin_submit().expect("nothing blocks it");
+        self.word.try_update(State::begin_submit).expect("nothing blocks it");
         if self.word.state().is_unconfirmed() {
             let level = self.ask();
-            self.word.confirm_level(level, CacheLevel::None);
+            self.word.update(|state| state.confirm_level(level, CacheLevel::None));
         }
-        self.word.end_submit();
+        self.word.end(State::end_submit);
     }
 
     /// Checks that a confirmed level is the kernel's.
@@ -75,15 +75,15 @@ fn two_accesses_that_ask_around_a_show_agree_with_the_kernel() {
 #[should_panic(expected = "confirmed and wrong")]
 fn an_answer_is_not_final_because_nothing_is_on_screen() {
     model(None, Object::show, |object| {
-        object.word.begin_submit().expect("nothing blocks it");
+        object.word.try_update(State::begin_submit).expect("nothing blocks it");
         if object.word.state().is_unconfirmed() {
             let level = object.ask();
             if object.word.state().screen_pins() == 0 {
                 // Whatever was asked before is taken for the level.
-                object.word.confirm_level(level, level);
+                object.word.update(|state| state.confirm_level(level, level));
             }
         }
-        object.word.end_submit();
+        object.word.end(State::end_submit);
     });
 }
 
@@ -93,9 +93,9 @@ fn the_forced_level_is_not_believed_before_the_flip() {
     model(
         None,
         |object| {
-            object.word.pin_screen(CacheLevel::None).expect("nothing blocks it");
-            object.word.confirm_level(CacheLevel::None, CacheLevel::None);
-            object.word.unpin_screen();
+            object.word.try_update(|state| state.pin_screen(CacheLevel::None)).expect("nothing blocks it");
+            object.word.update(|state| state.confirm_level(CacheLevel::None, CacheLevel::None));
+            object.word.update(State::unpin_screen);
         },
         |_| (),
     );

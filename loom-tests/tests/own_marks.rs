@@ -25,16 +25,16 @@ fn write(object: &Object, marks: Marks, lines: &[u64]) {
         object.memory.store(line, 1);
         object.tracked.dirty().mark_in(marks, LineRange::new(line, line + 1));
     }
-    object.tracked.word().end_write();
+    object.tracked.word().end(State::end_write);
 }
 
 fn begin_write(object: &Object, place: Place) -> Marks {
-    place(object.tracked.word().begin_write().expect("nothing blocks it"))
+    place(object.tracked.word().try_update(State::begin_write).expect("nothing blocks it").after)
 }
 
 /// Submits the object, and checks `closed` lines if no writer was open.
 fn submit(object: &Object, place: Place, closed: &[u64]) {
-    let state = object.tracked.word().begin_submit().expect("nothing blocks it");
+    let state = object.tracked.word().try_update(State::begin_submit).expect("nothing blocks it").after;
     loop {
         let mut in_flight = object.begin_flush();
         in_flight.take_dirty(place(state), |run| object.memory.flush(run));
@@ -47,7 +47,7 @@ fn submit(object: &Object, place: Place, closed: &[u64]) {
             assert_eq!(object.memory.gpu_load(line), 1, "submitted after the end of the write");
         }
     }
-    object.tracked.word().end_submit();
+    object.tracked.word().end(State::end_submit);
 }
 
 /// Submits the object at last, when nothing else is open.
@@ -115,10 +115,10 @@ fn a_reader_that_flushes_finds_the_marks() {
         object
     };
     let read = |object: &Object| {
-        object.tracked.word().begin_read().expect("nothing blocks it");
+        object.tracked.word().try_update(State::begin_read).expect("nothing blocks it");
         object.make_current();
         assert_eq!(object.memory.gpu_load(0), 1, "flushed by a reader");
-        object.tracked.word().end_read();
+        object.tracked.word().end(State::end_read);
     };
     let writer = |object: &Object| {
         let marks = begin_write(object, State::marks);
@@ -140,7 +140,7 @@ fn stored_twice(mark_again: fn(&Object, LineRange)) {
         object.tracked.dirty().mark_in(Marks::Own, line);
         object.memory.store(0, 2);
         mark_again(object, line);
-        object.tracked.word().end_write();
+        object.tracked.word().end(State::end_write);
     };
     let submit = |object: &Object| submit(object, State::marks, &[]);
     race(PREEMPTIONS, setup, writer, submit, move |object| {
@@ -186,7 +186,7 @@ fn a_mark_before_the_store_loses_the_line() {
     };
     let early = |object: &Object| {
         object.tracked.dirty().mark_in(Marks::Own, LineRange::new(0, 2));
-        object.tracked.word().end_write();
+        object.tracked.word().end(State::end_write);
         object.memory.store(0, 1);
         object.memory.store(1, 1);
     };

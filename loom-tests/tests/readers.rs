@@ -5,7 +5,7 @@
 //! Preemption bound: 5 (without one it takes half a minute). Time: 1 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Completion, complete};
+use gem_coherency::tracking::{Completion, State, complete};
 use loom::sync::Arc;
 use loom::thread;
 use loom_tests::{Object, check, race};
@@ -16,10 +16,10 @@ fn two_readers(invalidate: fn(&Object)) {
         object.memory.gpu_store(0, 1);
         object.tracked.stale().mark_all();
         let read = move |object: &Object| {
-            object.tracked.word().begin_read().expect("nothing blocks it");
+            object.tracked.word().try_update(State::begin_read).expect("nothing blocks it");
             invalidate(object);
             assert_eq!(object.memory.load(0), 1, "the CPU loads a stale line");
-            object.tracked.word().end_read();
+            object.tracked.word().end(State::end_read);
         };
         let other = thread::spawn({
             let object = Arc::clone(&object);

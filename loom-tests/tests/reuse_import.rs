@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::sync::Arc as Plain;
 
 use gem_coherency::tracking::{
-    Claim, Completion, Marks, Named, Number, Registry, ReuseCache, Tracked, complete,
+    Claim, Completion, Marks, Named, Number, Registry, ReuseCache, State, Tracked, complete,
 };
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::Arc;
@@ -96,16 +96,16 @@ impl Device {
 
     /// Submits the BO to a GPU that reads memory, and gives it up.
     fn use_up(&self, bo: Ref) {
-        bo.0.tracked.word().begin_submit().expect("nothing blocks it");
+        bo.0.tracked.word().try_update(State::begin_submit).expect("nothing blocks it");
         let all = bo.0.tracked.dirty().all();
         let mut in_flight = bo.0.tracked.begin_flush(all).expect("all lines are in the object");
         in_flight.take_dirty(Marks::Shared, |lines| self.memory.flush(lines));
         assert_eq!(complete([in_flight]), Completion::InMemory);
         assert_eq!(self.kernel.opening(), Some(bo.0.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");
-        bo.0.tracked.word().end_submit();
+        bo.0.tracked.word().end(State::end_submit);
         if let Some(last) = bo.0.release() {
-            last.tracked.word().close().expect("nobody uses it");
+            last.tracked.word().try_update(State::close).expect("nobody uses it");
             self.close(&last);
         }
     }

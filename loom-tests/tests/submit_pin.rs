@@ -8,7 +8,7 @@
 
 use std::process::Command;
 
-use gem_coherency::tracking::{Completion, Marks, Taken, complete};
+use gem_coherency::tracking::{Completion, Marks, State, Taken, complete};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::Arc;
 use loom::thread;
@@ -22,16 +22,20 @@ fn two_agents(agent: fn(&Object)) {
         let pin = thread::spawn({
             let object = Arc::clone(&object);
             move || {
-                object.tracked.word().pin_screen(CacheLevel::None).expect("nothing blocks it");
+                object
+                    .tracked
+                    .word()
+                    .try_update(|state| state.pin_screen(CacheLevel::None))
+                    .expect("nothing blocks it");
                 agent(&object);
                 assert_eq!(object.memory.gpu_load(0), 1, "the display reads old data");
-                object.tracked.word().unpin_screen();
+                object.tracked.word().update(State::unpin_screen);
             }
         });
-        object.tracked.word().begin_submit().expect("nothing blocks it");
+        object.tracked.word().try_update(State::begin_submit).expect("nothing blocks it");
         agent(&object);
         assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
-        object.tracked.word().end_submit();
+        object.tracked.word().end(State::end_submit);
         pin.join().unwrap();
     });
 }
@@ -100,7 +104,7 @@ fn a_store_buffer_that_another_agent_drains_is_waited_for() {
     check(None, || {
         let object = Arc::new(Object::new(1));
         object.memory.store(0, 1);
-        object.tracked.word().note_wc_store();
+        object.tracked.word().update(State::note_wc_store);
         let drain = |object: &Object| {
             let mut in_flight = object.begin_flush();
             match in_flight.take_wc_stores() {

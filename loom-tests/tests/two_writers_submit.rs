@@ -5,6 +5,7 @@
 //! Preemption bound: 4 (without one it takes minutes), none for the twins. Time: 2 s.
 #![cfg(loom)]
 
+use gem_coherency::tracking::State;
 use gem_coherency::units::LineRange;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -16,24 +17,24 @@ fn no_line_of_two_writers_is_lost() {
     check(Some(4), || {
         let object = Arc::new(Object::new(2));
         let word = object.tracked.word();
-        word.begin_write().expect("nothing blocks it");
-        word.begin_write().expect("nothing blocks it");
+        word.try_update(State::begin_write).expect("nothing blocks it");
+        word.try_update(State::begin_write).expect("nothing blocks it");
         let writers: Vec<_> = (0..2)
             .map(|line| {
                 let object = Arc::clone(&object);
                 thread::spawn(move || {
                     object.write(line, 1);
-                    object.tracked.word().end_write();
+                    object.tracked.word().end(State::end_write);
                 })
             })
             .collect();
 
-        let state = word.begin_submit().expect("nothing blocks it");
+        let state = word.try_update(State::begin_submit).expect("nothing blocks it").after;
         object.make_current();
         if state.writers() == 0 {
             assert_eq!((object.memory.gpu_load(0), object.memory.gpu_load(1)), (1, 1));
         }
-        word.end_submit();
+        word.end(State::end_submit);
 
         for writer in writers {
             writer.join().unwrap();

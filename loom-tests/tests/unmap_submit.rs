@@ -7,7 +7,7 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{Completion, Mappings, Marks, Past, Remap, complete};
+use gem_coherency::tracking::{Completion, Mappings, Marks, Past, Remap, State, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -75,15 +75,16 @@ impl Bo {
 
     fn submit(&self, flush: impl Fn(&Self, Marks)) {
         let word = self.object.tracked.word();
-        let marks = word.begin_submit().expect("an unmap refuses no submission").marks();
+        let marks =
+            word.try_update(State::begin_submit).expect("an unmap refuses no submission").after.marks();
         flush(self, marks);
         assert_eq!(self.object.memory.gpu_load(0), 1, "the submission reads old memory");
-        word.end_submit();
+        word.end(State::end_submit);
     }
 
     fn unmap(&self, wait: impl Fn(&Self)) {
         let word = self.object.tracked.word();
-        let marks = word.begin_unmap().expect("a submission refuses no unmap").marks();
+        let marks = word.try_update(State::begin_unmap).expect("a submission refuses no unmap").after.marks();
         self.flush(marks, || self.find());
         let stale = self.object.tracked.stale();
         let pages = self.maps.forget(None, stale, is_cached, |table| table.0.swap(0, Ordering::Relaxed));
@@ -91,7 +92,7 @@ impl Bo {
         for pages in pages.into_iter().flatten() {
             self.pages[pages as usize - 1].with_mut(|_| ());
         }
-        word.end_unmap();
+        word.update(State::end_unmap);
     }
 }
 

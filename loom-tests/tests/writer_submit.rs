@@ -5,7 +5,7 @@
 //! Preemption bound: none. Time: 0.1 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::ObjectWord;
+use gem_coherency::tracking::{ObjectWord, State};
 use loom_tests::{Object, race};
 
 /// The writer's part, after `begin_write`.
@@ -14,16 +14,16 @@ type Writer = fn(&Object, &ObjectWord);
 fn model(writer: Writer) {
     let setup = || {
         let object = Object::new(1);
-        object.tracked.word().begin_write().expect("nothing blocks it");
+        object.tracked.word().try_update(State::begin_write).expect("nothing blocks it");
         object
     };
     let submit = |object: &Object| {
-        let state = object.tracked.word().begin_submit().expect("nothing blocks it");
+        let state = object.tracked.word().try_update(State::begin_submit).expect("nothing blocks it").after;
         object.make_current();
         if state.writers() == 0 {
             assert_eq!(object.memory.gpu_load(0), 1, "submitted after the end of the write");
         }
-        object.tracked.word().end_submit();
+        object.tracked.word().end(State::end_submit);
     };
     let write = move |object: &Object| writer(object, object.tracked.word());
     race(None, setup, write, submit, |object| {
@@ -36,7 +36,7 @@ fn model(writer: Writer) {
 fn a_submission_after_the_end_of_a_write_sees_the_data() {
     model(|object, word| {
         object.write(0, 1);
-        word.end_write();
+        word.end(State::end_write);
     });
 }
 
@@ -46,7 +46,7 @@ fn a_mark_before_the_store_loses_the_line() {
     model(|object, word| {
         object.mark(0);
         object.memory.store(0, 1);
-        word.end_write();
+        word.end(State::end_write);
     });
 }
 
@@ -55,7 +55,7 @@ fn a_mark_before_the_store_loses_the_line() {
 fn a_mark_after_the_end_of_the_write_comes_too_late() {
     model(|object, word| {
         object.memory.store(0, 1);
-        word.end_write();
+        word.end(State::end_write);
         object.mark(0);
     });
 }

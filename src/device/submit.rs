@@ -11,9 +11,8 @@ use crate::engine::{FlushReport, StaleLines, Step};
 use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
-use crate::object::shared::{Need, SharedBo, SharedDevice, settle};
+use crate::object::shared::{HasObject, InUse, Need, Object, SharedBo, SharedDevice, Use, settle};
 use crate::policy::Path;
-use crate::tracking::Marks;
 use crate::vocabulary::{Access, Handle, MocsClass};
 
 /// The use of one BO by a batch.
@@ -37,28 +36,26 @@ pub struct Submission<'a> {
 #[must_use = "it ends after the submitting ioctl"]
 pub struct Prepared<B: Borrow<Bo> = Bo> {
     device: Arc<Confined<SharedDevice>>,
-    bos: Vec<Begun<B>>,
+    bos: Vec<InUse<Submitted<B>>>,
     reports: Vec<FlushReport>,
 }
 
-/// A BO of a submission that has begun. Ends when dropped.
+/// A BO of a submission.
 #[derive(Debug)]
-struct Begun<B: Borrow<Bo>> {
+struct Submitted<B: Borrow<Bo>> {
     bo: B,
     access: Access,
     mocs: MocsClass,
-    marks: Marks,
 }
 
-impl<B: Borrow<Bo>> Begun<B> {
-    fn new(bo: B, access: Access, mocs: MocsClass) -> Result<Self> {
-        let shared = bo.borrow().shared();
-        let state = shared.tracked.word().begin_submit().map_err(|blocked| blocked.error(shared.handle))?;
-        let begun = Self { bo, access, mocs, marks: state.marks() };
-        begun.shared().confirm_level()?;
-        Ok(begun)
+impl<B: Borrow<Bo>> HasObject for Submitted<B> {
+    #[inline]
+    fn object(&self) -> &Object {
+        &self.shared().object
     }
+}
 
+impl<B: Borrow<Bo>> Submitted<B> {
     #[inline]
     fn shared(&self) -> &SharedBo {
         self.bo.borrow().shared()
@@ -71,12 +68,6 @@ impl<B: Borrow<Bo>> Begun<B> {
             Access::Read => {}
             Access::Write => self.shared().note_gpu_write(self.mocs),
         }
-    }
-}
-
-impl<B: Borrow<Bo>> Drop for Begun<B> {
-    fn drop(&mut self) {
-        self.shared().tracked.word().end_submit();
     }
 }
 
@@ -99,7 +90,7 @@ impl<B: Borrow<Bo>> Prepared<B> {
 
 impl<B: Borrow<Bo>> Drop for Prepared<B> {
     fn drop(&mut self) {
-        self.bos.iter().for_each(Begun::note_gpu_access);
+        self.bos.iter().for_each(|bo| bo.owner.note_gpu_access());
     }
 }
 
@@ -118,18 +109,20 @@ pub(super) fn begin<'a, B: Borrow<Bo>>(
     }
     let mut bos = room("submissions", submissions.len())?;
     for &Submission { bo, access, mocs } in submissions {
-        bos.push(Begun::new(keep(bo), access, mocs)?);
+        let begun = InUse::begin(Submitted { bo: keep(bo), access, mocs }, Use::Submit)?;
+        begun.owner.shared().confirm_level()?;
+        bos.push(begun);
     }
-    let needs = bos.iter().map(|begun: &Begun<B>| Need {
-        object: begun.shared(),
-        lines: begun.shared().tracked.dirty().all(),
-        next: Path::Gpu(begun.mocs),
-        access: begun.access,
+    let needs = bos.iter().map(|begun: &InUse<Submitted<B>>| Need {
+        object: begun.owner.shared(),
+        lines: begun.owner.shared().tracked.dirty().all(),
+        next: Path::Gpu(begun.owner.mocs),
+        access: begun.owner.access,
         stale: StaleLines::Leave,
         marks: begun.marks,
     });
     let reports = settle(needs, Step::Submit)?;
-    bos.iter().for_each(Begun::note_gpu_access);
+    bos.iter().for_each(|bo| bo.owner.note_gpu_access());
     Ok(Prepared { device: Arc::clone(device), bos, reports })
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
 use crate::policy::{Decision, DecisionTable, Decisions, Path, Rule, Verdict};
-use crate::tracking::{Marks, Tracked};
+use crate::tracking::{Marks, State, Tracked};
 use crate::units::{ByteRange, LineRange, PAGE_BYTES};
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
@@ -260,9 +260,9 @@ fn an_operation_that_fails_leaves_the_whole_state_pending() {
             let [object] = &tracked;
             dirty(&tracked, 2);
             object.stale().mark(LineRange::new(64, 66)).unwrap();
-            object.word().note_wc_store();
-            object.word().note_gtt_store();
-            object.word().note_gpu_write();
+            object.word().update(State::note_wc_store);
+            object.word().update(State::note_gtt_store);
+            object.word().update(State::note_gpu_write);
             let before = object.word().state();
             let lines = [0, 64, 65].map(|line| LineRange::new(line, line + 1));
             let log = Log::default();
@@ -365,7 +365,7 @@ fn stores_are_drained_first_and_an_invalidated_line_is_dirty_no_longer() {
     let tracked = tracked(1);
     dirty(&tracked, 2);
     tracked[0].stale().mark(LineRange::new(0, 1)).unwrap();
-    tracked[0].word().note_gtt_store();
+    tracked[0].word().update(State::note_gtt_store);
     let (result, log) = reader(&tracked, Path::Cpu(MmapMode::Wb), None);
     result.unwrap();
     assert_eq!(log, [("drain", 2), ("fence for loads", 1), ("invalidate", 1), ("fence for loads", 1)]);
@@ -379,8 +379,8 @@ fn before_the_level_goes_stores_are_drained_and_what_the_gpu_left_in_the_cache_i
     let tracked = tracked(1);
     let log = Log::default();
     let object = Written::new(&tracked, &log);
-    tracked[0].word().note_wc_store();
-    tracked[0].word().note_gpu_write();
+    tracked[0].word().update(State::note_wc_store);
+    tracked[0].word().update(State::note_gpu_write);
     leave_level_of(&object, true).unwrap();
     let all = tracked[0].dirty().all().count();
     assert_eq!(log.take(), [("drain", 0), ("enter the CPU domain", all)]);

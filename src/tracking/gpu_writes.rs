@@ -5,7 +5,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// Counts how often the GPU was told to write an object, and up to which of these writes a thread waited.
 ///
 /// A thread that tells the GPU to write first counts the write ([`GpuWrites::tell`]), then notes its effect
-/// on lines (stale marks, or [`super::ObjectWord::note_gpu_write`]). A thread that takes such notes leaves
+/// on lines (stale marks, or [`super::State::note_gpu_write`]). A thread that takes such notes leaves
 /// them in place if a counted write was not waited for ([`super::InFlightFlush`]): what is flushed or invalidated
 /// before the GPU writes must be flushed or invalidated again.
 #[derive(Debug)]

@@ -16,6 +16,7 @@ use std::borrow::BorrowMut;
 use super::board::{Open, Wait};
 use super::dirty::Marks;
 use super::lines::{LineMap, by_runs};
+use super::state::State;
 use super::tracked::Tracked;
 use crate::sync::Ordering;
 use crate::units::{LineRange, PageLines};
@@ -147,11 +148,11 @@ impl<'a> InFlightFlush<'a> {
     #[inline]
     pub fn take_gpu_write(&mut self) -> Taken {
         let Tracked { word, gpu_writes, .. } = self.object;
-        let pending = word.take_gpu_write().has_gpu_write();
+        let pending = word.take(State::has_gpu_write, State::take_gpu_write);
         // After the take, as in `take_stale`.
         if pending && !gpu_writes.are_over() {
             self.kept = true;
-            word.note_gpu_write();
+            word.update(State::note_gpu_write);
         }
         self.took.gpu_write |= pending;
         Taken::new(pending)
@@ -160,7 +161,7 @@ impl<'a> InFlightFlush<'a> {
     /// Takes the note of write-combining stores, which must be drained.
     #[inline]
     pub fn take_wc_stores(&mut self) -> Taken {
-        let pending = self.object.word.take_wc_stores().has_wc_stores();
+        let pending = self.object.word.take(State::has_wc_stores, State::take_wc_stores);
         self.took.wc_stores |= pending;
         Taken::new(pending)
     }
@@ -168,7 +169,7 @@ impl<'a> InFlightFlush<'a> {
     /// Takes the note of stores through the aperture, which must be drained.
     #[inline]
     pub fn take_gtt_stores(&mut self) -> Taken {
-        let pending = self.object.word.take_gtt_stores().has_gtt_stores();
+        let pending = self.object.word.take(State::has_gtt_stores, State::take_gtt_stores);
         self.took.gtt_stores |= pending;
         Taken::new(pending)
     }
@@ -229,13 +230,13 @@ impl Drop for InFlightFlush<'_> {
         }
         self.end_invalidate();
         if self.took.gpu_write {
-            word.note_gpu_write();
+            word.update(State::note_gpu_write);
         }
         if self.took.wc_stores {
-            word.note_wc_store();
+            word.update(State::note_wc_store);
         }
         if self.took.gtt_stores {
-            word.note_gtt_store();
+            word.update(State::note_gtt_store);
         }
         in_flight.count_return();
         in_flight.fail(self.open);

@@ -4,26 +4,26 @@
 //! [`Tracked`] holds the state of one object and is shared by threads. The order of calls is the protocol,
 //! which loom checks:
 //!
-//! - **Storing**: [`ObjectWord::begin_write`], whose state tells where the marks go ([`State::marks`]); the stores; then
-//!   [`DirtyLines::mark_in`] on [`Tracked::dirty`] (write-back mapping), or [`ObjectWord::note_wc_store`] or
-//!   [`ObjectWord::note_gtt_store`] (other mappings); [`ObjectWord::end_write`]. A mark made before its store may be taken,
+//! - **Storing**: [`State::begin_write`], whose state tells where the marks go ([`State::marks`]); the stores; then
+//!   [`DirtyLines::mark_in`] on [`Tracked::dirty`] (write-back mapping), or [`State::note_wc_store`] or
+//!   [`State::note_gtt_store`] (other mappings); [`State::end_write`]. A mark made before its store may be taken,
 //!   and its line flushed, before the data is there.
-//! - **Making memory current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
+//! - **Making memory current** (submit, scanout pin, export): [`State::begin_submit`];
 //!   [`Tracked::begin_flush`]; take the lines and the noted stores from the [`InFlightFlush`]; flush and drain;
 //!   fence; [`complete`]. Only then is memory current, including lines that another thread took and was still
 //!   flushing. [`crate::engine::settle`] keeps this order for several objects at once.
-//! - **Reading through the cache**: [`ObjectWord::begin_read`]; an in-flight flush as above that takes the
+//! - **Reading through the cache**: [`State::begin_read`]; an in-flight flush as above that takes the
 //!   stale lines and invalidates them, after the GPU is done; [`complete`]; the loads; then
-//!   [`ObjectWord::end_read`].
+//!   [`State::end_read`].
 //! - **Making the GPU write**: [`GpuWrites::tell`]; the notes of the write (stale lines, or
-//!   [`ObjectWord::note_gpu_write`]); the ioctl; then both again, because a reader may have taken the first
+//!   [`State::note_gpu_write`]); the ioctl; then both again, because a reader may have taken the first
 //!   notes before the GPU had anything to write.
 //! - **Mapping, and writing around the cache**: [`Mappings`], which orders the two.
-//! - **Unmapping**: [`ObjectWord::begin_unmap`], which excludes accesses, but not submissions; the drain;
+//! - **Unmapping**: [`State::begin_unmap`], which excludes accesses, but not submissions; the drain;
 //!   [`Mappings::forget`]; [`Tracked::wait_for_flushes`], after which no flush uses the old pages; their release;
-//!   [`ObjectWord::end_unmap`].
-//! - **Advice**: [`ObjectWord::begin_dont_need`] or [`ObjectWord::begin_will_need`], which exclude each other; MADVISE;
-//!   [`ObjectWord::end_advice`].
+//!   [`State::end_unmap`].
+//! - **Advice**: [`State::begin_dont_need`] or [`State::begin_will_need`], which exclude each other; MADVISE;
+//!   [`State::end_advice`].
 //! - **Releasing an object for reuse**: everything above has ended; the advice that it is not needed; then, as the last step,
 //!   [`ReuseCache::put`]. **Reusing it**: [`ReuseCache::take`]; the GPU is idle; MADVISE; the word's advice that it is needed. The rest of the
 //!   word and the maps are kept unchanged.
@@ -58,4 +58,4 @@ pub use registry::{Adopted, Closed, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;
 pub use tracked::Tracked;
-pub use word::ObjectWord;
+pub use word::{ObjectWord, Transition};

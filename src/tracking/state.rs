@@ -225,46 +225,62 @@ impl State {
         Err(Blocked::OnScreen { level: self.level(), asked })
     }
 
-    /// Adds a read guard.
+    /// Opens a read guard.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::DontNeed`], [`Blocked::Changing`],
+    /// [`Blocked::TooManyGuards`].
     #[inline]
     pub fn begin_read(self) -> Result<Self, Blocked> {
         self.check_access()?;
         self.more(READERS)
     }
 
-    /// Removes a read guard.
+    /// Closes a read guard; a no-op without an open one.
     #[inline]
     pub fn end_read(self) -> Self {
         self.fewer(READERS)
     }
 
-    /// Adds a write guard.
+    /// Opens a write guard, before the first store.
+    ///
+    /// # Errors
+    /// As [`State::begin_read`].
     #[inline]
     pub fn begin_write(self) -> Result<Self, Blocked> {
         self.check_access()?;
         self.more(WRITERS)
     }
 
-    /// Removes a write guard.
+    /// Closes a write guard, after its stores were marked or noted; a no-op without an open one.
     #[inline]
     pub fn end_write(self) -> Self {
         self.fewer(WRITERS)
     }
 
-    /// Adds a submission.
+    /// Begins a submission: until [`State::end_submit`], after the ioctl, the object can neither be closed nor change its
+    /// level, so the handle and the decision stay valid.
+    ///
+    /// # Errors
+    /// As [`State::begin_read`]; a change of the mappings excludes none.
     #[inline]
     pub fn begin_submit(self) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.more(SUBMITS)
     }
 
-    /// Removes a submission.
+    /// Ends a submission; a no-op without one.
     #[inline]
     pub fn end_submit(self) -> Self {
         self.fewer(SUBMITS)
     }
 
-    /// Adds a request that uses the handle, counted as a submission; contents and level do not matter.
+    /// Begins a request that uses the handle but is not a submission, though it is counted as one: until
+    /// [`State::end_request`], after the ioctl, the object cannot be closed, so its handle cannot be reassigned. Contents and
+    /// level do not matter.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::TooManyGuards`].
     pub fn begin_request(self) -> Result<Self, Blocked> {
         if self.is(CLOSED) {
             return Err(Blocked::Closed);
@@ -272,12 +288,16 @@ impl State {
         self.more(SUBMITS)
     }
 
-    /// Removes a request.
+    /// Ends a request; a no-op without one.
     pub fn end_request(self) -> Self {
         self.fewer(SUBMITS)
     }
 
-    /// Begins a change of the level to `to`: no other transition may begin until [`State::end_level_change`].
+    /// Begins a change of the level to `to`: until [`State::end_level_change`], after the ioctl, nothing else can begin.
+    ///
+    /// # Errors
+    /// [`Blocked::OnScreen`] if the object is on screen at another level; [`Blocked::InUse`] while guards or
+    /// submissions are open; [`Blocked::Closed`]; [`Blocked::Purged`]; [`Blocked::Changing`].
     pub fn begin_level_change(self, to: CacheLevel) -> Result<Self, Blocked> {
         self.check_alive()?;
         self.check_screen(to)?;
@@ -295,8 +315,11 @@ impl State {
         self.clear(CHANGING).set(UNCONFIRMED)
     }
 
-    /// Begins a change of the mappings, counted as a submission: until [`State::end_unmap`] no access may begin, and the
-    /// level stays. Submissions and shows may begin.
+    /// Begins a change of the mappings, counted as a submission: until [`State::end_unmap`] no access can begin, and the
+    /// object can neither be closed nor change its level. Submissions and shows can begin.
+    ///
+    /// # Errors
+    /// [`Blocked::InUse`] while guards are open; as [`State::begin_read`].
     pub fn begin_unmap(self) -> Result<Self, Blocked> {
         self.check_access()?;
         if self.get(WRITERS) != 0 || self.get(READERS) != 0 {
@@ -310,8 +333,14 @@ impl State {
         self.fewer(SUBMITS).clear(UNMAPPING)
     }
 
-    /// Adds a screen pin; the display forces `level` on the object. Only the kernel knows whether it has done
-    /// so already ([`State::confirm_level`]).
+    /// Adds a screen pin, for an object that is on screen or about to be: the display forces `level` on it. Only the kernel
+    /// knows whether it has done so already ([`State::confirm_level`]).
+    ///
+    /// # Errors
+    /// As [`State::begin_submit`].
+    ///
+    /// # Source
+    /// `i915_gem_object_pin_to_display_plane`.
     pub fn pin_screen(self, level: CacheLevel) -> Result<Self, Blocked> {
         self.check_contents()?;
         let pinned = self.more(PINS)?;
@@ -331,12 +360,12 @@ impl State {
         if level == forced { known.clear(UNCONFIRMED) } else { known }
     }
 
-    /// Removes a screen pin; the level stays.
+    /// Removes a screen pin, or nothing without one; the level stays.
     pub fn unpin_screen(self) -> Self {
         self.fewer(PINS)
     }
 
-    /// Notes that the GPU wrote through a path that allocates in the LLC.
+    /// Notes that the GPU wrote through a path that allocates in the LLC: lines may be dirty there.
     pub fn note_gpu_write(self) -> Self {
         self.set(GPU_WROTE)
     }
@@ -346,7 +375,7 @@ impl State {
         self.clear(GPU_WROTE)
     }
 
-    /// Notes write-combining stores.
+    /// Notes write-combining stores, after them, on the thread that made them ([`super::ObjectWord::update`]).
     pub fn note_wc_store(self) -> Self {
         self.set(WC_STORES)
     }
@@ -356,7 +385,7 @@ impl State {
         self.clear(WC_STORES)
     }
 
-    /// Notes stores through the aperture.
+    /// Notes stores through the aperture; like [`State::note_wc_store`].
     pub fn note_gtt_store(self) -> Self {
         self.set(GTT_STORES)
     }
@@ -366,7 +395,11 @@ impl State {
         self.clear(GTT_STORES)
     }
 
-    /// Begins to mark the contents as not needed: no other transition may begin until [`State::end_advice`].
+    /// Begins to mark the contents as not needed: until [`State::end_advice`] nothing else can begin.
+    ///
+    /// # Errors
+    /// [`Blocked::InUse`], [`Blocked::Pinned`], [`Blocked::Closed`], [`Blocked::Purged`],
+    /// [`Blocked::Changing`].
     pub fn begin_dont_need(self) -> Result<Self, Blocked> {
         self.check_alive()?;
         self.check_idle()?;
@@ -376,8 +409,11 @@ impl State {
         Ok(self.set(DONT_NEED).set(CHANGING))
     }
 
-    /// Begins to mark the contents as needed again, if they are marked as not needed: no other transition may begin until
-    /// [`State::end_advice`]. Contents that are needed stay as they are.
+    /// Begins to mark the contents as needed again, if they are marked as not needed: until [`State::end_advice`] nothing
+    /// else can begin. Contents that are needed stay as they are.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::Changing`].
     pub fn begin_will_need(self) -> Result<Self, Blocked> {
         self.check_alive()?;
         Ok(if self.is(DONT_NEED) { self.set(CHANGING) } else { self })
@@ -390,6 +426,9 @@ impl State {
     }
 
     /// Marks the contents as purged, which is final.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`].
     pub fn purge(self) -> Result<Self, Blocked> {
         if self.is(CLOSED) {
             return Err(Blocked::Closed);
@@ -397,7 +436,10 @@ impl State {
         Ok(self.set(PURGED))
     }
 
-    /// Closes the object; only the first close succeeds. A purged object can be closed.
+    /// Closes the object; of several callers one succeeds, which then closes the handle. A purged object can be closed.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::InUse`], [`Blocked::Pinned`], [`Blocked::Changing`].
     pub fn close(self) -> Result<Self, Blocked> {
         if self.is(CLOSED) {
             return Err(Blocked::Closed);

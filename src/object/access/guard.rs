@@ -8,10 +8,9 @@ use crate::backend::Mapping;
 use crate::engine::{self, FlushReport, StaleLines, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::object::shared::{Need, PlainStores, SharedBo};
+use crate::object::shared::{InUse, Need, Object, PlainStores, SharedBo, Use};
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::tracking::{Marks, State};
 use crate::units::ByteRange;
 use crate::vocabulary::Access;
 
@@ -32,7 +31,8 @@ pub struct CpuAccess<'bo> {
     access: Access,
     range: ByteRange,
     pub(super) report: FlushReport,
-    pub(super) marks: Marks,
+    /// Ends after the stores that the end of the guard reports.
+    pub(super) in_use: InUse<&'bo Object>,
     plain: Option<PlainStores>,
     pointer: Pointer,
 }
@@ -48,71 +48,27 @@ enum Pointer {
     Named,
 }
 
-/// An access that is counted in the object word. Ends when dropped.
-struct Begun<'bo> {
-    bo: &'bo Confined<SharedBo>,
-    access: Access,
-    marks: Marks,
-}
-
-impl<'bo> Begun<'bo> {
-    #[inline]
-    fn new(bo: &'bo Confined<SharedBo>, access: Access) -> Result<Self> {
-        let word = bo.tracked.word();
-        let begun = match access {
-            Access::Read => word.begin_read().map(|_| Marks::Shared),
-            Access::Write => word.begin_write().map(State::marks),
-        };
-        let marks = begun.map_err(|blocked| blocked.error(bo.handle))?;
-        Ok(Self { bo, access, marks })
-    }
-
-    /// Leaves the end of the access to the guard.
-    #[inline]
-    fn keep(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Begun<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        end(self.bo, self.access);
-    }
-}
-
-#[inline]
-fn end(bo: &SharedBo, access: Access) {
-    let word = bo.tracked.word();
-    match access {
-        Access::Read => word.end_read(),
-        Access::Write => word.end_write(),
-    }
-}
-
 impl<'bo> CpuAccess<'bo> {
     /// Begins the access: makes memory and caches current for it.
     #[inline(always)]
     pub(crate) fn begin(bo: &'bo Confined<SharedBo>, access: Access, range: ByteRange) -> Result<Self> {
         // The word comes first: it fixes the level, and thereby the following decisions.
-        let begun = Begun::new(bo, access)?;
-        bo.confirm_level()?;
-        let mapping = bo.mapping()?;
-        let step = match access {
-            Access::Read => Step::Read,
-            Access::Write => Step::Write,
+        let (how, step) = match access {
+            Access::Read => (Use::Read, Step::Read),
+            Access::Write => (Use::Write, Step::Write),
         };
+        let in_use = bo.begin(how)?;
+        let mapping = bo.mapping()?;
         let stale = StaleLines::at_begin(access);
-        let (next, marks) = (Path::Cpu(mapping.mode()), begun.marks);
+        let (next, marks) = (Path::Cpu(mapping.mode()), in_use.marks);
         let need = Need { object: bo, lines: range.lines(), next, access, stale, marks };
         let report = engine::settle_one(need, step)?;
         report.trace(bo.handle);
-        begun.keep();
         let plain = match access {
             Access::Read => None,
             Access::Write => bo.plain_stores(next),
         };
-        Ok(Self { bo, mapping, access, range, report, marks, plain, pointer: Pointer::NotGiven })
+        Ok(Self { bo, mapping, access, range, report, in_use, plain, pointer: Pointer::NotGiven })
     }
 
     /// Returns the kind of access.
@@ -158,7 +114,7 @@ impl<'bo> CpuAccess<'bo> {
         if !tracked.word().state().is_at(plain.level) {
             self.note_stored_at(offset, data.len() as u64);
         } else if plain.dirty {
-            tracked.dirty().mark_page_in(self.marks, lines);
+            tracked.dirty().mark_page_in(self.in_use.marks, lines);
         }
         true
     }
@@ -228,7 +184,7 @@ impl<'bo> CpuAccess<'bo> {
             next: Path::Cpu(self.mapping.mode()),
             access: self.access,
             stale: StaleLines::Invalidate,
-            marks: self.marks,
+            marks: self.in_use.marks,
         };
         let report = engine::invalidate(need, self.report.step)?;
         self.add(report);
@@ -277,7 +233,7 @@ impl<'bo> CpuAccess<'bo> {
     /// Records stores to `range`.
     #[inline]
     fn note_stored(&self, range: ByteRange) {
-        self.bo.note_stored(self.mapping.mode(), range.lines(), self.marks);
+        self.bo.note_stored(self.mapping.mode(), range.lines(), self.in_use.marks);
     }
 
     /// Returns the bytes as a range, if they lie within the guard's range.
@@ -305,7 +261,7 @@ impl<'bo> CpuAccess<'bo> {
             return Ok(());
         }
         let next = Path::Cpu(self.mapping.mode());
-        let report = engine::prepare_store::<SharedBo>(self.bo, range, next, self.marks)?;
+        let report = engine::prepare_store::<SharedBo>(self.bo, range, next, self.in_use.marks)?;
         self.add(report);
         Ok(())
     }
@@ -318,6 +274,5 @@ impl Drop for CpuAccess<'_> {
             // The caller may not have reported all stores.
             self.note_stored(self.range);
         }
-        end(self.bo, self.access);
     }
 }

@@ -62,7 +62,7 @@ impl CpuAccess<'_> {
         }
         self.prepare_store(range)?;
         let (bo, mapping) = (self.bo, self.mapping);
-        engine::upload_to::<SharedBo>(bo, range.lines(), self.marks, || {
+        engine::upload_to::<SharedBo>(bo, range.lines(), self.in_use.marks, || {
             match hint.store_method(range.len()) {
                 StoreMethod::NonTemporal => mapping.copy_around(range.offset(), data)?,
                 StoreMethod::WriteBack => mapping.copy_through(range.offset(), data)?,

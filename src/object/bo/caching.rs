@@ -30,10 +30,8 @@ impl Bo {
         let shared = self.shared();
         let device = &shared.device;
         let requested = mode_level(device.caps(), mode);
-        let word = shared.tracked.word();
         shared.confirm_level()?;
-        let before =
-            word.begin_level_change(requested).map_err(|blocked| blocked.error(shared.handle))?.level();
+        let before = shared.try_update(|state| state.begin_level_change(requested))?.before.level();
         let call = caching_call(mode);
         let changes = before != requested || device.is_conservative();
         let change = || {
@@ -43,13 +41,17 @@ impl Bo {
         };
         let changed = change();
         // Ask even after an error: the kernel changes the level before the last step that can fail.
-        match device.drm.caching(shared.handle) {
-            Ok(mode) if !device.is_conservative() => word.end_level_change(mode_level(device.caps(), mode)),
+        let level = match device.drm.caching(shared.handle) {
+            Ok(mode) if !device.is_conservative() => Some(mode_level(device.caps(), mode)),
             // Neither SET_CACHING nor the display changes this level, or the device is unknown and the level
             // is NONE.
-            Ok(_) | Err(_) if shared.has_fixed_level() => word.end_level_change(before),
-            Ok(_) | Err(_) => word.end_level_change_unconfirmed(),
-        }
+            Ok(_) | Err(_) if shared.has_fixed_level() => Some(before),
+            Ok(_) | Err(_) => None,
+        };
+        shared.tracked.word().update(|state| match level {
+            Some(level) => state.end_level_change(level),
+            None => state.end_level_change_unconfirmed(),
+        });
         tracing::debug!(handle = shared.handle.get(), %mode, level = %shared.level(), ok = changed.is_ok(), "set caching");
         changed
     }

@@ -4,8 +4,9 @@
 use super::Bo;
 use crate::engine::{FlushReport, Object as _, StaleLines, Step};
 use crate::error::{Error, Result};
-use crate::object::shared::{Begun, Need, settle};
+use crate::object::shared::{Need, Use, settle};
 use crate::policy::{Decision, Path, Verdict};
+use crate::tracking::State;
 use crate::units::ByteRange;
 use crate::vocabulary::Access;
 
@@ -22,7 +23,7 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let shared = self.shared();
-        let begun = Begun::access(shared)?;
+        let in_use = shared.begin(Use::Write)?;
         let mode = shared.mode();
         let decide = |next| {
             let decisions = shared.decisions(next, Access::Read);
@@ -40,9 +41,9 @@ impl Bo {
         };
         let mut report = FlushReport::new(Step::Sync, decision, 0);
         if decision.is_needed() {
-            shared.note_stored(mode, range.lines(), begun.marks);
+            shared.note_stored(mode, range.lines(), in_use.marks);
             let existing = readers.iter().copied().filter(|&next| decide(next).verdict != Verdict::Refused);
-            shared.flush_for(existing, range.lines(), begun.marks, |one| report.add(one))?;
+            shared.flush_for(existing, range.lines(), in_use.marks, |one| report.add(one))?;
         }
         Ok(report)
     }
@@ -60,7 +61,7 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let shared = self.shared();
-        let begun = Begun::access(shared)?;
+        let in_use = shared.begin(Use::Write)?;
         let next = Path::Cpu(shared.mode());
         let need = Need {
             object: shared,
@@ -68,7 +69,7 @@ impl Bo {
             next,
             access: Access::Read,
             stale: StaleLines::Invalidate,
-            marks: begun.marks,
+            marks: in_use.marks,
         };
         let decisions = shared.decisions(next, Access::Read);
         if let Some(rule) = decisions.refusal {
@@ -83,7 +84,7 @@ impl Bo {
             shared.note_uncached_write(range.lines());
         }
         if cached.is_needed() {
-            shared.tracked.word().note_gpu_write();
+            shared.tracked.word().update(State::note_gpu_write);
         }
         if report.decision.is_needed() {
             settle([need].into_iter(), Step::Read)?.into_iter().for_each(|one| report.add(one));

@@ -7,6 +7,7 @@ use crate::engine::{FlushReport, Step};
 use crate::error::Result;
 use crate::object::shared::close;
 use crate::policy::Rule;
+use crate::tracking::State;
 
 impl Bo {
     /// Drops this clone. The last one ends the BO; returns whether the object was kept or closed.
@@ -36,7 +37,7 @@ impl Bo {
     /// [`crate::Error::Closed`], [`crate::Error::LevelChanging`]; GEM_CLOSE's.
     pub fn close(&self) -> Result<FlushReport> {
         self.check_process()?;
-        self.shared.tracked.word().close().map_err(|blocked| blocked.error(self.handle()))?;
+        self.shared.try_update(State::close)?;
         close(&self.shared.device, &self.shared.object)?;
         let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
         report.trace(self.handle());

@@ -3,8 +3,9 @@
 use super::Bo;
 use crate::engine::{FlushReport, Step};
 use crate::error::Result;
-use crate::object::shared::{Begun, Readers};
+use crate::object::shared::{Readers, Use};
 use crate::policy::Path;
+use crate::tracking::State;
 
 /// A BO that is on screen, or about to be. Drop the guard once the display shows another one.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl ScanoutGuard {
 
 impl Drop for ScanoutGuard {
     fn drop(&mut self) {
-        self.bo.shared().tracked.word().unpin_screen();
+        self.bo.shared().tracked.word().update(State::unpin_screen);
         tracing::debug!(handle = self.bo.handle().get(), "off screen");
     }
 }
@@ -63,10 +64,13 @@ impl Bo {
         self.check_process()?;
         let shared = self.shared();
         let _span = tracing::debug_span!("scanout", handle = shared.handle.get()).entered();
-        let begun = Begun::new(shared)?;
+        // Until the pin, the level that the flush was for cannot change.
+        let in_use = shared.begin(Use::Submit)?;
         shared.readers.join(Readers::of(&[Path::Display]));
-        let report = begun.make_current(Step::Scanout)?;
-        begun.pin_screen()?;
+        let report = shared.flush_all(Step::Scanout, in_use.marks)?;
+        let level = shared.scanout_level();
+        shared.try_update(|state| state.pin_screen(level))?;
+        tracing::debug!(handle = shared.handle.get(), %level, "on screen");
         Ok(ScanoutGuard { bo: self.clone(), report })
     }
 }

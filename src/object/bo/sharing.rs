@@ -8,6 +8,7 @@ use crate::backend::{Advice, Retained};
 use crate::engine::Step;
 use crate::error::Result;
 use crate::object::shared::Readers;
+use crate::tracking::State;
 use crate::units::ByteRange;
 use crate::vocabulary::MocsClass;
 
@@ -73,11 +74,11 @@ impl Bo {
     /// GEM_MADVISE's.
     pub fn dont_need(&self) -> Result<Retained> {
         self.check_process()?;
-        let word = self.shared().tracked.word();
-        let before = word.begin_dont_need().map_err(|blocked| blocked.error(self.handle()))?;
+        let shared = self.shared();
+        let before = shared.try_update(State::begin_dont_need)?.before;
         let advised = self.advise(Advice::DontNeed);
         // A request that failed changed nothing in the kernel.
-        word.end_advice(advised.is_err() && !before.is_dont_need());
+        shared.tracked.word().update(|state| state.end_advice(advised.is_err() && !before.is_dont_need()));
         advised
     }
 
@@ -88,12 +89,12 @@ impl Bo {
     /// GEM_MADVISE's.
     pub fn will_need(&self) -> Result<Retained> {
         self.check_process()?;
-        let word = self.shared().tracked.word();
-        let before = word.begin_will_need().map_err(|blocked| blocked.error(self.handle()))?;
+        let shared = self.shared();
+        let before = shared.try_update(State::begin_will_need)?.before;
         let advised = self.advise(Advice::WillNeed);
         if before.is_dont_need() {
             // Last: the contents must not be used while the kernel may purge them.
-            word.end_advice(matches!(advised, Ok(Retained::Yes)));
+            shared.tracked.word().update(|state| state.end_advice(matches!(advised, Ok(Retained::Yes))));
         }
         advised
     }
@@ -105,7 +106,7 @@ impl Bo {
         drop(request);
         tracing::debug!(handle = shared.handle.get(), ?advice, ?retained, "madvise");
         if retained == Retained::Purged {
-            shared.tracked.word().purge().map_err(|blocked| blocked.error(shared.handle))?;
+            shared.try_update(State::purge)?;
         }
         Ok(retained)
     }

@@ -107,23 +107,6 @@ impl SharedBo {
     }
 }
 
-/// A request that uses an object's handle, which cannot be closed meanwhile. Ends when dropped.
-pub(crate) struct Request<'a>(&'a Object);
-
-impl Object {
-    /// Begins a request. Without it, the handle could be closed meanwhile and reassigned to another object.
-    pub(crate) fn begin_request(&self) -> Result<Request<'_>> {
-        self.tracked.word().begin_request().map_err(|blocked| blocked.error(self.handle))?;
-        Ok(Request(self))
-    }
-}
-
-impl Drop for Request<'_> {
-    fn drop(&mut self) {
-        self.0.tracked.word().end_request();
-    }
-}
-
 impl Drop for SharedBo {
     fn drop(&mut self) {
         match self.end() {

@@ -87,7 +87,8 @@ impl SharedBo {
             Err(error) if error.errno() == Errno::ENODEV => return Ok(()),
             mode => mode_level(self.device.caps(), mode?),
         };
-        let state = self.tracked.word().confirm_level(level, self.scanout_level());
+        let state =
+            self.tracked.word().update(|state| state.confirm_level(level, self.scanout_level())).after;
         tracing::debug!(handle = self.handle.get(), ?state, "level");
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The engine's interface to a BO: its pending work, and the mappings and instructions that complete it.
 
+use super::in_use::Use;
 use super::mapping::refusal_errno;
 use super::readers::Readers;
 use super::{SharedBo, WaitedBy};
@@ -9,7 +10,7 @@ use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
 use crate::error::{Error, Result, grow, room};
 use crate::policy::driver::{CpuMemory, Drain, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
-use crate::tracking::{Blocked, Marks, ObjectWord, State, Tracked};
+use crate::tracking::{Marks, State, Tracked};
 use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
 
@@ -127,11 +128,11 @@ impl Pending for Marking<'_> {
 
     fn note(&mut self, note: engine::Note) {
         let word = self.bo.tracked.word();
-        match note {
-            engine::Note::WcStores => word.note_wc_store(),
-            engine::Note::GttStores => word.note_gtt_store(),
-            engine::Note::GpuWrite => word.note_gpu_write(),
-        }
+        word.update(match note {
+            engine::Note::WcStores => State::note_wc_store,
+            engine::Note::GttStores => State::note_gtt_store,
+            engine::Note::GpuWrite => State::note_gpu_write,
+        });
     }
 
     fn count_gpu_write(&mut self) {
@@ -182,57 +183,12 @@ pub(crate) fn settle<'a>(
     Ok(reports)
 }
 
-/// A submission of one BO to the display or to an importer, or an access to a range of its mapping; ends when dropped.
-pub(crate) struct Begun<'a> {
-    bo: &'a SharedBo,
-    pub(crate) marks: Marks,
-    end: fn(&ObjectWord),
-}
-
-impl<'a> Begun<'a> {
-    /// Begins a submission.
-    pub(crate) fn new(bo: &'a SharedBo) -> Result<Self> {
-        Self::of(bo, bo.tracked.word().begin_submit(), ObjectWord::end_submit)
-    }
-
-    /// Begins an access through the mapping, which excludes an unmap.
-    pub(crate) fn access(bo: &'a SharedBo) -> Result<Self> {
-        Self::of(bo, bo.tracked.word().begin_write(), ObjectWord::end_write)
-    }
-
-    fn of(bo: &'a SharedBo, begun: Result<State, Blocked>, end: fn(&ObjectWord)) -> Result<Self> {
-        let state = begun.map_err(|blocked| blocked.error(bo.handle))?;
-        let begun = Self { bo, marks: state.marks(), end };
-        bo.confirm_level()?;
-        Ok(begun)
-    }
-
-    /// Makes memory current for a reader that looks up no cache.
-    pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
-        self.bo.flush_all(step, self.marks)
-    }
-
-    /// Adds a screen pin. The level that the flush was for cannot have changed since, because the submission is open.
-    pub(crate) fn pin_screen(self) -> Result<()> {
-        let Self { bo, .. } = &self;
-        let level = bo.scanout_level();
-        bo.tracked.word().pin_screen(level).map_err(|blocked| blocked.error(bo.handle))?;
-        tracing::debug!(handle = bo.handle.get(), %level, "on screen");
-        Ok(())
-    }
-}
-
-impl Drop for Begun<'_> {
-    fn drop(&mut self) {
-        (self.end)(self.bo.tracked.word());
-    }
-}
-
 impl SharedBo {
     /// Makes memory current for a reader that looks up no cache.
     pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
         self.device.check()?;
-        Begun::new(self)?.make_current(step)
+        let in_use = self.begin(Use::Submit)?;
+        self.flush_all(step, in_use.marks)
     }
 
     /// Flushes every dirty line and drains every store. The caller prevents that the object is closed meanwhile, and has

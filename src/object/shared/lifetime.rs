@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fork::Confined;
 use crate::platform::mode_level;
 use crate::policy::Rule;
-use crate::tracking::Closed;
+use crate::tracking::{Closed, State};
 
 /// The effect of dropping a clone of a BO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl SharedBo {
             return Ok(Released::Kept);
         }
         // A leaked guard must not keep the handle open.
-        let _ = self.tracked.word().close();
+        let _ = self.try_update(State::close);
         close(&self.device, &self.object)?;
         Ok(Released::Closed)
     }
@@ -81,7 +81,7 @@ impl SharedBo {
         if self.tracked.word().state().is_unconfirmed() {
             // The object is no longer shown, so the level that the kernel reports is final.
             let mode = self.device.drm.caching(self.handle).ok()?;
-            self.tracked.word().end_level_change(mode_level(self.device.caps(), mode));
+            self.tracked.word().update(|state| state.end_level_change(mode_level(self.device.caps(), mode)));
         }
         Some(key.at(self.level()))
     }
@@ -95,8 +95,8 @@ impl SharedBo {
         let (handle, number) = (object.handle, object.number);
         let revive = || {
             // Nobody else has the object, and the kernel was told already.
-            object.tracked.word().begin_will_need().ok()?;
-            object.tracked.word().end_advice(true);
+            object.try_update(State::begin_will_need).ok()?;
+            object.tracked.word().update(|state| state.end_advice(true));
             // The mappings stay, because the tracked state concerns lines that were cached through them.
             object.maps.forget_choice();
             // The kernel reported that the GPU is idle.

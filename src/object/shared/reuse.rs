@@ -30,7 +30,7 @@ use crate::backend::{Advice, Busy, Retained};
 use crate::fork::Confined;
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::Creation;
-use crate::tracking::{Put, ReuseCache};
+use crate::tracking::{Put, ReuseCache, State};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CacheLevel, CachingMode};
 
@@ -161,13 +161,12 @@ impl Reuse {
     /// it.
     pub(crate) fn keep(&self, device: &SharedDevice, key: Key, object: &Arc<Object>) -> bool {
         // Fails if the object is on screen or purged, or a guard was leaked.
-        let word = object.tracked.word();
-        if word.begin_dont_need().is_err() {
+        if object.try_update(State::begin_dont_need).is_err() {
             return false;
         }
         // Before the object is in the cache, where another thread may take it and need its contents.
         let advised = device.drm.madvise(object.handle, Advice::DontNeed);
-        word.end_advice(false);
+        object.tracked.word().update(|state| state.end_advice(false));
         match advised {
             Ok(Retained::Yes) => {}
             Ok(Retained::Purged) => {

@@ -9,32 +9,13 @@
 
 use std::sync::atomic::Ordering;
 
+use super::in_use::Use;
 use super::{Origin, SharedBo};
 use crate::backend::Mapping;
 use crate::engine;
 use crate::error::Result;
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::tracking::Marks;
-
-/// A change of the mappings, which excludes accesses, but not submissions; ends when dropped.
-struct Unmapping<'a> {
-    bo: &'a SharedBo,
-    marks: Marks,
-}
-
-impl<'a> Unmapping<'a> {
-    fn begin(bo: &'a SharedBo) -> Result<Self> {
-        let state = bo.tracked.word().begin_unmap().map_err(|blocked| blocked.error(bo.handle))?;
-        Ok(Self { bo, marks: state.marks() })
-    }
-}
-
-impl Drop for Unmapping<'_> {
-    fn drop(&mut self) {
-        self.bo.tracked.word().end_unmap();
-    }
-}
 
 impl SharedBo {
     /// Releases every mapping, and uses `next` from now on, if there is one.
@@ -43,8 +24,7 @@ impl SharedBo {
     /// flushed first. All others stay marked: a flush maps them again.
     pub(crate) fn unmap(&self, next: Option<Mapping>) -> Result<()> {
         self.device.check()?;
-        let unmapping = Unmapping::begin(self)?;
-        self.confirm_level()?;
+        let unmapping = self.begin(Use::Unmap)?;
         if matches!(self.origin, Origin::Adopted(_)) {
             let next = next.as_ref().map(|mapping| Path::Cpu(mapping.mode()));
             self.flush_for_readers(next, unmapping.marks)?;
