@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
 use crate::object::shared::{
-    Key, New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, caching_call, created_level, level_of,
-    pat_index,
+    New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, caching_call, created_level, level_of, pat_index,
+    reuse_key,
 };
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
@@ -73,7 +73,7 @@ pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest)
     device.check()?;
     let _span = tracing::debug_span!("alloc", bytes = request.size, caching = ?request.caching).entered();
     check_size(device, request.size)?;
-    let key = Key::of(device, request.size, request.caching);
+    let key = reuse_key(device, request.size, request.caching);
     if let Some(bo) = key.and_then(|key| device.reuse.take(device, key)) {
         return Ok(Bo::from_shared(bo));
     }

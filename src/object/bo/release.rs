@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{Bo, Released};
 use crate::engine::{FlushReport, Step};
 use crate::error::Result;
-use crate::object::shared::close;
 use crate::policy::Rule;
 use crate::tracking::State;
 
@@ -38,7 +37,7 @@ impl Bo {
     pub fn close(&self) -> Result<FlushReport> {
         self.check_process()?;
         self.shared.try_update(State::close)?;
-        close(&self.shared.device, &self.shared.object)?;
+        self.shared.device.close(&self.shared.object)?;
         let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
         report.trace(self.handle());
         Ok(report)

@@ -5,20 +5,14 @@ use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
-use gem_coherency_policy::Errno;
-
 use super::SharedDevice;
-use super::flush::Marking;
 use super::readers::{JoinedReaders, Readers};
 use super::reuse::Key;
 use crate::backend::{Created, Mapping};
-use crate::engine;
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::policy::Path;
-use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::tracking::{Mappings, Marks, Named, Number, Past, Tracked};
-use crate::vocabulary::{CacheLevel, Handle, MocsClass};
+use crate::tracking::{Mappings, Named, Number, Past, Tracked};
+use crate::vocabulary::{CacheLevel, Handle};
 
 /// The origin of a BO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,15 +86,6 @@ impl SharedBo {
         self.tracked.word().state().level()
     }
 
-    /// Records that the GPU writes the object through `mocs`.
-    pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
-        engine::note_gpu_write(
-            &mut Marking { bo: self, marks: Marks::Shared },
-            self.pending_after(Path::Gpu(mocs)),
-            self.device.is_conservative(),
-        );
-    }
-
     /// Waits until the GPU is done with the object.
     pub(crate) fn wait_idle(&self, timeout_ns: i64) -> Result<()> {
         self.tracked.gpu_writes().wait(|| self.device.drm.wait(self.handle, timeout_ns))
@@ -166,40 +151,5 @@ impl SharedBo {
     /// Discards the BO without closing its handle, which stays the caller's.
     pub(crate) fn disown(mut self) {
         self.ended = true;
-    }
-}
-
-impl SharedBo {
-    /// Assumes nothing about the CPU's caches after an import: marks every line dirty. Stale lines are marked
-    /// when a cached mapping of the import is created.
-    ///
-    /// A buffer of another device cannot be mapped. Then the kernel handles the caches, and no line can
-    /// become dirty here.
-    pub(crate) fn mark_imported_dirty(&self) -> Result<()> {
-        match self.mapping() {
-            Ok(_) => {
-                self.tracked.dirty().mark_all();
-                Ok(())
-            }
-            Err(error) if error.errno() == Errno::ENODEV => {
-                tracing::debug!(handle = self.handle.get(), "foreign: not to be mapped");
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Uses a mapping of the caller's for accesses.
-    pub(crate) fn use_mapping(&self, mapping: Mapping) -> Result<()> {
-        let mode = mapping.mode();
-        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
-        self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || Ok::<_, Error>(mapping))?;
-        self.maps.choose(mode);
-        Ok(())
-    }
-
-    /// Marks every line dirty: the zeroes of new pages if the kernel does not flush them, or unknown stores.
-    pub(crate) fn mark_all_dirty(&self) {
-        self.tracked.dirty().mark_all();
     }
 }

@@ -2,6 +2,7 @@
 
 use gem_coherency_policy::Errno;
 
+use super::reuse::{Key, class_bytes};
 use super::{SharedBo, SharedDevice};
 use crate::error::Result;
 use crate::platform::{Call, Caps, mode_level};
@@ -53,6 +54,26 @@ pub(crate) fn level_of(device: &SharedDevice, handle: Handle, creation: Creation
         Ok(mode) => mode_level(device.caps(), mode),
         Err(_) if device.caps().contains(Caps::PAT_AT_CREATE) => CacheLevel::None,
         Err(_) => created_level(device, creation),
+    }
+}
+
+/// Returns the key of a new object for `request`; `None` if such objects are never kept.
+pub(crate) fn reuse_key(device: &SharedDevice, size: u64, caching: Option<CachingMode>) -> Option<Key> {
+    let bytes = class_bytes(size).filter(|&bytes| device.reuse.takes(bytes))?;
+    if device.is_conservative() || device.memory_bytes.is_some_and(|memory| bytes > memory) {
+        return None;
+    }
+    let refused = |call| device.machine.refusal(call).is_some();
+    match caching {
+        Some(mode) if device.caps().contains(Caps::PAT_AT_CREATE) => {
+            let pat = pat_index(mode);
+            let level = created_level(device, Creation::UserWithPat(pat));
+            (!refused(Call::CreateWithPat)).then_some(Key { bytes, level, pat: Some(pat) })
+        }
+        // Create a new object, so that the kernel refuses as usual.
+        Some(mode) if refused(caching_call(mode)) => None,
+        Some(mode) => Some(Key { bytes, level: mode_level(device.caps(), mode), pat: None }),
+        None => Some(Key { bytes, level: created_level(device, Creation::User), pat: None }),
     }
 }
 

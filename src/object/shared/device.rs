@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::SharedBo;
+use super::bo::{Object, Origin, SharedBo};
 use super::extensions::Extensions;
 use super::reuse::Reuse;
 use crate::backend::Drm;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::platform::{Call, Caps, Machine};
 use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
-use crate::tracking::Registry;
+use crate::tracking::{Closed, Registry};
 
 /// The state that the BOs of a device share.
 #[derive(Debug)]
@@ -55,6 +55,19 @@ impl SharedDevice {
                 errno: refusal.errno,
             },
             _ => error,
+        }
+    }
+
+    /// Closes the handle of `object`, unless it belongs to another BO by now, or to the caller.
+    pub(crate) fn close(&self, object: &Object) -> Result<()> {
+        let request = || match object.origin {
+            Origin::Created(_) | Origin::Imported => self.drm.close(object.handle),
+            Origin::Adopted(_) => Ok(()),
+        };
+        let given_back = self.registry.close(object.handle, object.number, request);
+        tracing::debug!(handle = object.handle.get(), ?given_back, "close");
+        match given_back? {
+            Closed::Closed | Closed::AnotherOwner => Ok(()),
         }
     }
 }

@@ -6,11 +6,11 @@ use super::readers::Readers;
 use super::{SharedBo, WaitedBy};
 use crate::backend::{MappedLines, Mapping};
 use crate::cacheops::{self, LineOp};
-use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
+use crate::engine::{self, FlushReport, Object, StaleLines, Step, Task};
 use crate::error::{Error, Result, grow, room};
 use crate::policy::driver::{CpuMemory, Drain, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
-use crate::tracking::{Marks, State, Tracked};
+use crate::tracking::{Marks, Tracked};
 use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
 
@@ -101,42 +101,6 @@ impl Object for SharedBo {
 
     fn enter_cpu_domain(&self) -> Result<()> {
         self.device.drm.set_domain(self.handle, Domains::CPU, Domains::empty())
-    }
-}
-
-/// A BO with the place of an access's marks.
-pub(super) struct Marking<'a> {
-    pub(super) bo: &'a SharedBo,
-    pub(super) marks: Marks,
-}
-
-impl Pending for Marking<'_> {
-    type Lines = LineRange;
-
-    fn all(&self) -> LineRange {
-        self.bo.tracked.dirty().all()
-    }
-
-    #[inline]
-    fn mark_dirty(&mut self, lines: LineRange) {
-        self.bo.tracked.dirty().mark_in(self.marks, lines);
-    }
-
-    fn note_uncached_write(&mut self, lines: LineRange) {
-        self.bo.note_uncached_write(lines);
-    }
-
-    fn note(&mut self, note: engine::Note) {
-        let word = self.bo.tracked.word();
-        word.update(match note {
-            engine::Note::WcStores => State::note_wc_store,
-            engine::Note::GttStores => State::note_gtt_store,
-            engine::Note::GpuWrite => State::note_gpu_write,
-        });
-    }
-
-    fn count_gpu_write(&mut self) {
-        self.bo.tracked.gpu_writes().tell();
     }
 }
 

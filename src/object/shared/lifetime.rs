@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fork::Confined;
 use crate::platform::mode_level;
 use crate::policy::Rule;
-use crate::tracking::{Closed, State};
+use crate::tracking::State;
 
 /// The effect of dropping a clone of a BO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +29,6 @@ impl Released {
     /// marked.
     pub fn report(self) -> FlushReport {
         FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing)
-    }
-}
-
-/// Closes the handle of `object`, unless it belongs to another BO by now, or to the caller.
-pub(crate) fn close(device: &SharedDevice, object: &Object) -> Result<()> {
-    let request = || match object.origin {
-        Origin::Created(_) | Origin::Imported => device.drm.close(object.handle),
-        Origin::Adopted(_) => Ok(()),
-    };
-    let given_back = device.registry.close(object.handle, object.number, request);
-    tracing::debug!(handle = object.handle.get(), ?given_back, "close");
-    match given_back? {
-        Closed::Closed | Closed::AnotherOwner => Ok(()),
     }
 }
 
@@ -71,7 +58,7 @@ impl SharedBo {
         }
         // A leaked guard must not keep the handle open.
         let _ = self.try_update(State::close);
-        close(&self.device, &self.object)?;
+        self.device.close(&self.object)?;
         Ok(Released::Closed)
     }
 

@@ -2,15 +2,13 @@
 
 use gem_coherency_policy::Errno;
 
-use super::flush::Marking;
 use super::{Origin, SharedBo};
 use crate::backend::Mapping;
-use crate::engine::{self, Object as _};
+use crate::engine::Object as _;
 use crate::error::{Error, Result};
 use crate::platform::Call;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::policy::{Path, Rule};
-use crate::tracking::Marks;
 use crate::units::LineRange;
 use crate::vocabulary::{Access, MmapMode};
 
@@ -98,11 +96,36 @@ impl SharedBo {
         self.maps.note_uncached_write(lines, self.tracked.stale(), is_cached);
     }
 
-    /// Records that this thread stored to `lines` of the object through a mapping of `mode`.
-    #[inline]
-    pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange, marks: Marks) {
-        if !lines.is_empty() {
-            engine::note(&mut Marking { bo: self, marks }, self.pending_after(Path::Cpu(mode)), lines);
+    /// Assumes nothing about the CPU's caches after an import: marks every line dirty. Stale lines are marked
+    /// when a cached mapping of the import is created.
+    ///
+    /// A buffer of another device cannot be mapped. Then the kernel handles the caches, and no line can
+    /// become dirty here.
+    pub(crate) fn mark_imported_dirty(&self) -> Result<()> {
+        match self.mapping() {
+            Ok(_) => {
+                self.tracked.dirty().mark_all();
+                Ok(())
+            }
+            Err(error) if error.errno() == Errno::ENODEV => {
+                tracing::debug!(handle = self.handle.get(), "foreign: not to be mapped");
+                Ok(())
+            }
+            Err(error) => Err(error),
         }
+    }
+
+    /// Uses a mapping of the caller's for accesses.
+    pub(crate) fn use_mapping(&self, mapping: Mapping) -> Result<()> {
+        let mode = mapping.mode();
+        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
+        self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || Ok::<_, Error>(mapping))?;
+        self.maps.choose(mode);
+        Ok(())
+    }
+
+    /// Marks every line dirty: the zeroes of new pages if the kernel does not flush them, or unknown stores.
+    pub(crate) fn mark_all_dirty(&self) {
+        self.tracked.dirty().mark_all();
     }
 }

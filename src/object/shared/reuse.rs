@@ -23,16 +23,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::caching::{caching_call, created_level, pat_index};
-use super::lifetime::close;
 use super::{Object, SharedBo, SharedDevice};
 use crate::backend::{Advice, Busy, Retained};
 use crate::fork::Confined;
-use crate::platform::{Call, Caps, mode_level};
-use crate::policy::kernel::Creation;
 use crate::tracking::{Put, ReuseCache, State};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{CacheLevel, CachingMode};
+use crate::vocabulary::CacheLevel;
 
 /// Larger objects are never kept.
 const MAX_CLASS_BYTES: u64 = 64 << 20;
@@ -52,11 +48,11 @@ pub(crate) struct Key {
     /// The cache level.
     pub(crate) level: CacheLevel,
     /// The PAT index that userspace chose; such an object has a fixed level, and refuses other calls.
-    pat: Option<u8>,
+    pub(super) pat: Option<u8>,
 }
 
 /// Returns the smallest size class of at least `size` bytes; there are up to four for each power of two.
-fn class_bytes(size: u64) -> Option<u64> {
+pub(super) fn class_bytes(size: u64) -> Option<u64> {
     let pages = size.div_ceil(PAGE_BYTES);
     let step = pages.checked_sub(1)?.checked_ilog2().map_or(1, |log| 1 << log.saturating_sub(2));
     let bytes = pages.checked_next_multiple_of(step)?.checked_mul(PAGE_BYTES)?;
@@ -67,26 +63,6 @@ impl Key {
     /// Returns the same key at another level.
     pub(crate) const fn at(self, level: CacheLevel) -> Self {
         Self { level, ..self }
-    }
-
-    /// Returns the key of a new object for `request`; `None` if such objects are never kept.
-    pub(crate) fn of(device: &SharedDevice, size: u64, caching: Option<CachingMode>) -> Option<Self> {
-        let bytes = class_bytes(size).filter(|&bytes| device.reuse.takes(bytes))?;
-        if device.is_conservative() || device.memory_bytes.is_some_and(|memory| bytes > memory) {
-            return None;
-        }
-        let refused = |call| device.machine.refusal(call).is_some();
-        match caching {
-            Some(mode) if device.caps().contains(Caps::PAT_AT_CREATE) => {
-                let pat = pat_index(mode);
-                let level = created_level(device, Creation::UserWithPat(pat));
-                (!refused(Call::CreateWithPat)).then_some(Self { bytes, level, pat: Some(pat) })
-            }
-            // Create a new object, so that the kernel refuses as usual.
-            Some(mode) if refused(caching_call(mode)) => None,
-            Some(mode) => Some(Self { bytes, level: mode_level(device.caps(), mode), pat: None }),
-            None => Some(Self { bytes, level: created_level(device, Creation::User), pat: None }),
-        }
     }
 }
 
@@ -273,7 +249,7 @@ impl Reuse {
 /// Closes unused objects that were removed from the cache.
 fn close_all(device: &SharedDevice, objects: impl IntoIterator<Item = Arc<Object>>) {
     for object in objects {
-        if let Err(error) = close(device, &object) {
+        if let Err(error) = device.close(&object) {
             tracing::warn!(handle = object.handle.get(), %error, "close");
         }
     }
