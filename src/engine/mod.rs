@@ -20,6 +20,7 @@ mod flush;
 mod object;
 mod pending;
 mod report;
+#[path = "make_current.rs"]
 mod settle;
 mod store;
 #[cfg(all(test, not(loom)))]

@@ -28,22 +28,35 @@
 //!   [`ReuseCache::put`]. **Reusing it**: [`ReuseCache::take`]; the GPU is idle; MADVISE; the word's advice that it is needed. The rest of the
 //!   word and the maps are kept unchanged.
 
+#[path = "word/blocked.rs"]
 mod blocked;
+#[path = "flushes/board.rs"]
 mod board;
+#[path = "word/debug.rs"]
 mod debug;
+#[path = "lines/dirty.rs"]
 mod dirty;
 mod gpu_writes;
+#[path = "flushes/in_flight.rs"]
 mod in_flight;
+#[path = "word/layout.rs"]
 mod layout;
+#[path = "lines/line_map.rs"]
 mod lines;
 mod mappings;
+#[path = "lines/own.rs"]
 mod own;
+#[path = "lines/page_words.rs"]
 mod page_words;
 mod registry;
 mod reuse;
+#[path = "word/state.rs"]
 mod state;
+#[path = "lines/summary.rs"]
 mod summary;
+#[path = "flushes/tracked.rs"]
 mod tracked;
+#[path = "word/object_word.rs"]
 mod word;
 
 #[cfg(loom)]
