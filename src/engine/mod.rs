@@ -17,11 +17,10 @@
 
 mod batch;
 mod flush;
+mod make_current;
 mod object;
 mod pending;
 mod report;
-#[path = "make_current.rs"]
-mod settle;
 mod store;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -30,8 +29,8 @@ pub use flush::{
     Flush, LevelChange, Overwrite, StaleLines, StoreMethod, Take, UploadTime, carry_out, drain_stores,
     leave_level, overwrite, upload,
 };
+pub use make_current::{Need, Task, drain_stores_of, leave_level_of, settle, settle_one, settled, upload_to};
 pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};
 pub use report::{FlushReport, Step};
-pub use settle::{Need, Task, drain_stores_of, leave_level_of, settle, settle_one, settled, upload_to};
 pub use store::{invalidate, prepare_store};

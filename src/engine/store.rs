@@ -1,9 +1,9 @@
 //! Stores by the CPU into lines that may be stale.
 
 use super::flush::{Overwrite, StaleLines, overwrite};
+use super::make_current::{Need, settle_one};
 use super::object::Object;
 use super::report::{FlushReport, Step};
-use super::settle::{Need, settle_one};
 use crate::error::{Error, Result};
 use crate::policy::Path;
 use crate::tracking::Marks;

@@ -27,48 +27,35 @@
 //! - **Releasing an object for reuse**: everything above has ended; the advice that it is not needed; then, as the last step,
 //!   [`ReuseCache::put`]. **Reusing it**: [`ReuseCache::take`]; the GPU is idle; MADVISE; the word's advice that it is needed. The rest of the
 //!   word and the maps are kept unchanged.
+//!
+//! ```text
+//! L2  flushes
+//! L1  mappings   word
+//! L0  lines   gpu_writes   registry   reuse
+//! ```
+//!
+//! * `flushes`: the state of one object, and the flushes that are open on it. Not how a line is flushed.
+//! * `word`: what is open on an object, its level, and the notes of stores. Not lines.
+//! * `mappings`: the mappings of an object, and when its stale lines are tracked. Not how it is mapped.
+//! * `lines`: sets of dirty and of stale lines. Not the rules for a line.
+//! * `gpu_writes`: whether the GPU's writes are over. Not where they went.
+//! * `registry`: the BO of each handle. Not the kernel's names.
+//! * `reuse`: objects that are kept for another allocation. Not whether one can be.
 
-#[path = "word/blocked.rs"]
-mod blocked;
-#[path = "flushes/board.rs"]
-mod board;
-#[path = "word/debug.rs"]
-mod debug;
-#[path = "lines/dirty.rs"]
-mod dirty;
+mod flushes;
 mod gpu_writes;
-#[path = "flushes/in_flight.rs"]
-mod in_flight;
-#[path = "word/layout.rs"]
-mod layout;
-#[path = "lines/line_map.rs"]
 mod lines;
 mod mappings;
-#[path = "lines/own.rs"]
-mod own;
-#[path = "lines/page_words.rs"]
-mod page_words;
 mod registry;
 mod reuse;
-#[path = "word/state.rs"]
-mod state;
-#[path = "lines/summary.rs"]
-mod summary;
-#[path = "flushes/tracked.rs"]
-mod tracked;
-#[path = "word/object_word.rs"]
 mod word;
 
 #[cfg(loom)]
 pub use crate::sync::set_peeks;
-pub use blocked::Blocked;
-pub use dirty::{DirtyLines, Marks};
+pub use flushes::{Completion, InFlightFlush, Taken, Tracked, complete};
 pub use gpu_writes::GpuWrites;
-pub use in_flight::{Completion, InFlightFlush, Taken, complete};
-pub use lines::LineMap;
+pub use lines::{DirtyLines, LineMap, Marks};
 pub use mappings::{Mappings, Past, Remap};
 pub use registry::{Adopted, Closed, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
-pub use state::State;
-pub use tracked::Tracked;
-pub use word::{ObjectWord, Transition};
+pub use word::{Blocked, ObjectWord, State, Transition};

@@ -14,11 +14,11 @@
 use std::borrow::BorrowMut;
 
 use super::board::{Open, Wait};
-use super::dirty::Marks;
-use super::lines::{LineMap, by_runs};
-use super::state::State;
 use super::tracked::Tracked;
+use crate::error::Result;
 use crate::sync::Ordering;
+use crate::tracking::State;
+use crate::tracking::lines::{LineMap, Marks, by_runs};
 use crate::units::{LineRange, PageLines};
 
 /// The work that an in-flight flush took, and marks again if it fails.
@@ -127,7 +127,7 @@ impl<'a> InFlightFlush<'a> {
         let lines = stale.take_in_flight(self.range, |run| {
             keep_if_pending(stale, run);
             by_runs(
-                |run| keep_if_pending(&dirty.shared, run),
+                |run| keep_if_pending(dirty.shared(), run),
                 |visit| dirty.take_pages(Marks::Shared, run, visit),
             );
             visit(run);
@@ -178,7 +178,7 @@ impl<'a> InFlightFlush<'a> {
     #[inline]
     fn sweep(&self) -> Option<impl FnOnce() + use<'a>> {
         let Tracked { dirty, stale, .. } = self.object;
-        let maps = [(&dirty.shared, self.took.dirty), (stale, self.took.stale)];
+        let maps = [(dirty.shared(), self.took.dirty), (stale, self.took.stale)];
         let maps = maps.map(|(map, taken)| (map, taken && map.can_be_swept()));
         let sweeps = self.range == dirty.all() && maps.iter().any(|(_, sweeps)| *sweeps);
         sweeps.then_some(move || maps.iter().filter(|(_, sweeps)| *sweeps).for_each(|(map, _)| map.sweep()))
@@ -211,6 +211,18 @@ impl<'a> InFlightFlush<'a> {
             None => Ended::Known(rest.completion()),
             Some(wait) => Ended::Open(rest, wait),
         }
+    }
+}
+
+impl Tracked {
+    /// Begins an in-flight flush or invalidate of lines in `range`.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if `range` exceeds the object.
+    #[inline]
+    pub fn begin_flush(&self, range: LineRange) -> Result<InFlightFlush<'_>> {
+        self.stale.check(range)?;
+        Ok(InFlightFlush::begin(self, range))
     }
 }
 

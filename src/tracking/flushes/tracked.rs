@@ -1,14 +1,11 @@
 //! The tracked state of one object.
 
 use super::board::Flushes;
-use super::dirty::DirtyLines;
-use super::gpu_writes::GpuWrites;
-use super::in_flight::InFlightFlush;
-use super::lines::LineMap;
-use super::state::State;
-use super::word::ObjectWord;
 use crate::error::Result;
 use crate::sync::{AtomicU64, Ordering};
+use crate::tracking::gpu_writes::GpuWrites;
+use crate::tracking::lines::{DirtyLines, LineMap};
+use crate::tracking::word::{ObjectWord, State};
 use crate::units::{LineRange, PageLines};
 use crate::vocabulary::CacheLevel;
 
@@ -103,15 +100,5 @@ impl Tracked {
     /// this thread did before.
     pub fn wait_for_flushes(&self) {
         self.in_flight.wait_for_open();
-    }
-
-    /// Begins an in-flight flush or invalidate of lines in `range`.
-    ///
-    /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if `range` exceeds the object.
-    #[inline]
-    pub fn begin_flush(&self, range: LineRange) -> Result<InFlightFlush<'_>> {
-        self.stale.check(range)?;
-        Ok(InFlightFlush::begin(self, range))
     }
 }

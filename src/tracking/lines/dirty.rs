@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::lines::LineMap;
+use super::line_map::LineMap;
 use super::own::OwnLines;
 use crate::error::Result;
 use crate::units::{LineRange, PageLines};
@@ -27,7 +27,7 @@ impl DirtyLines {
     ///
     /// # Errors
     /// [`crate::Error::NoMemory`].
-    pub(super) fn new(size_bytes: u64) -> Result<Self> {
+    pub(in crate::tracking) fn new(size_bytes: u64) -> Result<Self> {
         Ok(Self { own: OwnLines::new(size_bytes)?, shared: LineMap::new(size_bytes)? })
     }
 
@@ -103,13 +103,22 @@ impl DirtyLines {
     /// Takes the marks of the caller's own words in an in-flight flush, page by page, if `lines` are all lines of the object,
     /// and no line has another mark.
     #[inline]
-    pub(super) fn take_own(&self, marks: Marks, lines: LineRange) -> Option<impl Iterator<Item = PageLines>> {
+    pub(in crate::tracking) fn take_own(
+        &self,
+        marks: Marks,
+        lines: LineRange,
+    ) -> Option<impl Iterator<Item = PageLines>> {
         let are_own = marks == Marks::Own && !self.own.is_empty() && self.shared.is_quickly_clean(lines);
         (are_own && lines == self.all()).then(|| self.own.take_all())
     }
 
     /// Takes the marks of `lines` in an in-flight flush, and passes the lines to `visit`; returns how many there were.
-    pub(super) fn take_pages(&self, marks: Marks, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
+    pub(in crate::tracking) fn take_pages(
+        &self,
+        marks: Marks,
+        lines: LineRange,
+        mut visit: impl FnMut(PageLines),
+    ) -> u64 {
         let mut count = 0;
         if !self.own.is_empty() {
             let is_swept = self.shared.is_swept();

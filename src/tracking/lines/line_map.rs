@@ -36,7 +36,7 @@ impl LineMap {
 
     /// Checks that `lines` does not exceed the object.
     #[inline]
-    pub(super) fn check(&self, lines: LineRange) -> Result<()> {
+    pub(in crate::tracking) fn check(&self, lines: LineRange) -> Result<()> {
         self.words.check(lines)
     }
 
@@ -126,14 +126,14 @@ impl LineMap {
     }
 
     /// [`LineMap::take_pages_in_flight`], by the longest possible runs.
-    pub(super) fn take_in_flight(&self, lines: LineRange, visit: impl FnMut(LineRange)) -> u64 {
+    pub(in crate::tracking) fn take_in_flight(&self, lines: LineRange, visit: impl FnMut(LineRange)) -> u64 {
         by_runs(visit, |visit| self.take_pages_in_flight(lines, visit))
     }
 
     /// Removes pages without marks from the summary.
     ///
     /// Call it only while no flush is open and none can begin.
-    pub(super) fn sweep(&self) {
+    pub(in crate::tracking) fn sweep(&self) {
         self.summary.sweep(|page| {
             // SeqCst: `Summary::sweep` requires it.
             self.words.get(page).is_some_and(|word| word.load(Ordering::SeqCst) != 0)
@@ -151,7 +151,7 @@ impl LineMap {
 
     /// [`LineMap::any`] for lines of one page.
     #[inline]
-    pub(super) fn any_in(&self, lines: PageLines) -> bool {
+    pub(in crate::tracking) fn any_in(&self, lines: PageLines) -> bool {
         // Acquire: as in `any`.
         let word = || self.words.get(lines.page()).map_or(0, |word| word.load(Ordering::Acquire));
         !self.is_swept() && word() & lines.mask() != 0
@@ -186,13 +186,13 @@ impl LineMap {
 
     /// Returns whether a sweep may remove pages from the summary.
     #[inline]
-    pub(super) fn can_be_swept(&self) -> bool {
+    pub(in crate::tracking) fn can_be_swept(&self) -> bool {
         self.summary.can_be_swept()
     }
 
     /// Returns whether the summary shows that no line of the object is marked.
     #[inline]
-    pub(super) fn is_swept(&self) -> bool {
+    pub(in crate::tracking) fn is_swept(&self) -> bool {
         self.summary.is_empty()
     }
 }
@@ -214,7 +214,7 @@ fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(
 }
 
 /// Merges the lines that `take` yields into the longest possible runs for `visit`.
-pub(super) fn by_runs(
+pub(in crate::tracking) fn by_runs(
     mut visit: impl FnMut(LineRange),
     take: impl FnOnce(&mut dyn FnMut(PageLines)) -> u64,
 ) -> u64 {

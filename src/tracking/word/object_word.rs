@@ -92,7 +92,11 @@ impl ObjectWord {
 
     /// Clears a note by `transition`, if it is set; returns whether it was.
     #[inline]
-    pub(super) fn take(&self, is_noted: fn(State) -> bool, transition: fn(State) -> State) -> bool {
+    pub(in crate::tracking) fn take(
+        &self,
+        is_noted: fn(State) -> bool,
+        transition: fn(State) -> State,
+    ) -> bool {
         // The load finds a note that happened before this call, by coherence. If another thread's take cleared it, that
         // thread's flush began before this one ends, which the in-flight flushes order.
         is_noted(self.state()) && is_noted(self.update(transition).before)

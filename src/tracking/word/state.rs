@@ -1,11 +1,11 @@
 //! The value of the object word: its fields, and its transitions as pure functions.
 
 use super::blocked::Blocked;
-use super::dirty::Marks;
 use super::layout::{
     CHANGING, CLOSED, DONT_NEED, Field, GPU_WROTE, GTT_STORES, LEVEL, PINS, PURGED, READERS, SUBMITS,
     UNCONFIRMED, UNMAPPING, WC_STORES, WRITERS,
 };
+use crate::tracking::lines::Marks;
 use crate::vocabulary::CacheLevel;
 
 /// One value of the object word.

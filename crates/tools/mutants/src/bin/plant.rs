@@ -64,7 +64,7 @@ const TARGETS: [Target; 3] = [
         base: "",
         folders: &["engine", "tracking"],
         // Tests; how a state is printed; constants.
-        without: &["engine/tests.rs", "tracking/debug.rs", "tracking/layout.rs"],
+        without: &["engine/tests.rs", "tracking/word/debug.rs", "tracking/word/layout.rs"],
         subject: Subject::Effects,
     },
 ];
