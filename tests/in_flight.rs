@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use gem_coherency::Error;
-use gem_coherency::tracking::{Completion, Marks, State, Taken, Tracked, complete};
+use gem_coherency::tracking::{Completion, Marks, State, Tracked, WasPending, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 
@@ -20,10 +20,10 @@ fn a_flush_that_completes_leaves_nothing_behind() {
     object.word().update(State::note_wc_store);
     let mut in_flight = object.begin_flush(object.dirty().all()).unwrap();
     assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 10);
-    assert_eq!(in_flight.take_wc_stores(), Taken::Pending);
-    assert_eq!(in_flight.take_wc_stores(), Taken::Nothing);
-    assert_eq!(in_flight.take_gtt_stores(), Taken::Nothing);
-    assert_eq!(in_flight.take_gpu_write(), Taken::Nothing);
+    assert_eq!(in_flight.take_wc_stores(), WasPending::Yes);
+    assert_eq!(in_flight.take_wc_stores(), WasPending::No);
+    assert_eq!(in_flight.take_gtt_stores(), WasPending::No);
+    assert_eq!(in_flight.take_gpu_write(), WasPending::No);
     assert_eq!(complete([in_flight]), Completion::InMemory);
     assert!(object.dirty().is_clean() && !object.word().state().has_wc_stores());
 }
@@ -39,8 +39,8 @@ fn a_dropped_flush_restores_exactly_its_marks() {
     let mut in_flight = object.begin_flush(range).unwrap();
     assert_eq!(in_flight.take_dirty(Marks::Shared, |_| {}), 64);
     assert_eq!(in_flight.take_stale(|_| {}), 64);
-    assert_eq!(in_flight.take_gtt_stores(), Taken::Pending);
-    assert_eq!(in_flight.take_gpu_write(), Taken::Pending);
+    assert_eq!(in_flight.take_gtt_stores(), WasPending::Yes);
+    assert_eq!(in_flight.take_gpu_write(), WasPending::Yes);
     drop(in_flight);
     assert_eq!(object.dirty().count(), object.dirty().all().count());
     assert_eq!(object.stale().count(), object.stale().all().count());
@@ -49,7 +49,7 @@ fn a_dropped_flush_restores_exactly_its_marks() {
 
     let clean = tracked();
     let mut in_flight = clean.begin_flush(range).unwrap();
-    assert_eq!(in_flight.take_wc_stores(), Taken::Nothing);
+    assert_eq!(in_flight.take_wc_stores(), WasPending::No);
     drop(in_flight);
     assert!(clean.dirty().is_clean() && clean.stale().is_clean() && !clean.word().state().has_notes());
 }
@@ -86,9 +86,9 @@ fn a_flush_is_found_open_although_another_one_has_failed() {
     let other = object.begin_flush(all).unwrap();
     let in_flight = object.begin_flush(all).unwrap();
     drop(other);
-    assert!(!object.is_settled(|_| false));
+    assert!(!object.is_current(|_| false));
     assert_eq!(complete([in_flight]), Completion::Again);
-    assert!(object.is_settled(|_| false));
+    assert!(object.is_current(|_| false));
 }
 
 #[test]
@@ -119,13 +119,13 @@ fn a_flush_over_other_lines_is_waited_for_because_it_may_have_taken_the_notes() 
     let object = tracked();
     object.word().update(State::note_wc_store);
     let mut first = object.begin_flush(LineRange::new(0, 64)).unwrap();
-    assert_eq!(first.take_wc_stores(), Taken::Pending);
+    assert_eq!(first.take_wc_stores(), WasPending::Yes);
     let (completed, told) = mpsc::channel();
     std::thread::scope(|scope| {
         let object = &object;
         scope.spawn(move || {
             let mut second = object.begin_flush(LineRange::new(64, 128)).unwrap();
-            assert_eq!(second.take_wc_stores(), Taken::Nothing);
+            assert_eq!(second.take_wc_stores(), WasPending::No);
             completed.send(complete([second])).unwrap();
         });
         assert!(told.recv_timeout(Duration::from_millis(200)).is_err(), "it did not wait");
@@ -156,12 +156,12 @@ fn gpu_writes_stay_noted_until_a_wait() {
     object.word().update(State::note_gpu_write);
     for _ in 0..2 {
         assert!(!object.gpu_writes().are_over());
-        assert_eq!(take(), (10, Taken::Pending));
+        assert_eq!(take(), (10, WasPending::Yes));
     }
     assert_eq!(object.gpu_writes().wait(|| Err("timeout")), Err("timeout"));
-    assert_eq!(take(), (10, Taken::Pending), "the wait failed");
+    assert_eq!(take(), (10, WasPending::Yes), "the wait failed");
     object.gpu_writes().wait_if_told(|| Ok::<_, Error>(())).unwrap();
-    assert_eq!(take(), (10, Taken::Pending));
-    assert_eq!(take(), (0, Taken::Nothing));
+    assert_eq!(take(), (10, WasPending::Yes));
+    assert_eq!(take(), (0, WasPending::No));
     object.gpu_writes().wait_if_told(|| Err("asked to wait for nothing")).unwrap();
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use gem_coherency::cacheops::{CacheLines, LineOp};
-use gem_coherency::engine::{self, FlushReport, Need, Note, Pending, StaleLines, Step, Task};
+use gem_coherency::engine::{self, FlushReport, Note, Pending, StaleLines, Step, Task, UpcomingAccess};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
@@ -105,15 +105,15 @@ impl<'a, D: Data> Agent<'a, D> {
 ///
 /// # Errors
 /// That one of them fails.
-pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
-    let need = |object| {
+pub fn make_current(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
+    let upcoming = |object| {
         let lines = engine::Object::tracked(object).dirty().all();
         let (access, stale, marks) = (Access::Read, StaleLines::Invalidate, Marks::Shared);
-        Need { object, lines, next, access, stale, marks }
+        UpcomingAccess { object, lines, next, access, stale, marks }
     };
-    let needs = agents.iter().map(need).filter(|need| engine::settled(need).is_none());
-    let mut tasks = needs.map(|need| Task::new(need, Step::Submit)).collect::<Result<Vec<_>>>()?;
-    engine::settle(&mut tasks)?;
+    let accesses = agents.iter().map(upcoming).filter(|upcoming| engine::nothing_to_do(upcoming).is_none());
+    let mut tasks = accesses.map(|upcoming| Task::new(upcoming, Step::Submit)).collect::<Result<Vec<_>>>()?;
+    engine::make_current(&mut tasks)?;
     Ok(tasks.into_iter().map(|task| task.report).collect())
 }
 

@@ -26,7 +26,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-pub use agent::{Agent, On, Unfenced, settle};
+pub use agent::{Agent, On, Unfenced, make_current};
 
 /// Runs `model` in every interleaving with at most `preemptions` forced switches; `None` for all.
 /// LOOM_MAX_PREEMPTIONS in the environment replaces the number.

@@ -51,7 +51,7 @@ fn fail(object: &Object) {
 
 /// Goes on if it finds nothing pending and no flush open.
 fn look(object: &Object) {
-    if object.tracked.is_settled(|_| !object.tracked.dirty().is_clean()) {
+    if object.tracked.is_current(|_| !object.tracked.dirty().is_clean()) {
         is_in_memory(object);
     }
 }
@@ -59,7 +59,7 @@ fn look(object: &Object) {
 /// Finds no flush open.
 fn nothing_is_left(object: &Object) {
     is_in_memory(object);
-    assert!(object.tracked.is_settled(|_| false), "left on the board");
+    assert!(object.tracked.is_current(|_| false), "left on the board");
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 use gem_coherency::policy::Path;
 use gem_coherency::tracking::{Completion, InFlightFlush, Marks, State, complete};
-use loom_tests::{Agent, Object, Unfenced, race, settle};
+use loom_tests::{Agent, Object, Unfenced, make_current, race};
 
 const BOUND: Option<usize> = Some(3);
 
@@ -21,7 +21,7 @@ fn queue(objects: &[&Object], fails: Option<usize>) -> bool {
         .zip(objects)
         .map(|(place, &object)| Agent { fails: fails == Some(place), ..Agent::new(object, &unfenced) })
         .collect();
-    let failed = settle(&agents, Path::Display).is_err();
+    let failed = make_current(&agents, Path::Display).is_err();
     assert!(failed || unfenced.is_empty(), "a flush without a fence");
     failed
 }
@@ -56,7 +56,7 @@ fn what_a_failing_queue_took_is_flushed_by_the_one_that_waits_for_it() {
     opposite_orders(|objects| _ = queue(objects, Some(1)), succeeds);
 }
 
-/// Flushes as the engine's `settle` does, but only lines and once, with `steps` between the takes and the end.
+/// Flushes as the engine's `make_current` does, but only lines and once, with `steps` between the takes and the end.
 fn queue_with(objects: &[&Object], steps: fn(Vec<InFlightFlush<'_>>, &Unfenced<'_>)) {
     let unfenced = Unfenced::default();
     let mut in_flight: Vec<_> = objects.iter().map(|object| object.begin_flush()).collect();
@@ -124,7 +124,7 @@ fn drains(object: &Object) {
 #[test]
 fn a_note_that_another_queue_took_is_waited_for() {
     one_note(|_| false, drains);
-    one_note(|object| object.tracked.is_settled(State::has_gtt_stores), drains);
+    one_note(|object| object.tracked.is_current(State::has_gtt_stores), drains);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_queue_without_work_because_the_note_is_gone_does_not_wait_for_who_took_it()
 fn a_note_that_a_failing_queue_took_is_there_for_the_one_that_waits_for_it() {
     let fails = |object: &Object| _ = queue(&[object], Some(0));
     one_note(|_| false, fails);
-    one_note(|object| object.tracked.is_settled(State::has_gtt_stores), fails);
+    one_note(|object| object.tracked.is_current(State::has_gtt_stores), fails);
 }
 
 /// A writer marks a line while `flush` runs; then everything is flushed.

@@ -10,12 +10,12 @@
 use std::convert::Infallible;
 
 use gem_coherency::policy::Path;
-use gem_coherency::tracking::{Completion, GpuWrites, State, Taken, complete};
+use gem_coherency::tracking::{Completion, GpuWrites, State, WasPending, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
-use loom_tests::{Agent, Object, On, Unfenced, check, race, settle};
+use loom_tests::{Agent, Object, On, Unfenced, check, make_current, race};
 
 /// The destination of the GPU's writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Bo {
             To::Llc => Path::Display,
             To::Memory => Path::Cpu(MmapMode::Wb),
         };
-        self.by_engine(|agent| settle(&[agent], next).map(drop)).expect("nothing fails");
+        self.by_engine(|agent| make_current(&[agent], next).map(drop)).expect("nothing fails");
         match self.to {
             To::Llc => self.object.memory.gpu_load(0),
             To::Memory => self.object.memory.load(0),
@@ -148,7 +148,7 @@ fn a_look_before_the_flush_alone_misses_a_note_that_is_made_again() {
             let Ok(()) = tracked.gpu_writes().wait_if_told(|| bo.kernel_wait());
         }
         let mut in_flight = bo.object.begin_flush();
-        if is_noted && in_flight.take_gpu_write() == Taken::Pending {
+        if is_noted && in_flight.take_gpu_write() == WasPending::Yes {
             bo.object.memory.flush(in_flight.range());
         }
         let _ = complete([in_flight]);

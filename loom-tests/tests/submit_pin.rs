@@ -8,7 +8,7 @@
 
 use std::process::Command;
 
-use gem_coherency::tracking::{Completion, Marks, State, Taken, complete};
+use gem_coherency::tracking::{Completion, Marks, State, WasPending, complete};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::Arc;
 use loom::thread;
@@ -108,8 +108,8 @@ fn a_store_buffer_that_another_agent_drains_is_waited_for() {
         let drain = |object: &Object| {
             let mut in_flight = object.begin_flush();
             match in_flight.take_wc_stores() {
-                Taken::Pending => object.memory.flush(in_flight.range()),
-                Taken::Nothing => {}
+                WasPending::Yes => object.memory.flush(in_flight.range()),
+                WasPending::No => {}
             }
             assert_eq!(complete([in_flight]), Completion::InMemory);
             assert_eq!(object.memory.gpu_load(0), 1);

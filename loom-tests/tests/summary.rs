@@ -139,7 +139,7 @@ fn a_map_that_is_swept_is_clean_only_if_the_mark_was_taken() {
 fn what_is_settled_is_in_memory() {
     model(|object| {
         object.write(0, 1);
-        if object.tracked.is_settled(|_| !object.tracked.dirty().is_clean()) {
+        if object.tracked.is_current(|_| !object.tracked.dirty().is_clean()) {
             assert_eq!(object.memory.gpu_load(0), 1, "settled after the write");
         }
     });

@@ -11,7 +11,9 @@ use crate::engine::{FlushReport, StaleLines, Step};
 use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
-use crate::object::shared::{HasObject, InUse, Need, Object, SharedBo, SharedDevice, Use, settle};
+use crate::object::shared::{
+    HasObject, InUse, Object, SharedBo, SharedDevice, UpcomingAccess, Use, make_current,
+};
 use crate::policy::Path;
 use crate::vocabulary::{Access, Handle, MocsClass};
 
@@ -113,7 +115,7 @@ pub(super) fn begin<'a, B: Borrow<Bo>>(
         begun.owner.shared().confirm_level()?;
         bos.push(begun);
     }
-    let needs = bos.iter().map(|begun: &InUse<Submitted<B>>| Need {
+    let accesses = bos.iter().map(|begun: &InUse<Submitted<B>>| UpcomingAccess {
         object: begun.owner.shared(),
         lines: begun.owner.shared().tracked.dirty().all(),
         next: Path::Gpu(begun.owner.mocs),
@@ -121,7 +123,7 @@ pub(super) fn begin<'a, B: Borrow<Bo>>(
         stale: StaleLines::Leave,
         marks: begun.marks,
     });
-    let reports = settle(needs, Step::Submit)?;
+    let reports = make_current(accesses, Step::Submit)?;
     bos.iter().for_each(|bo| bo.owner.note_gpu_access());
     Ok(Prepared { device: Arc::clone(device), bos, reports })
 }

@@ -88,7 +88,7 @@ impl StaleLines {
 /// # Errors
 /// That of the first failing operation. Then everything that was pending still is.
 #[inline]
-pub fn carry_out<F: Flush>(
+pub fn perform_work<F: Flush>(
     flush: &mut F,
     required: &RequiredWork,
     next: Path,
@@ -159,7 +159,7 @@ pub trait LevelChange: Take {
 /// coherent for reads the kernel drops no line before it saves pages.
 ///
 /// # Errors
-/// As [`carry_out`]; those of SET_DOMAIN.
+/// As [`perform_work`]; those of SET_DOMAIN.
 pub fn leave_level<F: LevelChange>(flush: &mut F, changes: bool) -> Result<(), F::Error> {
     drain_stores(flush)?;
     if flush.take(Note::GpuWrite) {

@@ -7,7 +7,7 @@
 use std::slice;
 
 use super::batch::Batch;
-use super::flush::{Flush, LevelChange, StaleLines, Take, carry_out, drain_stores, leave_level, upload};
+use super::flush::{Flush, LevelChange, StaleLines, Take, drain_stores, leave_level, perform_work, upload};
 use super::object::Object;
 use super::pending::Note;
 use super::report::{FlushReport, Step};
@@ -16,13 +16,13 @@ use crate::error::{Error, Result};
 use crate::policy::driver::CpuMemory;
 use crate::policy::pending::RequiredWork;
 use crate::policy::{Decision, Decisions, Path, Rule, Verdict};
-use crate::tracking::{Completion, InFlightFlush, Marks, State, Taken, Tracked, complete};
+use crate::tracking::{Completion, InFlightFlush, Marks, State, Tracked, WasPending, complete};
 use crate::units::LineRange;
 use crate::vocabulary::Access;
 
 /// An upcoming access.
 #[derive(Debug)]
-pub struct Need<'a, O> {
+pub struct UpcomingAccess<'a, O> {
     /// The object.
     pub object: &'a O,
     /// The lines.
@@ -37,15 +37,15 @@ pub struct Need<'a, O> {
     pub marks: Marks,
 }
 
-impl<O> Clone for Need<'_, O> {
+impl<O> Clone for UpcomingAccess<'_, O> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<O> Copy for Need<'_, O> {}
+impl<O> Copy for UpcomingAccess<'_, O> {}
 
-impl<O: Object> Need<'_, O> {
+impl<O: Object> UpcomingAccess<'_, O> {
     /// Returns the decision to report if nothing is pending.
     #[inline(always)]
     fn idle(&self, decisions: &Decisions) -> Decision {
@@ -67,29 +67,29 @@ impl<O: Object> Need<'_, O> {
 ///
 /// It takes no locked instruction.
 #[inline(always)]
-pub fn settled<O: Object>(need: &Need<'_, O>) -> Option<Decision> {
-    let Need { object, next, .. } = *need;
-    let decisions = object.decisions(next, need.access);
+pub fn nothing_to_do<O: Object>(upcoming: &UpcomingAccess<'_, O>) -> Option<Decision> {
+    let UpcomingAccess { object, next, .. } = *upcoming;
+    let decisions = object.decisions(next, upcoming.access);
     let tracked = object.tracked();
     let waits = matches!(next, Path::Cpu(_)) || object.is_conservative();
     if decisions.refusal.is_some() || (waits && !tracked.gpu_writes().are_over()) {
         return None;
     }
-    let required = need.stale.restrict(decisions.required);
-    let is_settled = tracked.is_settled(|state| is_pending(&required, state, tracked, need.lines));
-    is_settled.then(|| need.idle(decisions))
+    let required = upcoming.stale.restrict(decisions.required);
+    let is_current = tracked.is_current(|state| is_pending(&required, state, tracked, upcoming.lines));
+    is_current.then(|| upcoming.idle(decisions))
 }
 
-/// [`settle`] for one access; returns its report.
+/// [`make_current`] for one access; returns its report.
 ///
 /// # Errors
-/// As [`Task::new`] and [`settle`].
+/// As [`Task::new`] and [`make_current`].
 #[inline(always)]
-pub fn settle_one<O: Object>(need: Need<'_, O>, step: Step) -> Result<FlushReport> {
-    let (decision, lines) = match settled(&need) {
+pub fn make_current_one<O: Object>(upcoming: UpcomingAccess<'_, O>, step: Step) -> Result<FlushReport> {
+    let (decision, lines) = match nothing_to_do(&upcoming) {
         Some(decision) => (decision, 0),
         None => {
-            let report = settle_task(need, step)?;
+            let report = perform_one(upcoming, step)?;
             (report.decision, report.lines)
         }
     };
@@ -98,9 +98,9 @@ pub fn settle_one<O: Object>(need: Need<'_, O>, step: Step) -> Result<FlushRepor
 
 /// Carries out the task of one access.
 #[cold]
-fn settle_task<O: Object>(need: Need<'_, O>, step: Step) -> Result<FlushReport> {
-    let mut task = Task::new(need, step)?;
-    settle(slice::from_mut(&mut task))?;
+fn perform_one<O: Object>(upcoming: UpcomingAccess<'_, O>, step: Step) -> Result<FlushReport> {
+    let mut task = Task::new(upcoming, step)?;
+    make_current(slice::from_mut(&mut task))?;
     Ok(task.report)
 }
 
@@ -108,7 +108,7 @@ fn settle_task<O: Object>(need: Need<'_, O>, step: Step) -> Result<FlushReport> 
 #[derive(Debug)]
 pub struct Task<'a, O> {
     /// The access.
-    pub need: Need<'a, O>,
+    pub upcoming: UpcomingAccess<'a, O>,
     /// The requirements.
     required: RequiredWork,
     /// A GPU write was noted, and waited for.
@@ -125,24 +125,24 @@ impl<'a, O: Object> Task<'a, O> {
     /// # Errors
     /// [`Object::refused`], if the rules refuse the access.
     #[inline]
-    pub fn new(need: Need<'a, O>, step: Step) -> Result<Self> {
-        let decisions = need.object.decisions(need.next, need.access);
+    pub fn new(upcoming: UpcomingAccess<'a, O>, step: Step) -> Result<Self> {
+        let decisions = upcoming.object.decisions(upcoming.next, upcoming.access);
         if let Some(rule) = decisions.refusal {
-            return Err(need.object.refused(need.next, rule));
+            return Err(upcoming.object.refused(upcoming.next, rule));
         }
         Ok(Self {
-            need,
-            required: need.stale.restrict(decisions.required),
+            upcoming,
+            required: upcoming.stale.restrict(decisions.required),
             has_gpu_write: false,
             in_flight: None,
-            report: FlushReport::new(step, need.idle(decisions), 0),
+            report: FlushReport::new(step, upcoming.idle(decisions), 0),
         })
     }
 
     /// Waits for the GPU's writes if the access requires that.
     #[inline]
     fn wait(&mut self) -> Result<()> {
-        let Need { object, next, .. } = self.need;
+        let UpcomingAccess { object, next, .. } = self.upcoming;
         self.has_gpu_write =
             self.required.gpu_write.is_some() && object.tracked().word().state().has_gpu_write();
         if matches!(next, Path::Cpu(_)) || self.has_gpu_write || object.is_conservative() {
@@ -158,7 +158,7 @@ impl<'a, O: Object> Task<'a, O> {
     /// is there now.
     #[inline]
     fn begin(&mut self) -> Result<bool> {
-        let Self { need: Need { object, lines, .. }, required, has_gpu_write, .. } = *self;
+        let Self { upcoming: UpcomingAccess { object, lines, .. }, required, has_gpu_write, .. } = *self;
         let tracked = object.tracked();
         // GPU writes may be anywhere in the object.
         let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
@@ -168,15 +168,15 @@ impl<'a, O: Object> Task<'a, O> {
 
     /// Performs what is pending of the required work.
     #[inline]
-    fn carry_out(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
-        let Self { need, required, has_gpu_write, in_flight: Some(in_flight), report } = self else {
+    fn perform(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
+        let Self { upcoming, required, has_gpu_write, in_flight: Some(in_flight), report } = self else {
             return Ok(());
         };
-        let Need { object, next, access, marks, .. } = *need;
+        let UpcomingAccess { object, next, access, marks, .. } = *upcoming;
         let gpu_write = required.gpu_write.filter(|_| *has_gpu_write);
         let found = Found { batch, report };
         let required = RequiredWork { gpu_write, ..*required };
-        carry_out(&mut Taking { object, in_flight, marks, found }, &required, next, access)
+        perform_work(&mut PendingTaker { object, in_flight, marks, found }, &required, next, access)
     }
 }
 
@@ -203,27 +203,27 @@ const fn fences_before(next: Path) -> LineOp {
     }
 }
 
-/// Makes memory and caches current for upcoming accesses that are not [`settled`], between one pair of fences, including
-/// work that other threads had taken. If what another thread took is pending again, starts over.
+/// Makes memory and caches current for upcoming accesses that require something ([`nothing_to_do`]), between one pair of fences,
+/// including work that other threads had taken. If what another thread took is pending again, starts over.
 ///
 /// The accesses are made by the CPU, or none of them is: the first one determines the fences.
 ///
 /// # Errors
 /// The first error of a task. Everything that was pending is then pending again once the tasks are dropped.
-pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
+pub fn make_current<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
     loop {
         // No thread may wait for the GPU while a flush of its own is open.
         tasks.iter_mut().try_for_each(Task::wait)?;
-        let Some(&Task { need, .. }) = tasks.first() else { return Ok(()) };
-        let op = fences_before(need.next);
-        debug_assert!(tasks.iter().all(|task| fences_before(task.need.next) == op), "one kind of fence");
-        let mut batch = Batch::new(need.object, op);
+        let Some(&Task { upcoming, .. }) = tasks.first() else { return Ok(()) };
+        let op = fences_before(upcoming.next);
+        debug_assert!(tasks.iter().all(|task| fences_before(task.upcoming.next) == op), "one kind of fence");
+        let mut batch = Batch::new(upcoming.object, op);
         let mut is_noted_late = false;
         // Lines are touched after all flushes have begun: a locked instruction waits for earlier line operations.
         for task in tasks.iter_mut() {
             is_noted_late |= task.begin()?;
         }
-        tasks.iter_mut().try_for_each(|task| task.carry_out(&mut batch))?;
+        tasks.iter_mut().try_for_each(|task| task.perform(&mut batch))?;
         batch.end()?;
         match complete(tasks.iter_mut().filter_map(|task| task.in_flight.as_mut())) {
             Completion::InMemory if !is_noted_late => return Ok(()),
@@ -268,7 +268,7 @@ pub fn upload_to<O: Object>(
 /// No access may be open meanwhile.
 ///
 /// # Errors
-/// As [`settle`]; those of SET_DOMAIN.
+/// As [`make_current`]; those of SET_DOMAIN.
 pub fn leave_level_of<O: Object>(object: &O, changes: bool) -> Result<()> {
     object.wait_for_gpu()?;
     by_itself(object, object.tracked().dirty().all(), Marks::Own, |flush| leave_level(flush, changes))
@@ -289,11 +289,11 @@ fn by_itself<'a, O: Object>(
     object: &'a O,
     lines: LineRange,
     marks: Marks,
-    carry_out: impl Fn(&mut Taking<'_, 'a, O, ()>) -> Result<()>,
+    work: impl Fn(&mut PendingTaker<'_, 'a, O, ()>) -> Result<()>,
 ) -> Result<()> {
     loop {
         let mut in_flight = object.tracked().begin_flush(lines)?;
-        carry_out(&mut Taking { object, in_flight: &mut in_flight, marks, found: () })?;
+        work(&mut PendingTaker { object, in_flight: &mut in_flight, marks, found: () })?;
         match complete([&mut in_flight]) {
             Completion::InMemory => return Ok(()),
             Completion::Again => tracing::debug!("work is pending again: start over"),
@@ -302,7 +302,7 @@ fn by_itself<'a, O: Object>(
 }
 
 /// An in-flight flush that takes its object's pending work.
-struct Taking<'t, 'a, O: Object, F> {
+struct PendingTaker<'t, 'a, O: Object, F> {
     object: &'a O,
     in_flight: &'t mut InFlightFlush<'a>,
     marks: Marks,
@@ -316,7 +316,7 @@ struct Found<'t, 'a, O: Object> {
     report: &'t mut FlushReport,
 }
 
-impl<O: Object, F> Take for Taking<'_, '_, O, F> {
+impl<O: Object, F> Take for PendingTaker<'_, '_, O, F> {
     type Error = Error;
 
     #[inline]
@@ -326,7 +326,7 @@ impl<O: Object, F> Take for Taking<'_, '_, O, F> {
             Note::GttStores => self.in_flight.take_gtt_stores(),
             Note::GpuWrite => self.in_flight.take_gpu_write(),
         };
-        taken == Taken::Pending
+        taken == WasPending::Yes
     }
 
     fn drain(&mut self, memory: CpuMemory) -> Result<()> {
@@ -338,7 +338,7 @@ impl<O: Object, F> Take for Taking<'_, '_, O, F> {
     }
 }
 
-impl<'t, 'a, O: Object> Flush for Taking<'t, 'a, O, Found<'t, 'a, O>> {
+impl<'t, 'a, O: Object> Flush for PendingTaker<'t, 'a, O, Found<'t, 'a, O>> {
     fn invalidate_stale(&mut self) -> Result<u64> {
         let mut queue = self.found.batch.queue(self.object, LineOp::Invalidate);
         let lines = self.in_flight.take_stale(|run| queue.run(run));
@@ -379,7 +379,7 @@ impl<'t, 'a, O: Object> Flush for Taking<'t, 'a, O, Found<'t, 'a, O>> {
     }
 }
 
-impl<O: Object> LevelChange for Taking<'_, '_, O, ()> {
+impl<O: Object> LevelChange for PendingTaker<'_, '_, O, ()> {
     fn mark_all_dirty(&mut self) {
         self.object.tracked().dirty().mark_all();
     }

@@ -10,8 +10,8 @@
 //! - *commit*: completed work is no longer pending; failed work still is.
 //!
 //! The engine is generic over the storage of pending work and over the implementation of the operations.
-//! [`carry_out`], [`note()`], [`overwrite`], [`upload`] and [`leave_level`] are the logic of one access to
-//! one object; the explorer (`gem-coherency-check`) runs them on its states. [`settle()`],
+//! [`perform_work`], [`note()`], [`overwrite`], [`upload`] and [`leave_level`] are the logic of one access to
+//! one object; the explorer (`gem-coherency-check`) runs them on its states. [`make_current()`],
 //! [`prepare_store`], [`upload_to`] and [`leave_level_of`] run them for objects shared by threads
 //! ([`crate::tracking`]), in the library and in the loom models.
 
@@ -26,10 +26,13 @@ mod store;
 mod tests;
 
 pub use flush::{
-    Flush, LevelChange, Overwrite, StaleLines, StoreMethod, Take, UploadTime, carry_out, drain_stores,
-    leave_level, overwrite, upload,
+    Flush, LevelChange, Overwrite, StaleLines, StoreMethod, Take, UploadTime, drain_stores, leave_level,
+    overwrite, perform_work, upload,
 };
-pub use make_current::{Need, Task, drain_stores_of, leave_level_of, settle, settle_one, settled, upload_to};
+pub use make_current::{
+    Task, UpcomingAccess, drain_stores_of, leave_level_of, make_current, make_current_one, nothing_to_do,
+    upload_to,
+};
 pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};
 pub use report::{FlushReport, Step};

@@ -1,7 +1,7 @@
 //! Stores by the CPU into lines that may be stale.
 
 use super::flush::{Overwrite, StaleLines, overwrite};
-use super::make_current::{Need, settle_one};
+use super::make_current::{UpcomingAccess, make_current_one};
 use super::object::Object;
 use super::report::{FlushReport, Step};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::vocabulary::Access;
 /// may have been stale.
 ///
 /// # Errors
-/// As [`settle_one`].
+/// As [`make_current_one`].
 #[inline]
 pub fn prepare_store<O: Object>(
     object: &O,
@@ -32,12 +32,12 @@ pub fn prepare_store<O: Object>(
 /// Invalidates the stale lines of an access that has begun. Returns the report, if a line may have been stale.
 ///
 /// # Errors
-/// As [`settle_one`].
-pub fn invalidate<O: Object>(need: Need<'_, O>, step: Step) -> Result<Option<FlushReport>> {
-    if !need.object.tracked().may_be_stale(need.lines) {
+/// As [`make_current_one`].
+pub fn invalidate<O: Object>(upcoming: UpcomingAccess<'_, O>, step: Step) -> Result<Option<FlushReport>> {
+    if !upcoming.object.tracked().may_be_stale(upcoming.lines) {
         return Ok(None);
     }
-    settle_one(need, step).map(Some)
+    make_current_one(upcoming, step).map(Some)
 }
 
 /// A store to an object shared by threads.
@@ -58,8 +58,15 @@ impl<O: Object> Overwrite for Store<'_, O> {
 
     fn invalidate(&mut self, lines: LineRange) -> Result<()> {
         let Self { object, next, marks, .. } = *self;
-        let need = Need { object, lines, next, access: Access::Write, stale: StaleLines::Invalidate, marks };
-        if let Some(later) = invalidate(need, Step::Write)? {
+        let upcoming = UpcomingAccess {
+            object,
+            lines,
+            next,
+            access: Access::Write,
+            stale: StaleLines::Invalidate,
+            marks,
+        };
+        if let Some(later) = invalidate(upcoming, Step::Write)? {
             match &mut self.report {
                 Some(report) => report.add(later),
                 None => self.report = Some(later),

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use super::batch::BATCH;
 use super::{
-    FlushReport, Need, Object, Overwrite, StaleLines, Step, Task, leave_level_of, overwrite, prepare_store,
-    settle, upload_to,
+    FlushReport, Object, Overwrite, StaleLines, Step, Task, UpcomingAccess, leave_level_of, make_current,
+    overwrite, prepare_store, upload_to,
 };
 use crate::cacheops::{CacheLines, LineOp};
 use crate::error::{Error, Result};
@@ -153,16 +153,16 @@ fn reader(
 ) -> (Result<()>, Vec<(&'static str, u64)>) {
     let log = Log::default();
     let object = |place| Written { place, fails_at, ..Written::new(tracked, &log) };
-    let result = settled_for(&(0..tracked.len()).map(object).collect::<Vec<_>>(), next);
+    let result = make_current_for(&(0..tracked.len()).map(object).collect::<Vec<_>>(), next);
     (result, log.take())
 }
 
 /// Makes memory current for a reader on that path.
-fn settled_for(objects: &[Written<'_>], next: Path) -> Result<()> {
+fn make_current_for(objects: &[Written<'_>], next: Path) -> Result<()> {
     let task = |object| {
         let lines = Object::tracked(object).dirty().all();
         Task::new(
-            Need {
+            UpcomingAccess {
                 object,
                 lines,
                 next,
@@ -174,7 +174,7 @@ fn settled_for(objects: &[Written<'_>], next: Path) -> Result<()> {
         )
     };
     let mut tasks = objects.iter().map(task).collect::<Result<Vec<_>>>().unwrap();
-    settle(&mut tasks)
+    make_current(&mut tasks)
 }
 
 /// Returns the operations alone.
@@ -267,7 +267,7 @@ fn an_operation_that_fails_leaves_the_whole_state_pending() {
             let lines = [0, 64, 65].map(|line| LineRange::new(line, line + 1));
             let log = Log::default();
             let written = Written { answers, fails_at: Some(fails_at), ..Written::new(&tracked, &log) };
-            let result = settled_for(&[written], next);
+            let result = make_current_for(&[written], next);
             let Some((what, _)) = log.take().get(fails_at).copied() else {
                 break;
             };
@@ -299,7 +299,7 @@ fn lines_stay_dirty_on_an_unknown_device_if_the_gpu_may_write_during_the_flush()
         let tracked = two_pages();
         dirty(&tracked, 1);
         let log = Log::default();
-        settled_for(&[Written { is_unknown, ..Written::new(&tracked, &log) }], Path::Display).unwrap();
+        make_current_for(&[Written { is_unknown, ..Written::new(&tracked, &log) }], Path::Display).unwrap();
         assert_eq!(tracked[0].dirty().is_clean(), !is_unknown);
     }
 }
@@ -308,7 +308,7 @@ fn lines_stay_dirty_on_an_unknown_device_if_the_gpu_may_write_during_the_flush()
 fn a_flush_that_finds_no_line_marks_none_on_an_unknown_device_while_the_gpu_writes() {
     let (tracked, log) = (two_pages(), Log::default());
     tracked[0].gpu_writes().tell();
-    settled_for(&[Written { is_unknown: true, ..Written::new(&tracked, &log) }], Path::Display).unwrap();
+    make_current_for(&[Written { is_unknown: true, ..Written::new(&tracked, &log) }], Path::Display).unwrap();
     assert_eq!((tracked[0].dirty().count(), log.take()), (0, vec![]));
 }
 

@@ -11,7 +11,7 @@
 //! - **Making memory current** (submit, scanout pin, export): [`State::begin_submit`];
 //!   [`Tracked::begin_flush`]; take the lines and the noted stores from the [`InFlightFlush`]; flush and drain;
 //!   fence; [`complete`]. Only then is memory current, including lines that another thread took and was still
-//!   flushing. [`crate::engine::settle`] keeps this order for several objects at once.
+//!   flushing. [`crate::engine::make_current`] keeps this order for several objects at once.
 //! - **Reading through the cache**: [`State::begin_read`]; an in-flight flush as above that takes the
 //!   stale lines and invalidates them, after the GPU is done; [`complete`]; the loads; then
 //!   [`State::end_read`].
@@ -52,7 +52,7 @@ mod word;
 
 #[cfg(loom)]
 pub use crate::sync::set_peeks;
-pub use flushes::{Completion, InFlightFlush, Taken, Tracked, complete};
+pub use flushes::{Completion, InFlightFlush, Tracked, WasPending, complete};
 pub use gpu_writes::GpuWrites;
 pub use lines::{DirtyLines, LineMap, Marks};
 pub use mappings::{Mappings, Past, Remap};

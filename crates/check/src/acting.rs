@@ -183,7 +183,7 @@ impl<L: Log> Overwrite for Storing<'_, L> {
 
     fn invalidate(&mut self, lines: LineSet) -> Result<(), Stop> {
         let Acting { system, world, log, .. } = &mut self.acting;
-        system.settle(world, Path::Cpu(self.mode), Access::Write, lines, StaleLines::Invalidate, *log)
+        system.make_current(world, Path::Cpu(self.mode), Access::Write, lines, StaleLines::Invalidate, *log)
     }
 
     fn forget_stale(&mut self, lines: LineSet) {

@@ -66,18 +66,25 @@ impl System {
                 }
                 self.map(world, mode);
                 let lines = LineSet::one(line);
-                self.settle(world, Path::Cpu(mode), access, lines, StaleLines::at_begin(access), log)?;
+                self.make_current(world, Path::Cpu(mode), access, lines, StaleLines::at_begin(access), log)?;
                 if access == Access::Write && self.memory.mutation.is(Mutant::FlushBeforeStore) {
                     self.fault(world, log)?;
                     self.memory.maintain(world, lines, LineOp::Flush);
                 }
             }
             Window::Announced { mocs } => {
-                self.settle(world, Path::Gpu(mocs), Access::Write, LineSet::ALL, StaleLines::Leave, log)?;
+                self.make_current(
+                    world,
+                    Path::Gpu(mocs),
+                    Access::Write,
+                    LineSet::ALL,
+                    StaleLines::Leave,
+                    log,
+                )?;
                 self.note_gpu_write(world, mocs);
             }
             Window::Gpu { mocs, access } => {
-                self.settle(world, Path::Gpu(mocs), access, LineSet::ALL, StaleLines::Leave, log)?;
+                self.make_current(world, Path::Gpu(mocs), access, LineSet::ALL, StaleLines::Leave, log)?;
                 if access == Access::Write {
                     self.note_gpu_write(world, mocs);
                 }
@@ -87,7 +94,7 @@ impl System {
                 if path_refusal(self.believed(), self.believed_level(world), Path::Display).is_some() {
                     return Err(Stop::Impossible);
                 }
-                self.settle(world, Path::Display, Access::Read, LineSet::ALL, StaleLines::Leave, log)?;
+                self.make_current(world, Path::Display, Access::Read, LineSet::ALL, StaleLines::Leave, log)?;
                 if self.is_shown_unflushed(world) {
                     return Err(Stop::Impossible);
                 }
@@ -142,7 +149,14 @@ impl System {
             return Err(Stop::Impossible);
         }
         self.map(world, mode);
-        self.settle(world, Path::Cpu(mode), Access::Read, LineSet::one(line), StaleLines::Invalidate, log)?;
+        self.make_current(
+            world,
+            Path::Cpu(mode),
+            Access::Read,
+            LineSet::one(line),
+            StaleLines::Invalidate,
+            log,
+        )?;
         self.load_on(world, Path::Cpu(mode), line, log)
     }
 
@@ -280,7 +294,7 @@ impl System {
     }
 
     /// Performs the flushes and invalidates that an access requires.
-    pub(super) fn settle(
+    pub(super) fn make_current(
         &self,
         world: &mut World,
         next: Path,
@@ -296,7 +310,7 @@ impl System {
         }
         let required = stale.restrict(*required);
         let mut acting = self.acting(world, range, log);
-        engine::carry_out(&mut acting, &required, next, access)?;
+        engine::perform_work(&mut acting, &required, next, access)?;
         acting.perform_exempted(exempted)
     }
 

@@ -8,7 +8,7 @@ use crate::backend::Mapping;
 use crate::engine::{self, FlushReport, StaleLines, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::object::shared::{InUse, Need, Object, PlainStores, SharedBo, Use};
+use crate::object::shared::{InUse, Object, PlainStores, SharedBo, UpcomingAccess, Use};
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::units::ByteRange;
@@ -61,8 +61,8 @@ impl<'bo> CpuAccess<'bo> {
         let mapping = bo.mapping()?;
         let stale = StaleLines::at_begin(access);
         let (next, marks) = (Path::Cpu(mapping.mode()), in_use.marks);
-        let need = Need { object: bo, lines: range.lines(), next, access, stale, marks };
-        let report = engine::settle_one(need, step)?;
+        let upcoming = UpcomingAccess { object: bo, lines: range.lines(), next, access, stale, marks };
+        let report = engine::make_current_one(upcoming, step)?;
         report.trace(bo.handle);
         let plain = match access {
             Access::Read => None,
@@ -178,7 +178,7 @@ impl<'bo> CpuAccess<'bo> {
     /// Those of the invalidate.
     pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
         self.bo.check()?;
-        let need = Need {
+        let upcoming = UpcomingAccess {
             object: self.bo,
             lines: self.range.lines(),
             next: Path::Cpu(self.mapping.mode()),
@@ -186,7 +186,7 @@ impl<'bo> CpuAccess<'bo> {
             stale: StaleLines::Invalidate,
             marks: self.in_use.marks,
         };
-        let report = engine::invalidate(need, self.report.step)?;
+        let report = engine::invalidate(upcoming, self.report.step)?;
         self.add(report);
         self.mapping.fence_loads();
         let pointer = NonNull::new(self.mapping.as_ptr());

@@ -4,7 +4,7 @@
 use super::Bo;
 use crate::engine::{FlushReport, Object as _, StaleLines, Step};
 use crate::error::{Error, Result};
-use crate::object::shared::{Need, Use, settle};
+use crate::object::shared::{UpcomingAccess, Use, make_current};
 use crate::policy::{Decision, Path, Verdict};
 use crate::tracking::State;
 use crate::units::ByteRange;
@@ -63,7 +63,7 @@ impl Bo {
         let shared = self.shared();
         let in_use = shared.begin(Use::Write)?;
         let next = Path::Cpu(shared.mode());
-        let need = Need {
+        let upcoming = UpcomingAccess {
             object: shared,
             lines: range.lines(),
             next,
@@ -87,7 +87,7 @@ impl Bo {
             shared.tracked.word().update(State::note_gpu_write);
         }
         if report.decision.is_needed() {
-            settle([need].into_iter(), Step::Read)?.into_iter().for_each(|one| report.add(one));
+            make_current([upcoming].into_iter(), Step::Read)?.into_iter().for_each(|one| report.add(one));
         }
         Ok(report)
     }

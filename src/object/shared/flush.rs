@@ -15,7 +15,7 @@ use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
 
 /// An upcoming access to a BO.
-pub(crate) type Need<'a> = engine::Need<'a, SharedBo>;
+pub(crate) type UpcomingAccess<'a> = engine::UpcomingAccess<'a, SharedBo>;
 
 impl Object for SharedBo {
     type Mapping<'m> = MappedLines<'m>;
@@ -104,31 +104,31 @@ impl Object for SharedBo {
     }
 }
 
-/// Makes memory and caches current for the upcoming accesses `needs`; returns one report for each.
+/// Makes memory and caches current for upcoming accesses; returns one report for each.
 ///
 /// # Errors
 /// [`Error::NotAvailable`] for an access that the platform or the level lacks; those of mapping a BO that
 /// must be flushed, and of waiting. Then everything that was pending still is.
 ///
 /// [`Error::NotAvailable`]: crate::Error::NotAvailable
-pub(crate) fn settle<'a>(
-    needs: impl ExactSizeIterator<Item = Need<'a>>,
+pub(crate) fn make_current<'a>(
+    accesses: impl ExactSizeIterator<Item = UpcomingAccess<'a>>,
     step: Step,
 ) -> Result<Vec<FlushReport>> {
     // Allocate before flushing, so that nothing fails afterwards.
-    let mut reports = room("reports", needs.len())?;
+    let mut reports = room("reports", accesses.len())?;
     let (mut tasks, mut places) = (Vec::new(), Vec::new());
-    for need in needs {
-        let report = match engine::settled(&need) {
+    for upcoming in accesses {
+        let report = match engine::nothing_to_do(&upcoming) {
             Some(decision) => {
                 let report = FlushReport::new(step, decision, 0);
-                report.trace(need.object.handle);
+                report.trace(upcoming.object.handle);
                 report
             }
             None => {
                 grow(&mut tasks, "submissions", 1)?;
                 grow(&mut places, "submissions", 1)?;
-                let task = Task::new(need, step)?;
+                let task = Task::new(upcoming, step)?;
                 let report = task.report;
                 tasks.push(task);
                 places.push(reports.len());
@@ -137,9 +137,9 @@ pub(crate) fn settle<'a>(
         };
         reports.push(report);
     }
-    engine::settle(&mut tasks)?;
+    engine::make_current(&mut tasks)?;
     for (task, place) in tasks.iter().zip(places) {
-        task.report.trace(task.need.object.handle);
+        task.report.trace(task.upcoming.object.handle);
         if let Some(report) = reports.get_mut(place) {
             *report = task.report;
         }
@@ -166,8 +166,8 @@ impl SharedBo {
         }
         let lines = self.tracked.dirty().all();
         let (next, stale) = (Path::Display, StaleLines::Leave);
-        let need = Need { object: self, lines, next, access: Access::Read, stale, marks };
-        let report = engine::settle_one(need, step)?;
+        let upcoming = UpcomingAccess { object: self, lines, next, access: Access::Read, stale, marks };
+        let report = engine::make_current_one(upcoming, step)?;
         report.trace(self.handle);
         Ok(report)
     }
@@ -204,8 +204,8 @@ impl SharedBo {
         let ordered = readers.clone().filter(is_cpu).chain(readers.filter(|path| !is_cpu(path)));
         for next in ordered {
             let (access, stale) = (Access::Read, StaleLines::Leave);
-            let need = Need { object: self, lines, next, access, stale, marks };
-            settle([need].into_iter(), Step::Sync)?.into_iter().for_each(&mut report);
+            let upcoming = UpcomingAccess { object: self, lines, next, access, stale, marks };
+            make_current([upcoming].into_iter(), Step::Sync)?.into_iter().for_each(&mut report);
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ impl Flushes {
     /// If it returned the work meanwhile, the number of returns has changed; if it did so before, the check found the
     /// work again, or another flush that took it, of which the same holds.
     #[inline(always)]
-    pub(super) fn is_settled(&self, is_pending: impl FnOnce() -> bool) -> bool {
+    pub(super) fn is_current(&self, is_pending: impl FnOnce() -> bool) -> bool {
         let returns = self.returns();
         // Acquire pairs with the Release of `end`.
         !is_pending() && self.open.load(Ordering::Acquire) == 0 && self.returns() == returns
@@ -111,7 +111,7 @@ impl Flushes {
     /// Returns the wait for those.
     #[inline]
     pub(super) fn end(&self, flush: Open, sweep: Option<impl FnOnce()>) -> Option<Wait> {
-        // Release pairs with the Acquire of `begin` and `is_settled`: a thread that finds the flush ended sees what it did.
+        // Release pairs with the Acquire of `begin` and `is_current`: a thread that finds the flush ended sees what it did.
         // Acquire: as in `begin`, for flushes that have ended since.
         let is_over = flush.0.is_none()
             && sweep.is_none()
@@ -176,7 +176,7 @@ impl Flushes {
         let until = {
             let mut board = self.lock();
             board.waiting += 1;
-            // Release pairs with the Acquire of `begin`, and Acquire: as in `is_settled`.
+            // Release pairs with the Acquire of `begin`, and Acquire: as in `is_current`.
             self.open.fetch_or(BOARD, Ordering::AcqRel);
             board.next
         };

@@ -23,7 +23,7 @@ use crate::units::{LineRange, PageLines};
 
 /// The work that an in-flight flush took, and marks again if it fails.
 #[derive(Clone, Copy, Debug, Default)]
-struct Took {
+struct TakenWork {
     dirty: bool,
     stale: bool,
     gpu_write: bool,
@@ -34,17 +34,17 @@ struct Took {
 /// The result of taking pending work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Taken {
+pub enum WasPending {
     /// Pending work was taken; the caller must flush or drain it.
-    Pending,
+    Yes,
     /// No work was pending, or another thread took it; [`complete`] waits for that thread.
-    Nothing,
+    No,
 }
 
-impl Taken {
+impl WasPending {
     #[inline]
     fn new(pending: bool) -> Self {
-        if pending { Self::Pending } else { Self::Nothing }
+        if pending { Self::Yes } else { Self::No }
     }
 }
 
@@ -59,7 +59,7 @@ pub struct InFlightFlush<'a> {
     range: LineRange,
     open: Open,
     returns: u64,
-    took: Took,
+    took: TakenWork,
     completed: bool,
     /// Some of the work that it took is pending again, because the GPU was still writing.
     kept: bool,
@@ -71,7 +71,7 @@ impl<'a> InFlightFlush<'a> {
     pub(super) fn begin(object: &'a Tracked, range: LineRange) -> Self {
         let open = object.in_flight.begin();
         let returns = object.in_flight.returns();
-        Self { object, range, open, returns, took: Took::default(), completed: false, kept: false }
+        Self { object, range, open, returns, took: TakenWork::default(), completed: false, kept: false }
     }
 
     /// Returns the object.
@@ -146,7 +146,7 @@ impl<'a> InFlightFlush<'a> {
     /// Takes the note that the GPU wrote into the LLC, which requires a flush of the whole object. If the GPU
     /// was told to write and its writes were not waited for, the note stays, too.
     #[inline]
-    pub fn take_gpu_write(&mut self) -> Taken {
+    pub fn take_gpu_write(&mut self) -> WasPending {
         let Tracked { word, gpu_writes, .. } = self.object;
         let pending = word.take(State::has_gpu_write, State::take_gpu_write);
         // After the take, as in `take_stale`.
@@ -155,23 +155,23 @@ impl<'a> InFlightFlush<'a> {
             word.update(State::note_gpu_write);
         }
         self.took.gpu_write |= pending;
-        Taken::new(pending)
+        WasPending::new(pending)
     }
 
     /// Takes the note of write-combining stores, which must be drained.
     #[inline]
-    pub fn take_wc_stores(&mut self) -> Taken {
+    pub fn take_wc_stores(&mut self) -> WasPending {
         let pending = self.object.word.take(State::has_wc_stores, State::take_wc_stores);
         self.took.wc_stores |= pending;
-        Taken::new(pending)
+        WasPending::new(pending)
     }
 
     /// Takes the note of stores through the aperture, which must be drained.
     #[inline]
-    pub fn take_gtt_stores(&mut self) -> Taken {
+    pub fn take_gtt_stores(&mut self) -> WasPending {
         let pending = self.object.word.take(State::has_gtt_stores, State::take_gtt_stores);
         self.took.gtt_stores |= pending;
-        Taken::new(pending)
+        WasPending::new(pending)
     }
 
     /// Returns the sweep of the summaries of the maps that it took from, if it took all marks.

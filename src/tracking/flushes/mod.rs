@@ -14,5 +14,5 @@ mod board;
 mod in_flight;
 mod tracked;
 
-pub use in_flight::{Completion, InFlightFlush, Taken, complete};
+pub use in_flight::{Completion, InFlightFlush, WasPending, complete};
 pub use tracked::Tracked;

@@ -67,8 +67,8 @@ impl Tracked {
     /// Returns whether nothing that `is_pending` checks, in the word or in the maps, is pending or being
     /// flushed. If so, an access that requires nothing else needs no in-flight flush.
     #[inline(always)]
-    pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
-        self.in_flight.is_settled(|| is_pending(self.word.state()))
+    pub fn is_current(&self, is_pending: impl Fn(State) -> bool) -> bool {
+        self.in_flight.is_current(|| is_pending(self.word.state()))
     }
 
     /// Returns whether `is_stale`, which reads the stale lines, is true, or any line may be about to be invalidated.
