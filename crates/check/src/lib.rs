@@ -19,6 +19,7 @@ mod log;
 mod marked;
 mod memory;
 mod minimal;
+#[path = "actions.rs"]
 mod moves;
 mod mutant;
 mod property;
@@ -31,6 +32,7 @@ mod tracked;
 mod transitions;
 mod uapi_caller;
 mod visited;
+#[path = "state.rs"]
 mod world;
 mod wt_writes;
 
