@@ -3,9 +3,9 @@
 use super::log::Log;
 use super::mutant::Mutant;
 use super::property::Property;
+use super::state::{Buffer, State, Value, granules, line_of};
 use super::system::{Stop, System};
 use super::tracked::LineSet;
-use super::world::{Buffer, Value, World, granules, line_of};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Backing;
@@ -36,10 +36,10 @@ impl System {
     }
 
     /// Drains the buffers that an access through a mapping drains.
-    fn drain_for(&self, world: &mut World, mode: MmapMode, buffer: Option<Buffer>) {
+    fn drain_for(&self, state: &mut State, mode: MmapMode, buffer: Option<Buffer>) {
         match (mode, buffer) {
-            (_, Some(buffer)) => self.drain(world, buffer),
-            (MmapMode::Uc, None) => self.drain(world, Buffer::Combining),
+            (_, Some(buffer)) => self.drain(state, buffer),
+            (MmapMode::Uc, None) => self.drain(state, Buffer::Combining),
             (MmapMode::Wb | MmapMode::Wc | MmapMode::Gtt | MmapMode::Fixed, None) => {}
         }
     }
@@ -47,46 +47,46 @@ impl System {
     /// Loads a line on a path.
     pub(super) fn load_on(
         &self,
-        world: &mut World,
+        state: &mut State,
         path: Path,
         line: usize,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         if let Path::Cpu(mode) = path {
-            self.fault(world, log)?;
+            self.fault(state, log)?;
             // A load comes after earlier stores on the same route, and an uncached load drains the
             // write-combining buffers (Intel SDM volume 3, 12.3.1).
             let (_, buffer) = self.cpu_route(mode);
-            self.drain_for(world, mode, buffer);
+            self.drain_for(state, mode, buffer);
         }
-        self.load(world, self.route(path), line)
+        self.load(state, self.route(path), line)
     }
 
     /// Returns the level that determines an access's route.
     ///
     /// DG1's accesses to system memory snoop whatever the level of an import is, which is why DG1 is exempt
     /// from the wbinvd (`i915_gem_object_get_pages_dmabuf`).
-    pub(super) fn route_level(&self, world: &World) -> CacheLevel {
+    pub(super) fn route_level(&self, state: &State) -> CacheLevel {
         if self.backing() == Backing::Import && self.caps().contains(Caps::DG1) {
             CacheLevel::Llc
         } else {
-            self.level(world)
+            self.level(state)
         }
     }
 
     /// Loads a line on a route and checks the values read.
-    pub(super) fn load(&self, world: &mut World, route: Route, line: usize) -> Result<(), Stop> {
-        let level = self.route_level(world);
-        let mut seen = self.memory.load(world, level, route, line).ok_or(Stop::Impossible)?;
+    pub(super) fn load(&self, state: &mut State, route: Route, line: usize) -> Result<(), Stop> {
+        let level = self.route_level(state);
+        let mut seen = self.memory.load(state, level, route, line).ok_or(Stop::Impossible)?;
         if self.memory.mutation.is(Mutant::SnoopMisses) && matches!(route, Route::Gpu(_)) {
-            granules(line).for_each(|granule| seen[granule] = Some(world.memory[granule]));
+            granules(line).for_each(|granule| seen[granule] = Some(state.memory[granule]));
         }
         let seen = || seen.iter().flatten();
         if seen().any(|&copy| copy == Value::Secret) {
-            return Err(Stop::Broken(Property::NoLeak, *world));
+            return Err(Stop::Broken(Property::NoLeak, *state));
         }
         if seen().any(|&copy| copy != Value::Newest) {
-            return Err(Stop::Broken(Property::NewestRead, *world));
+            return Err(Stop::Broken(Property::NewestRead, *state));
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl System {
     /// Stores a granule on a path.
     pub(super) fn store_on(
         &self,
-        world: &mut World,
+        state: &mut State,
         path: Path,
         granule: usize,
         log: &mut impl Log,
@@ -102,34 +102,34 @@ impl System {
         let line = LineSet::one(line_of(granule));
         match path {
             Path::Cpu(mode) => {
-                self.fault(world, log)?;
+                self.fault(state, log)?;
                 let (route, buffer) = self.cpu_route(mode);
                 if self.guards_lines() && route != Route::CpuCached {
-                    world.passed = world.passed.with(line);
+                    state.passed = state.passed.with(line);
                 }
                 if let Some(buffer) = buffer {
-                    self.memory.store_buffered(world, buffer, granule);
+                    self.memory.store_buffered(state, buffer, granule);
                     return Ok(());
                 }
-                self.drain_for(world, mode, None);
+                self.drain_for(state, mode, None);
             }
             // The kernel treats a PAT index chosen by userspace as coherent and does not handle stale lines.
-            Path::Gpu(_) if self.guards_lines() && self.snapshot(world).user_pat.is_some() => {
-                world.passed = world.passed.with(line);
+            Path::Gpu(_) if self.guards_lines() && self.snapshot(state).user_pat.is_some() => {
+                state.passed = state.passed.with(line);
             }
-            Path::Gpu(_) | Path::Display => world.passed = world.passed.without(line),
+            Path::Gpu(_) | Path::Display => state.passed = state.passed.without(line),
         }
-        self.store(world, self.route(path), granule)
+        self.store(state, self.route(path), granule)
     }
 
     /// Stores a granule on a route.
-    pub(super) fn store(&self, world: &mut World, route: Route, granule: usize) -> Result<(), Stop> {
-        let level = self.route_level(world);
-        let was = world.lines[line_of(granule)];
-        self.memory.store(world, level, route, granule).ok_or(Stop::Impossible)?;
-        let dropped = world.lines[line_of(granule)] == Line::Absent && was != Line::Absent;
+    pub(super) fn store(&self, state: &mut State, route: Route, granule: usize) -> Result<(), Stop> {
+        let level = self.route_level(state);
+        let was = state.lines[line_of(granule)];
+        self.memory.store(state, level, route, granule).ok_or(Stop::Impossible)?;
+        let dropped = state.lines[line_of(granule)] == Line::Absent && was != Line::Absent;
         if dropped && self.memory.mutation.is(Mutant::WriteKeepsLine) {
-            world.lines[line_of(granule)] = Line::Clean;
+            state.lines[line_of(granule)] = Line::Clean;
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 
 use super::log::{Log, LoggedAction};
 use super::mutant::{Mutant, Mutation};
+use super::state::{Buffer, State, is_partial, line_of};
 use super::system::{Stop, System};
 use super::tracked::{InFlight, LineSet};
-use super::world::{Buffer, World, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, StaleLines, StoreMethod, Take};
 use gem_coherency::policy::Decision;
@@ -15,7 +15,7 @@ use gem_coherency::vocabulary::{Access, MmapMode};
 /// A state that the engine works on, for an access to some lines.
 pub(super) struct Acting<'a, L> {
     pub(super) system: &'a System,
-    pub(super) world: &'a mut World,
+    pub(super) state: &'a mut State,
     pub(super) range: LineSet,
     pub(super) log: &'a mut L,
 }
@@ -31,16 +31,16 @@ impl<'a, L: Log> Acting<'a, L> {
         if lines.is_empty() {
             return Ok(0);
         }
-        self.system.fault(self.world, self.log)?;
+        self.system.fault(self.state, self.log)?;
         let memory = &self.system.memory;
         let is_early = memory.mutation.is(Mutant::NoLeadingFence) && op == LineOp::Invalidate;
         let is_late =
             memory.mutation.is(Mutant::NoTrailingFence) || memory.mutation.is(Mutant::BitsClearedFirst);
         if is_late && !is_early {
-            self.world.in_flight = InFlight { lines: self.world.in_flight.lines.with(lines), op };
+            self.state.in_flight = InFlight { lines: self.state.in_flight.lines.with(lines), op };
         } else if !is_early {
             // An early invalidate happened before the GPU wrote.
-            memory.maintain(self.world, lines, op);
+            memory.maintain(self.state, lines, op);
         }
         Ok(lines.count().into())
     }
@@ -50,13 +50,13 @@ impl<'a, L: Log> Acting<'a, L> {
         let (system, memory) = (self.system, &self.system.memory);
         match method {
             StoreMethod::NonTemporal if !is_partial(granule) => {
-                system.fault(self.world, self.log)?;
-                memory.store_around(self.world, granule);
+                system.fault(self.state, self.log)?;
+                memory.store_around(self.state, granule);
             }
             StoreMethod::NonTemporal | StoreMethod::WriteBack => {
-                system.store_on(self.world, Path::Cpu(mode), granule, self.log)?;
+                system.store_on(self.state, Path::Cpu(mode), granule, self.log)?;
                 if !memory.mutation.is(Mutant::UploadStaysInCache) {
-                    memory.maintain(self.world, LineSet::one(line_of(granule)), LineOp::WriteBack);
+                    memory.maintain(self.state, LineSet::one(line_of(granule)), LineOp::WriteBack);
                 }
             }
         }
@@ -84,11 +84,11 @@ impl<L: Log> Pending for Acting<'_, L> {
     }
 
     fn mark_dirty(&mut self, lines: LineSet) {
-        self.world.tracked.dirty = self.world.tracked.dirty.with(lines);
+        self.state.tracked.dirty = self.state.tracked.dirty.with(lines);
     }
 
     fn note_uncached_write(&mut self, lines: LineSet) {
-        let tracked = &mut self.world.tracked;
+        let tracked = &mut self.state.tracked;
         tracked.written_around = true;
         if tracked.cached_map {
             tracked.stale = tracked.stale.with(lines);
@@ -96,7 +96,7 @@ impl<L: Log> Pending for Acting<'_, L> {
     }
 
     fn note(&mut self, note: Note) {
-        *self.world.tracked.note(note) = true;
+        *self.state.tracked.note(note) = true;
     }
 
     /// No count is needed: the model's GPU writes at once, or the window of its write is open.
@@ -107,26 +107,26 @@ impl<L: Log> Take for Acting<'_, L> {
     type Error = Stop;
 
     fn take(&mut self, note: Note) -> bool {
-        std::mem::take(self.world.tracked.note(note))
+        std::mem::take(self.state.tracked.note(note))
     }
 
     fn drain(&mut self, memory: CpuMemory) -> Result<(), Stop> {
         match memory {
-            CpuMemory::Combining => self.system.drain(self.world, Buffer::Combining),
-            CpuMemory::Aperture => self.system.drain(self.world, Buffer::Aperture),
+            CpuMemory::Combining => self.system.drain(self.state, Buffer::Combining),
+            CpuMemory::Aperture => self.system.drain(self.state, Buffer::Aperture),
             CpuMemory::Cached | CpuMemory::Uncached => {}
         }
         Ok(())
     }
 
     fn forget_dirty(&mut self) {
-        self.world.tracked.dirty = self.world.tracked.dirty.without(self.range);
+        self.state.tracked.dirty = self.state.tracked.dirty.without(self.range);
     }
 }
 
 impl<L: Log> Flush for Acting<'_, L> {
     fn invalidate_stale(&mut self) -> Result<u64, Stop> {
-        let tracked = &mut self.world.tracked;
+        let tracked = &mut self.state.tracked;
         let lines = tracked.stale.and(self.range);
         tracked.stale = tracked.stale.without(lines);
         tracked.dirty = tracked.dirty.without(lines);
@@ -134,14 +134,14 @@ impl<L: Log> Flush for Acting<'_, L> {
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64, Stop> {
-        let tracked = &mut self.world.tracked;
+        let tracked = &mut self.state.tracked;
         let lines = tracked.dirty.and(self.range);
         tracked.dirty = tracked.dirty.without(lines);
         self.perform(lines, op)
     }
 
     fn write_back_all(&mut self) -> Result<u64, Stop> {
-        self.world.tracked.dirty = LineSet::NONE;
+        self.state.tracked.dirty = LineSet::NONE;
         self.perform(LineSet::ALL, LineOp::WriteBack)
     }
 
@@ -152,18 +152,18 @@ impl<L: Log> Flush for Acting<'_, L> {
 
 impl<L: Log> LevelChange for Acting<'_, L> {
     fn mark_all_dirty(&mut self) {
-        self.world.tracked.dirty = LineSet::ALL;
+        self.state.tracked.dirty = LineSet::ALL;
     }
 
     fn has_uncached_writes(&self) -> bool {
-        self.world.tracked.written_around
+        self.state.tracked.written_around
     }
 
     fn enter_cpu_domain(&mut self) -> Result<(), Stop> {
         if self.system.memory.mutation.is(Mutant::LevelWithoutDomain) {
             return Ok(());
         }
-        self.system.event(self.world, Event::SetDomainCpu(Access::Read), self.log).map(drop)
+        self.system.event(self.state, Event::SetDomainCpu(Access::Read), self.log).map(drop)
     }
 }
 
@@ -178,16 +178,16 @@ impl<L: Log> Overwrite for Storing<'_, L> {
     type Error = Stop;
 
     fn is_stale(&self, lines: LineSet) -> bool {
-        !self.acting.world.tracked.stale.and(lines).is_empty()
+        !self.acting.state.tracked.stale.and(lines).is_empty()
     }
 
     fn invalidate(&mut self, lines: LineSet) -> Result<(), Stop> {
-        let Acting { system, world, log, .. } = &mut self.acting;
-        system.make_current(world, Path::Cpu(self.mode), Access::Write, lines, StaleLines::Invalidate, *log)
+        let Acting { system, state, log, .. } = &mut self.acting;
+        system.make_current(state, Path::Cpu(self.mode), Access::Write, lines, StaleLines::Invalidate, *log)
     }
 
     fn forget_stale(&mut self, lines: LineSet) {
-        let tracked = &mut self.acting.world.tracked;
+        let tracked = &mut self.acting.state.tracked;
         tracked.stale = tracked.stale.without(lines);
     }
 }

@@ -1,11 +1,11 @@
-//! The moves of the model.
+//! The actions of the model.
 
 use std::fmt;
 
 use super::mutant::{Mutant, Mutation};
 use super::setting::Caller;
+use super::state::{Buffer, GRANULES, LINES, Window};
 use super::system::System;
-use super::world::{Buffer, GRANULES, LINES, Window};
 use gem_coherency::engine::StoreMethod;
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::driver::Path;
@@ -13,9 +13,9 @@ use gem_coherency::policy::kernel::{Backing, Creation, Event};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_memory_model::CacheMove;
 
-/// One move: by the caches, the kernel, or the caller.
+/// One action: by the caches, the kernel, or the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Move {
+pub enum Action {
     /// A spontaneous cache move of a line.
     CacheMove(CacheMove, usize),
     /// A buffered store of a granule reaches memory.
@@ -50,7 +50,7 @@ fn granule_name(granule: usize) -> &'static str {
     ["line 0", "line 1, first half", "line 1, second half"][granule.min(GRANULES - 1)]
 }
 
-impl fmt::Display for Move {
+impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CacheMove(CacheMove::WriteBack, line) => write!(f, "cache writes back line {line}"),
@@ -99,28 +99,28 @@ impl fmt::Display for Move {
     }
 }
 
-impl Move {
-    /// Returns every move that `system` can make in some state.
+impl Action {
+    /// Returns every action that `system` can make in some state.
     pub(super) fn all(system: &System) -> Vec<Self> {
-        let mut moves = Vec::new();
+        let mut actions = Vec::new();
         for line in 0..LINES {
-            moves.extend(CacheMove::ALL.iter().map(|&cache_move| Self::CacheMove(cache_move, line)));
+            actions.extend(CacheMove::ALL.iter().map(|&cache_move| Self::CacheMove(cache_move, line)));
         }
         for &buffer in Buffer::ALL {
-            moves.extend((0..GRANULES).map(|granule| Self::Drain(buffer, granule)));
+            actions.extend((0..GRANULES).map(|granule| Self::Drain(buffer, granule)));
         }
         if let Mutation::Planted(Mutant::NoTrailingFence | Mutant::BitsClearedFirst) = system.setting.mutation
         {
-            moves.push(Self::Complete);
+            actions.push(Self::Complete);
         }
-        moves.push(Self::HandOver);
+        actions.push(Self::HandOver);
         if system.guards_lines() && system.backing() != Backing::Import {
-            moves.push(Self::Reuse);
+            actions.push(Self::Reuse);
         }
-        moves.extend(accesses(system));
-        moves.extend(openings(system));
-        moves.extend(calls(system).into_iter().map(Self::Call));
-        moves
+        actions.extend(accesses(system));
+        actions.extend(openings(system));
+        actions.extend(calls(system).into_iter().map(Self::Call));
+        actions
     }
 }
 
@@ -140,47 +140,47 @@ pub(super) fn map_modes(system: &System) -> Vec<MmapMode> {
     MmapMode::ALL.iter().copied().filter(can).collect()
 }
 
-/// Returns the moves that are accesses.
-fn accesses(system: &System) -> Vec<Move> {
-    let mut moves = Vec::new();
+/// Returns the actions that are accesses.
+fn accesses(system: &System) -> Vec<Action> {
+    let mut actions = Vec::new();
     match system.setting.caller {
         Caller::Protocol | Caller::Library | Caller::Unknown => {
-            moves.extend((0..LINES).map(Move::Load));
-            moves.extend((0..GRANULES).map(Move::Store));
+            actions.extend((0..LINES).map(Action::Load));
+            actions.extend((0..GRANULES).map(Action::Store));
             if system.guards_lines() {
                 // A part of a line is stored through the cache even when bypassing it is requested.
-                moves.push(Move::Upload(0, StoreMethod::NonTemporal));
-                moves.extend((0..GRANULES).map(|granule| Move::Upload(granule, StoreMethod::WriteBack)));
+                actions.push(Action::Upload(0, StoreMethod::NonTemporal));
+                actions.extend((0..GRANULES).map(|granule| Action::Upload(granule, StoreMethod::WriteBack)));
             }
         }
         Caller::Hostile => {
             let modes = system.map_modes().iter().map(|&mode| Path::Cpu(mode));
             let gpu = MocsClass::ALL.iter().map(|&mocs| Path::Gpu(mocs));
             for path in modes.chain(gpu) {
-                moves.extend((0..LINES).map(|line| Move::Touch(path, Access::Read, line)));
-                moves.extend((0..GRANULES).map(|granule| Move::Touch(path, Access::Write, granule)));
+                actions.extend((0..LINES).map(|line| Action::Touch(path, Access::Read, line)));
+                actions.extend((0..GRANULES).map(|granule| Action::Touch(path, Access::Write, granule)));
             }
-            moves.extend((0..LINES).map(|line| Move::Touch(Path::Display, Access::Read, line)));
+            actions.extend((0..LINES).map(|line| Action::Touch(Path::Display, Access::Read, line)));
         }
     }
     if !system.guards_lines() {
-        moves.extend((0..LINES).map(Move::Pread));
+        actions.extend((0..LINES).map(Action::Pread));
         for awake in [true, false] {
-            moves.extend((0..GRANULES).map(|granule| Move::Pwrite(granule, awake)));
+            actions.extend((0..GRANULES).map(|granule| Action::Pwrite(granule, awake)));
         }
     }
-    moves
+    actions
 }
 
-/// Returns the moves that open a window.
-fn openings(system: &System) -> Vec<Move> {
-    let mut moves = vec![Move::Open(Window::Closed)];
+/// Returns the actions that open a window.
+fn openings(system: &System) -> Vec<Action> {
+    let mut actions = vec![Action::Open(Window::Closed)];
     let library = system.guards_lines();
     let lines = if library { LINES } else { 1 };
     for &access in Access::ALL {
         if system.setting.caller != Caller::Hostile {
             for &mode in system.map_modes() {
-                moves.extend((0..lines).map(|line| Move::Open(Window::Cpu { mode, access, line })));
+                actions.extend((0..lines).map(|line| Action::Open(Window::Cpu { mode, access, line })));
             }
         }
         let classes: &[MocsClass] = match system.setting.caller {
@@ -190,15 +190,15 @@ fn openings(system: &System) -> Vec<Move> {
             Caller::Protocol => &[MocsClass::PageTable, MocsClass::Uncached],
             Caller::Hostile => &[MocsClass::PageTable],
         };
-        moves.extend(classes.iter().map(|&mocs| Move::Open(Window::Gpu { mocs, access })));
+        actions.extend(classes.iter().map(|&mocs| Action::Open(Window::Gpu { mocs, access })));
     }
     if library {
-        moves.extend(MocsClass::ALL.iter().map(|&mocs| Move::Open(Window::Announced { mocs })));
+        actions.extend(MocsClass::ALL.iter().map(|&mocs| Action::Open(Window::Announced { mocs })));
     }
     if library && matches!(system.backing(), Backing::Shmem | Backing::Local) {
-        moves.push(Move::Open(Window::Display));
+        actions.push(Action::Open(Window::Display));
     }
-    moves
+    actions
 }
 
 /// Returns the calls and kernel events that are not accesses.

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 use super::mutant::Mutation;
 use super::property::Invariant;
-use super::world::KERNEL_STATES;
+use super::state::KERNEL_STATES;
 use super::wt_writes::WtWrites;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::Rule;
-use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, KernelRules, Refusal, Snapshot};
+use gem_coherency::policy::kernel::{
+    self, Action as KernelAction, Backing, Effect, Event, KernelRules, Refusal, Snapshot,
+};
 use gem_coherency::vocabulary::CacheLevel;
 
 /// The outcome of an event.
@@ -153,12 +155,13 @@ fn place(event: Event) -> usize {
 
 /// Returns the kernel's effects after the mutation.
 fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
-    let kept = |effect: &Effect| mutation != Mutation::NoAsyncFlush || effect.action != Action::FlushAsync;
+    let kept =
+        |effect: &Effect| mutation != Mutation::NoAsyncFlush || effect.action != KernelAction::FlushAsync;
     let mut effects: Vec<Effect> = step.effects.iter().filter(kept).collect();
-    let exempted = !step.effects.actions().any(Action::is_flush);
+    let exempted = !step.effects.actions().any(KernelAction::is_flush);
     if exempted && mutation.lacks(step.rule) && step.next.pages {
         // The removed rule spares a flush, so the flush is done.
-        effects.push(Effect { action: Action::FlushSync, rule: step.rule });
+        effects.push(Effect { action: KernelAction::FlushSync, rule: step.rule });
     }
     effects
 }

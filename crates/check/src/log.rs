@@ -1,4 +1,4 @@
-//! A log of what happens in a move.
+//! A log of what happens in an action.
 
 use gem_coherency::policy::kernel::Effect;
 use gem_coherency::policy::{Decision, Rule};

@@ -1,8 +1,8 @@
-//! The effects of accesses, flushes and spontaneous cache moves on a [`World`], through the hierarchy.
+//! The effects of accesses, flushes and spontaneous cache moves on a [`State`], through the hierarchy.
 
 use super::mutant::{Mutant, Mutation};
+use super::state::{Buffer, GRANULES, LINES, State, Value, granules, is_partial, line_of};
 use super::tracked::LineSet;
-use super::world::{Buffer, GRANULES, LINES, Value, World, granules, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, CacheLevel};
 use gem_coherency_memory_model::{
@@ -20,7 +20,7 @@ pub(super) struct Memory {
     pub(super) mutation: Mutation,
 }
 
-impl World {
+impl State {
     fn transfer(&mut self, transfer: Transfer, line: usize) {
         for granule in granules(line) {
             match transfer {
@@ -77,129 +77,129 @@ impl Memory {
     /// access.
     pub(super) fn load(
         &self,
-        world: &mut World,
+        state: &mut State,
         level: CacheLevel,
         route: Route,
         line: usize,
     ) -> Option<[Option<Value>; GRANULES]> {
-        let effect = hierarchy::effect(self.hardware, level, route, Access::Read, world.lines[line])?;
+        let effect = hierarchy::effect(self.hardware, level, route, Access::Read, state.lines[line])?;
         if !self.mutation.is(Mutant::TransferLost) {
-            world.transfer(effect.before, line);
+            state.transfer(effect.before, line);
         }
-        world.become_state(line, effect.next);
+        state.become_state(line, effect.next);
         let keeps = matches!(route, Route::Gpu(_)) && self.gpu_keeps();
         let mut seen = [None; GRANULES];
         for granule in granules(line) {
             let copy = match effect.at {
-                Place::Cache => world.cache[granule],
-                Place::Memory => world.memory[granule],
+                Place::Cache => state.cache[granule],
+                Place::Memory => state.memory[granule],
             };
-            seen[granule] = Some(match world.gpu[granule] {
+            seen[granule] = Some(match state.gpu[granule] {
                 Some(kept) if keeps => kept,
                 _ => copy,
             });
             if keeps {
-                world.gpu[granule] = seen[granule];
+                state.gpu[granule] = seen[granule];
             }
         }
         Some(seen)
     }
 
     /// Returns whether a read on `route` gets the cached copy of a line.
-    pub(super) fn finds_cached(&self, world: &World, level: CacheLevel, route: Route, line: usize) -> bool {
-        hierarchy::effect(self.hardware, level, route, Access::Read, world.lines[line])
+    pub(super) fn finds_cached(&self, state: &State, level: CacheLevel, route: Route, line: usize) -> bool {
+        hierarchy::effect(self.hardware, level, route, Access::Read, state.lines[line])
             .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
     }
 
     /// Stores a granule on `route`; it becomes the newest.
     pub(super) fn store(
         &self,
-        world: &mut World,
+        state: &mut State,
         level: CacheLevel,
         route: Route,
         granule: usize,
     ) -> Option<()> {
         if self.tells_age {
-            world.supersede(granule);
+            state.supersede(granule);
         }
-        self.put(world, level, route, granule, Value::Newest)?;
+        self.put(state, level, route, granule, Value::Newest)?;
         if matches!(route, Route::Gpu(_)) && self.gpu_keeps() {
-            world.gpu[granule] = Some(Value::Newest);
+            state.gpu[granule] = Some(Value::Newest);
         }
         Some(())
     }
 
     /// Stores a granule that is a whole line by non-temporal stores followed by a fence, through a cached
     /// mapping: the line leaves the cache (Intel SDM volume 1, 10.4.6.2).
-    pub(super) fn store_around(&self, world: &mut World, granule: usize) {
+    pub(super) fn store_around(&self, state: &mut State, granule: usize) {
         if self.tells_age {
-            world.supersede(granule);
+            state.supersede(granule);
         }
-        world.memory[granule] = Value::Newest;
-        world.become_state(line_of(granule), Line::Absent);
+        state.memory[granule] = Value::Newest;
+        state.become_state(line_of(granule), Line::Absent);
     }
 
     /// Puts `value` at the destination of a store on `route`.
     fn put(
         &self,
-        world: &mut World,
+        state: &mut State,
         level: CacheLevel,
         route: Route,
         granule: usize,
         value: Value,
     ) -> Option<()> {
         let line = line_of(granule);
-        let effect = hierarchy::effect(self.hardware, level, route, Access::Write, world.lines[line])?;
+        let effect = hierarchy::effect(self.hardware, level, route, Access::Write, state.lines[line])?;
         // A fill before a whole-line store has no effect, because the store overwrites all of it.
         let moves = is_partial(granule) || effect.before != Transfer::Fill;
         if moves && !self.mutation.is(Mutant::TransferLost) {
-            world.transfer(effect.before, line);
+            state.transfer(effect.before, line);
         }
         match effect.at {
-            Place::Cache => world.cache[granule] = value,
-            Place::Memory => world.memory[granule] = value,
+            Place::Cache => state.cache[granule] = value,
+            Place::Memory => state.memory[granule] = value,
         }
-        world.become_state(line, effect.next);
+        state.become_state(line, effect.next);
         Some(())
     }
 
     /// Stores a granule into a buffer; it becomes the newest.
-    pub(super) fn store_buffered(&self, world: &mut World, buffer: Buffer, granule: usize) {
+    pub(super) fn store_buffered(&self, state: &mut State, buffer: Buffer, granule: usize) {
         if self.tells_age {
-            world.supersede(granule);
+            state.supersede(granule);
         }
-        world.buffered[buffer as usize][granule] = Some(Value::Newest);
+        state.buffered[buffer as usize][granule] = Some(Value::Newest);
     }
 
     /// Moves a buffered store of a granule to memory; `None` if there is none.
     pub(super) fn drain_store(
         &self,
-        world: &mut World,
+        state: &mut State,
         level: CacheLevel,
         buffer: Buffer,
         granule: usize,
     ) -> Option<()> {
-        let value = world.buffered[buffer as usize][granule].take()?;
+        let value = state.buffered[buffer as usize][granule].take()?;
         let route = match buffer {
             Buffer::Combining => Route::CpuUncached,
             Buffer::Aperture => Route::Aperture,
         };
-        self.put(world, level, route, granule, value)
+        self.put(state, level, route, granule, value)
     }
 
     /// Moves all stores in a buffer to memory.
-    pub(super) fn drain(&self, world: &mut World, level: CacheLevel, buffer: Buffer) {
+    pub(super) fn drain(&self, state: &mut State, level: CacheLevel, buffer: Buffer) {
         for granule in 0..GRANULES {
             // Most granules have no buffered store; that is not an error.
-            let _ = self.drain_store(world, level, buffer, granule);
+            let _ = self.drain_store(state, level, buffer, granule);
         }
     }
 
     /// Performs `op` on `lines`.
-    pub(super) fn maintain(&self, world: &mut World, lines: LineSet, op: LineOp) {
+    pub(super) fn maintain(&self, state: &mut State, lines: LineSet, op: LineOp) {
         let last = self.last_forgotten(lines);
         for line in lines.without(last).iter() {
-            self.maintain_line(world, line, op);
+            self.maintain_line(state, line, op);
         }
     }
 
@@ -210,49 +210,49 @@ impl Memory {
         }
     }
 
-    fn maintain_line(&self, world: &mut World, line: usize, op: LineOp) {
+    fn maintain_line(&self, state: &mut State, line: usize, op: LineOp) {
         if !self.hardware.held.hold(Assumption::FlushReachesMemory) {
             // A line in another cache of the domain is not affected.
             return;
         }
         let op = if self.mutation.is(Mutant::InvalidateWithClwb) { LineOp::WriteBack } else { op };
-        let Maintenance { transfer, next } = hierarchy::maintain(op, world.lines[line]);
+        let Maintenance { transfer, next } = hierarchy::maintain(op, state.lines[line]);
         if !self.mutation.is(Mutant::FlushDropsDirty) {
-            world.transfer(transfer, line);
+            state.transfer(transfer, line);
         }
-        world.become_state(line, next);
+        state.become_state(line, next);
     }
 
     /// Makes a spontaneous cache move; `None` if it is impossible.
-    pub(super) fn cache_move(&self, world: &mut World, cache_move: CacheMove, line: usize) -> Option<()> {
-        let Maintenance { transfer, next } = cache_move.on(self.hardware, world.lines[line])?;
-        world.transfer(transfer, line);
-        world.become_state(line, next);
+    pub(super) fn cache_move(&self, state: &mut State, cache_move: CacheMove, line: usize) -> Option<()> {
+        let Maintenance { transfer, next } = cache_move.on(self.hardware, state.lines[line])?;
+        state.transfer(transfer, line);
+        state.become_state(line, next);
         Some(())
     }
 
     /// Brings pages in: the kernel writes their contents through the CPU's cache into memory that another
     /// process had.
-    pub(super) fn fill_pages(&self, world: &mut World) {
-        world.cache = world.memory;
-        world.lines = [Line::Dirty; LINES];
-        world.memory = [Value::Secret; GRANULES];
+    pub(super) fn fill_pages(&self, state: &mut State) {
+        state.cache = state.memory;
+        state.lines = [Line::Dirty; LINES];
+        state.memory = [Value::Secret; GRANULES];
     }
 
     /// Saves pages: the kernel reads their contents through the CPU's cache.
     ///
     /// Unmapping them from the CPU interrupts every core, which drains its buffers.
-    pub(super) fn save_pages(&self, world: &mut World, level: CacheLevel) {
+    pub(super) fn save_pages(&self, state: &mut State, level: CacheLevel) {
         for &buffer in Buffer::ALL {
-            self.drain(world, level, buffer);
+            self.drain(state, level, buffer);
         }
         for granule in 0..GRANULES {
-            if let Some(copy) = world.cached(granule) {
-                world.memory[granule] = copy;
+            if let Some(copy) = state.cached(granule) {
+                state.memory[granule] = copy;
             }
         }
-        world.lines = [Line::Absent; LINES];
-        world.gpu = [None; GRANULES];
+        state.lines = [Line::Absent; LINES];
+        state.gpu = [None; GRANULES];
     }
 
     fn gpu_keeps(&self) -> bool {

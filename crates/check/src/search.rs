@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use super::actions::Action;
 use super::check::Search;
 use super::log::Used;
-use super::moves::Move;
 use super::property::Property;
+use super::state::State;
 use super::system::{Stop, System};
 use super::visited::Visited;
-use super::world::World;
 use gem_coherency::error::{Error, Result};
 
 /// The size of a search.
@@ -16,9 +16,9 @@ use gem_coherency::error::{Error, Result};
 pub struct Size {
     /// Number of distinct states.
     pub states: u64,
-    /// Number of moves between them.
+    /// Number of actions between them.
     pub transitions: u64,
-    /// Number of moves on the shortest path to the farthest state.
+    /// Number of actions on the shortest path to the farthest state.
     pub depth: u32,
     /// Peak memory for the states, in bytes.
     pub bytes: u64,
@@ -33,8 +33,8 @@ pub(super) struct Violation {
     pub(super) property: Property,
     /// The states on the path, from the first one on.
     pub(super) states: Vec<u64>,
-    /// The move that breaks it.
-    pub(super) last: Move,
+    /// The action that breaks it.
+    pub(super) last: Action,
 }
 
 /// The result of a search.
@@ -59,15 +59,15 @@ pub(super) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<F
     visited.insert(system.first(&mut used).pack(), 0);
     // The index of the next state, and that of the end of the current level.
     let (mut next, mut level_end) = (0_u32, 1_u32);
-    'search: while let Some(state) = visited.get(next) {
-        let world = World::unpack(state);
+    'search: while let Some(packed) = visited.get(next) {
+        let state = State::unpack(packed);
         reached.clear();
-        for &step in system.moves() {
-            match system.apply(&world, step, &mut used) {
+        for &step in system.actions() {
+            match system.apply(&state, step, &mut used) {
                 Ok(to) => {
                     size.transitions += 1;
                     let to = to.pack();
-                    if to != state {
+                    if to != packed {
                         reached.push(to);
                     }
                 }
@@ -123,11 +123,11 @@ impl Space {
     /// Calls `visit` with every successor of a packed state.
     ///
     /// # Errors
-    /// The property that a move breaks.
-    pub fn successors(&self, state: u64, mut visit: impl FnMut(u64)) -> std::result::Result<(), Property> {
-        let world = World::unpack(state);
-        for &step in self.0.moves() {
-            match self.0.apply(&world, step, &mut ()) {
+    /// The property that an action breaks.
+    pub fn successors(&self, packed: u64, mut visit: impl FnMut(u64)) -> std::result::Result<(), Property> {
+        let state = State::unpack(packed);
+        for &step in self.0.actions() {
+            match self.0.apply(&state, step, &mut ()) {
                 Ok(to) => visit(to.pack()),
                 Err(Stop::Impossible) => {}
                 Err(Stop::Broken(property, _)) => return Err(property),

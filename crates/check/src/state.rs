@@ -137,7 +137,7 @@ impl fmt::Display for Window {
 
 /// A state of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct World {
+pub struct State {
     /// The cache state of each line.
     pub lines: [Line; LINES],
     /// The cached copies of lines that are not absent.
@@ -220,7 +220,7 @@ fn some_bits(copy: Option<Value>) -> u64 {
     copy.map_or(0, |value| value as u64 + 1)
 }
 
-impl World {
+impl State {
     /// Creates the state of an untouched object with these contents, not resident.
     pub fn new(contents: [Value; GRANULES], kernel: u16) -> Self {
         Self {
@@ -279,38 +279,38 @@ impl World {
     /// Unpacks a state.
     pub fn unpack(bits: u64) -> Self {
         let mut bits = Unpacker(bits);
-        let mut world = Self::new([Value::Newest; GRANULES], 0);
+        let mut state = Self::new([Value::Newest; GRANULES], 0);
         let lines = [bits.take(2), bits.take(2)];
-        world.resident = lines[0] != NOT_RESIDENT;
-        world.lines = lines.map(|line| match line {
+        state.resident = lines[0] != NOT_RESIDENT;
+        state.lines = lines.map(|line| match line {
             0 | NOT_RESIDENT => Line::Absent,
             1 => Line::Clean,
             _ => Line::Dirty,
         });
         for granule in 0..GRANULES {
-            world.cache[granule] = value(bits.take(2));
-            world.memory[granule] = value(bits.take(2));
-            world.buffered[0][granule] = some_value(bits.take(2));
-            world.buffered[1][granule] = some_value(bits.take(2));
-            world.gpu[granule] = some_value(bits.take(2));
+            state.cache[granule] = value(bits.take(2));
+            state.memory[granule] = value(bits.take(2));
+            state.buffered[0][granule] = some_value(bits.take(2));
+            state.buffered[1][granule] = some_value(bits.take(2));
+            state.gpu[granule] = some_value(bits.take(2));
         }
-        world.kernel = bits.take(10) as u16;
-        world.window = Window::from_bits(bits.take(5)).unwrap_or(Window::Closed);
-        world.tracked.dirty = LineSet::from_bits(bits.take(2));
-        world.tracked.stale = LineSet::from_bits(bits.take(2));
-        world.tracked.wc_stores = bits.flag();
-        world.tracked.gtt_stores = bits.flag();
-        world.tracked.gpu_write = bits.flag();
-        world.tracked.cached_map = bits.flag();
-        world.tracked.written_around = bits.flag();
-        world.in_flight.lines = LineSet::from_bits(bits.take(2));
-        world.in_flight.op = match bits.take(2) {
+        state.kernel = bits.take(10) as u16;
+        state.window = Window::from_bits(bits.take(5)).unwrap_or(Window::Closed);
+        state.tracked.dirty = LineSet::from_bits(bits.take(2));
+        state.tracked.stale = LineSet::from_bits(bits.take(2));
+        state.tracked.wc_stores = bits.flag();
+        state.tracked.gtt_stores = bits.flag();
+        state.tracked.gpu_write = bits.flag();
+        state.tracked.cached_map = bits.flag();
+        state.tracked.written_around = bits.flag();
+        state.in_flight.lines = LineSet::from_bits(bits.take(2));
+        state.in_flight.op = match bits.take(2) {
             0 => LineOp::WriteBack,
             1 => LineOp::Flush,
             _ => LineOp::Invalidate,
         };
-        world.passed = LineSet::from_bits(bits.take(2));
-        world
+        state.passed = LineSet::from_bits(bits.take(2));
+        state
     }
 
     /// Returns whether the CPU's caches hold a copy of a line that is not the newest.
@@ -341,44 +341,44 @@ mod tests {
 
     #[test]
     fn packing_loses_nothing_but_the_order_of_the_halves() {
-        let mut world = World::new([Value::Newest, Value::Old, Value::Secret], 377);
-        world.lines = [Line::Dirty, Line::Clean];
-        world.resident = true;
-        world.cache = [Value::Old, Value::Newest, Value::Old];
-        world.buffered = [[None, Some(Value::Newest), None], [Some(Value::Old), None, Some(Value::Secret)]];
-        world.gpu = [None, Some(Value::Secret), Some(Value::Old)];
-        world.tracked =
+        let mut state = State::new([Value::Newest, Value::Old, Value::Secret], 377);
+        state.lines = [Line::Dirty, Line::Clean];
+        state.resident = true;
+        state.cache = [Value::Old, Value::Newest, Value::Old];
+        state.buffered = [[None, Some(Value::Newest), None], [Some(Value::Old), None, Some(Value::Secret)]];
+        state.gpu = [None, Some(Value::Secret), Some(Value::Old)];
+        state.tracked =
             Tracked { dirty: LineSet::one(1), gpu_write: true, written_around: true, ..Tracked::default() };
-        world.in_flight = InFlight { lines: LineSet::one(0), op: LineOp::Invalidate };
-        world.passed = LineSet::one(1);
+        state.in_flight = InFlight { lines: LineSet::one(0), op: LineOp::Invalidate };
+        state.passed = LineSet::one(1);
         for window in Window::all() {
-            world.window = window;
-            let back = World::unpack(world.pack());
-            let mut swapped = world;
+            state.window = window;
+            let back = State::unpack(state.pack());
+            let mut swapped = state;
             for copies in [&mut swapped.cache, &mut swapped.memory] {
                 copies.swap(1, 2);
             }
             for copies in swapped.buffered.iter_mut().chain([&mut swapped.gpu]) {
                 copies.swap(1, 2);
             }
-            assert!(back == world || back == swapped, "{back:?}");
-            assert_eq!(world.pack(), swapped.pack());
+            assert!(back == state || back == swapped, "{back:?}");
+            assert_eq!(state.pack(), swapped.pack());
         }
         assert_eq!(Window::all().count(), 31);
     }
 
     #[test]
     fn no_line_of_what_is_not_resident_is_cached() {
-        let mut world = World::new([Value::Newest, Value::Old, Value::Old], 1);
-        assert_eq!(World::unpack(world.pack()), world);
-        world.resident = true;
-        assert_eq!(World::unpack(world.pack()), world);
+        let mut state = State::new([Value::Newest, Value::Old, Value::Old], 1);
+        assert_eq!(State::unpack(state.pack()), state);
+        state.resident = true;
+        assert_eq!(State::unpack(state.pack()), state);
     }
 
     #[test]
     fn what_an_absent_line_held_makes_no_difference() {
-        let world = World::new([Value::Newest; GRANULES], 0);
-        let other = World { cache: [Value::Secret; GRANULES], ..world };
-        assert_eq!(world.pack(), other.pack());
+        let state = State::new([Value::Newest; GRANULES], 0);
+        let other = State { cache: [Value::Secret; GRANULES], ..state };
+        assert_eq!(state.pack(), other.pack());
     }
 }

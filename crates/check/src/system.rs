@@ -1,33 +1,33 @@
-//! The transition system: every move from a state, and the properties of the resulting state.
+//! The transition system: every action from a state, and the properties of the resulting state.
 
 use gem_coherency::Errno;
 
+use super::actions::{self, Action};
 use super::decisions::DecisionTable;
 use super::kernel::Object;
 use super::log::{Log, LoggedAction};
 use super::memory::Memory;
-use super::moves::{self, Move};
 use super::mutant::Mutation;
 use super::property::Property;
 use super::setting::{Caller, Setting};
+use super::state::{Buffer, GRANULES, LINES, State, Value, Window};
 use super::tracked::{InFlight, LineSet};
-use super::world::{Buffer, GRANULES, LINES, Value, Window, World};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::{CONSERVATIVE, Call, Caps};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::driver::{Path, path_refusal};
-use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
+use gem_coherency::policy::kernel::{Action as KernelAction, Backing, Creation, Event, Snapshot};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use gem_coherency_memory_model::Line;
 
-/// The reason why a move does not lead to a state for the search to continue from.
+/// The reason why an action does not lead to a state for the search to continue from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stop {
-    /// The move is impossible in this state.
+    /// The action is impossible in this state.
     Impossible,
-    /// The move breaks a property; with the resulting state.
-    Broken(Property, World),
+    /// The action breaks a property; with the resulting state.
+    Broken(Property, State),
 }
 
 /// The flushes around a copy by the kernel.
@@ -51,7 +51,7 @@ pub(super) struct System {
     pub(super) setting: Setting,
     pub(super) kernel: Object,
     pub(super) memory: Memory,
-    moves: Vec<Move>,
+    actions: Vec<Action>,
     map_modes: Vec<MmapMode>,
     /// The policy's results for the capabilities that the caller believes the device to have.
     pub(super) decisions: DecisionTable,
@@ -87,69 +87,69 @@ impl System {
             setting,
             kernel: Object::new(machine.caps, &rules, first, mutation, refuses)?,
             memory: Memory { hardware: setting.hardware(), tells_age, mutation },
-            moves: Vec::new(),
+            actions: Vec::new(),
             map_modes: Vec::new(),
             decisions: DecisionTable::new(believed(caller, machine.caps), mutation),
             facts: DecisionTable::new(machine.caps, mutation),
         };
-        system.map_modes = moves::map_modes(&system);
-        system.moves = Move::all(&system);
+        system.map_modes = actions::map_modes(&system);
+        system.actions = Action::all(&system);
         Ok(system)
     }
 
     /// Returns the first state of a search.
-    pub(super) fn first(&self, log: &mut impl Log) -> World {
-        let mut world = World::new([Value::Newest; GRANULES], 0);
+    pub(super) fn first(&self, log: &mut impl Log) -> State {
+        let mut state = State::new([Value::Newest; GRANULES], 0);
         if self.backing() == Backing::Import {
             // The exporter's pages exist, zeroed through the CPU's cache.
-            self.memory.fill_pages(&mut world);
-            world.resident = true;
+            self.memory.fill_pages(&mut state);
+            state.resident = true;
         }
         let (tracked, distrust) = self.first_tracked();
-        world.tracked = tracked;
+        state.tracked = tracked;
         if let Some(decision) = distrust {
             log.record(LoggedAction::Library(decision, tracked.dirty.count()));
         }
-        world
+        state
     }
 
-    /// Returns every move that may be possible.
-    pub(super) fn moves(&self) -> &[Move] {
-        &self.moves
+    /// Returns every action that may be possible.
+    pub(super) fn actions(&self) -> &[Action] {
+        &self.actions
     }
 
-    /// Makes a move.
-    pub(super) fn apply(&self, world: &World, step: Move, log: &mut impl Log) -> Result<World, Stop> {
-        let mut next = *world;
+    /// Makes an action.
+    pub(super) fn apply(&self, state: &State, step: Action, log: &mut impl Log) -> Result<State, Stop> {
+        let mut next = *state;
         match step {
-            Move::CacheMove(cache_move, line) if next.resident => {
+            Action::CacheMove(cache_move, line) if next.resident => {
                 self.memory.cache_move(&mut next, cache_move, line).ok_or(Stop::Impossible)?;
             }
-            Move::CacheMove(..) => return Err(Stop::Impossible),
-            Move::Drain(buffer, granule) => {
+            Action::CacheMove(..) => return Err(Stop::Impossible),
+            Action::Drain(buffer, granule) => {
                 let level = self.level(&next);
                 self.memory.drain_store(&mut next, level, buffer, granule).ok_or(Stop::Impossible)?;
             }
-            Move::Complete if next.in_flight == InFlight::NOTHING => return Err(Stop::Impossible),
-            Move::Complete => {
+            Action::Complete if next.in_flight == InFlight::NOTHING => return Err(Stop::Impossible),
+            Action::Complete => {
                 let InFlight { lines, op } = next.in_flight;
                 self.memory.maintain(&mut next, lines, op);
                 next.in_flight = InFlight::NOTHING;
             }
-            Move::Reuse => self.reuse(&mut next)?,
-            Move::HandOver => self.hand_over(&mut next, log)?,
-            Move::Load(line) => self.load_in_window(&mut next, line, log)?,
-            Move::Store(granule) => self.store_in_window(&mut next, granule, log)?,
-            Move::Upload(granule, way) => self.upload_by_library(&mut next, granule, way, log)?,
-            Move::Touch(path, access, place) => self.touch(&mut next, path, access, place, log)?,
-            Move::Open(window) => match self.setting.caller {
+            Action::Reuse => self.reuse(&mut next)?,
+            Action::HandOver => self.hand_over(&mut next, log)?,
+            Action::Load(line) => self.load_in_window(&mut next, line, log)?,
+            Action::Store(granule) => self.store_in_window(&mut next, granule, log)?,
+            Action::Upload(granule, way) => self.upload_by_library(&mut next, granule, way, log)?,
+            Action::Touch(path, access, place) => self.touch(&mut next, path, access, place, log)?,
+            Action::Open(window) => match self.setting.caller {
                 Caller::Protocol => self.open_by_protocol(&mut next, window, log)?,
                 Caller::Library | Caller::Unknown => self.open_by_library(&mut next, window, log)?,
                 Caller::Hostile => self.open_by_hostile(&mut next, window, log)?,
             },
-            Move::Call(event) => self.call(&mut next, event, log)?,
-            Move::Pread(line) => self.pread(&mut next, line, log)?,
-            Move::Pwrite(granule, awake) => self.pwrite(&mut next, granule, awake, log)?,
+            Action::Call(event) => self.call(&mut next, event, log)?,
+            Action::Pread(line) => self.pread(&mut next, line, log)?,
+            Action::Pwrite(granule, awake) => self.pwrite(&mut next, granule, awake, log)?,
         }
         next.forget_passed();
         self.check(&next)?;
@@ -171,19 +171,19 @@ impl System {
     }
 
     /// Returns the level that the library believes the object to have.
-    pub(super) fn believed_level(&self, world: &World) -> CacheLevel {
+    pub(super) fn believed_level(&self, state: &State) -> CacheLevel {
         match self.setting.caller {
             Caller::Unknown => CacheLevel::None,
-            Caller::Protocol | Caller::Library | Caller::Hostile => self.level(world),
+            Caller::Protocol | Caller::Library | Caller::Hostile => self.level(state),
         }
     }
 
-    pub(super) fn snapshot(&self, world: &World) -> &Snapshot {
-        self.kernel.state(world.kernel)
+    pub(super) fn snapshot(&self, state: &State) -> &Snapshot {
+        self.kernel.state(state.kernel)
     }
 
-    pub(super) fn level(&self, world: &World) -> CacheLevel {
-        self.snapshot(world).level
+    pub(super) fn level(&self, state: &State) -> CacheLevel {
+        self.snapshot(state).level
     }
 
     pub(super) fn backing(&self) -> Backing {
@@ -196,10 +196,10 @@ impl System {
     }
 
     /// Returns whether the object can be mapped in this mode and accessed at its level.
-    pub(super) fn can_map(&self, world: &World, mode: MmapMode) -> bool {
+    pub(super) fn can_map(&self, state: &State, mode: MmapMode) -> bool {
         let refusals = [
-            path_refusal(self.caps(), self.level(world), Path::Cpu(mode)),
-            path_refusal(self.believed(), self.believed_level(world), Path::Cpu(mode)),
+            path_refusal(self.caps(), self.level(state), Path::Cpu(mode)),
+            path_refusal(self.believed(), self.believed_level(state), Path::Cpu(mode)),
         ];
         refusals.into_iter().flatten().all(|rule| self.setting.mutation.lacks(rule))
     }
@@ -207,34 +207,34 @@ impl System {
     /// Applies an event to the object, with the kernel's effects.
     pub(super) fn event(
         &self,
-        world: &mut World,
+        state: &mut State,
         event: Event,
         log: &mut impl Log,
     ) -> Result<AroundCopy, Stop> {
-        let outcome = self.kernel.outcome(world.kernel, event).ok_or(Stop::Impossible)?;
+        let outcome = self.kernel.outcome(state.kernel, event).ok_or(Stop::Impossible)?;
         if outcome.acquires || event == Event::Fault {
-            self.bring_in(world);
+            self.bring_in(state);
         }
         let mut around = AroundCopy::default();
         for effect in &outcome.effects {
             log.record(LoggedAction::Kernel(*effect));
             match effect.action {
                 // Hibernation's wbinvd comes after the pages were released.
-                Action::Wbinvd if outcome.releases && effect.rule == Rule::HibernateWbinvd => {}
-                Action::FlushSync | Action::FlushAsync | Action::Wbinvd => {
-                    self.memory.maintain(world, LineSet::ALL, LineOp::Flush);
+                KernelAction::Wbinvd if outcome.releases && effect.rule == Rule::HibernateWbinvd => {}
+                KernelAction::FlushSync | KernelAction::FlushAsync | KernelAction::Wbinvd => {
+                    self.memory.maintain(state, LineSet::ALL, LineOp::Flush);
                 }
-                Action::FlushBefore => around.before = true,
-                Action::FlushAfter => around.after = true,
-                Action::Barrier | Action::WriteBarrier => {
-                    self.drain(world, Buffer::Combining);
+                KernelAction::FlushBefore => around.before = true,
+                KernelAction::FlushAfter => around.after = true,
+                KernelAction::Barrier | KernelAction::WriteBarrier => {
+                    self.drain(state, Buffer::Combining);
                     if self.caps().contains(Caps::COHERENT_GGTT) {
-                        self.drain(world, Buffer::Aperture);
+                        self.drain(state, Buffer::Aperture);
                     }
                 }
-                Action::FlushGgtt | Action::FlushChipset => {
-                    self.drain(world, Buffer::Combining);
-                    self.drain(world, Buffer::Aperture);
+                KernelAction::FlushGgtt | KernelAction::FlushChipset => {
+                    self.drain(state, Buffer::Combining);
+                    self.drain(state, Buffer::Aperture);
                 }
             }
         }
@@ -242,39 +242,39 @@ impl System {
             log.record(LoggedAction::KernelSpared(outcome.rule));
         }
         if outcome.releases {
-            self.release(world);
+            self.release(state);
         }
-        world.kernel = outcome.next;
+        state.kernel = outcome.next;
         if outcome.broken.is_some() {
-            return Err(Stop::Broken(Property::KernelInvariants, *world));
+            return Err(Stop::Broken(Property::KernelInvariants, *state));
         }
         Ok(around)
     }
 
-    pub(super) fn drain(&self, world: &mut World, buffer: Buffer) {
-        self.memory.drain(world, self.level(world), buffer);
+    pub(super) fn drain(&self, state: &mut State, buffer: Buffer) {
+        self.memory.drain(state, self.level(state), buffer);
     }
 
     /// Makes the object resident; its backing determines the contents.
-    fn bring_in(&self, world: &mut World) {
-        if world.resident {
+    fn bring_in(&self, state: &mut State) {
+        if state.resident {
             return;
         }
-        world.resident = true;
+        state.resident = true;
         match self.backing() {
             Backing::Shmem
             | Backing::Userptr
             | Backing::LocalSystem
             | Backing::Stolen
             | Backing::Internal
-            | Backing::Phys => self.memory.fill_pages(world),
+            | Backing::Phys => self.memory.fill_pages(state),
             // An import's memory exists already; local memory is cleared by the GPU and never cached.
             Backing::Import | Backing::Local => {}
         }
     }
 
     /// Releases the pages and their memory.
-    fn release(&self, world: &mut World) {
+    fn release(&self, state: &mut State) {
         match self.backing() {
             Backing::Shmem
             | Backing::Userptr
@@ -282,59 +282,59 @@ impl System {
             | Backing::Stolen
             | Backing::Internal
             | Backing::Phys => {
-                let level = self.level(world);
-                self.memory.save_pages(world, level);
-                world.resident = false;
+                let level = self.level(state);
+                self.memory.save_pages(state, level);
+                state.resident = false;
             }
             Backing::Local => {
-                world.lines = [Line::Absent; LINES];
-                world.resident = false;
+                state.lines = [Line::Absent; LINES];
+                state.resident = false;
             }
             Backing::Import => {}
         }
-        if let Window::Gpu { .. } | Window::Display = world.window {
-            self.close_window(world);
+        if let Window::Gpu { .. } | Window::Display = state.window {
+            self.close_window(state);
         }
     }
 
     /// Brings memory in at a first touch.
-    pub(super) fn fault(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
-        if !self.snapshot(world).pages {
-            self.event(world, Event::Fault, log)?;
+    pub(super) fn fault(&self, state: &mut State, log: &mut impl Log) -> Result<(), Stop> {
+        if !self.snapshot(state).pages {
+            self.event(state, Event::Fault, log)?;
         }
         Ok(())
     }
 
     /// Closes the object and gives its memory to another process.
-    fn hand_over(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
-        if self.snapshot(world).pinned {
+    fn hand_over(&self, state: &mut State, log: &mut impl Log) -> Result<(), Stop> {
+        if self.snapshot(state).pinned {
             return Err(Stop::Impossible);
         }
-        if self.snapshot(world).pages {
-            self.event(world, Event::Release, log)?;
+        if self.snapshot(state).pages {
+            self.event(state, Event::Release, log)?;
         }
         let mut next = self.first(log);
         // Operations that are still outstanding belong to the previous owner.
-        next.in_flight = world.in_flight;
+        next.in_flight = state.in_flight;
         for granule in 0..GRANULES {
-            next.gpu[granule] = world.gpu[granule].map(|_| Value::Secret);
+            next.gpu[granule] = state.gpu[granule].map(|_| Value::Secret);
         }
-        *world = next;
+        *state = next;
         Ok(())
     }
 
     /// Checks the properties of a state.
-    fn check(&self, world: &World) -> Result<(), Stop> {
-        if self.kernel.broken(world.kernel).is_some() {
-            return Err(Stop::Broken(Property::KernelInvariants, *world));
+    fn check(&self, state: &State) -> Result<(), Stop> {
+        if self.kernel.broken(state.kernel).is_some() {
+            return Err(Stop::Broken(Property::KernelInvariants, *state));
         }
-        if self.memory.tells_age && !(0..GRANULES).all(|granule| world.has_newest(granule)) {
-            return Err(Stop::Broken(Property::NoLostWrite, *world));
+        if self.memory.tells_age && !(0..GRANULES).all(|granule| state.has_newest(granule)) {
+            return Err(Stop::Broken(Property::NoLostWrite, *state));
         }
         if self.guards_lines() && self.setting.mutation == Mutation::None {
             for line in 0..LINES {
-                if !self.is_marked(world, line) {
-                    return Err(Stop::Broken(Property::Marked, *world));
+                if !self.is_marked(state, line) {
+                    return Err(Stop::Broken(Property::Marked, *state));
                 }
             }
         }

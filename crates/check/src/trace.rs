@@ -2,29 +2,29 @@
 
 use serde::Serialize;
 
+use super::actions::Action;
 use super::log::LoggedAction;
-use super::moves::Move;
 use super::property::Property;
 use super::search::Violation;
 use super::setting::Setting;
+use super::state::State;
 use super::system::{Stop, System};
-use super::world::World;
 use gem_coherency::policy::kernel::Snapshot;
 
 /// One step of a trace.
 #[derive(Clone, Debug)]
 pub struct TraceStep {
-    /// The move.
-    pub step: Move,
+    /// The action.
+    pub step: Action,
     /// The actions taken or spared in it, with their rules.
     pub actions: Vec<LoggedAction>,
     /// The state afterwards.
-    pub after: World,
+    pub after: State,
     /// The kernel's state of the object afterwards.
     pub kernel: Snapshot,
 }
 
-/// The shortest sequence of moves that breaks a property.
+/// The shortest sequence of actions that breaks a property.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The search that found it.
@@ -32,14 +32,14 @@ pub struct Trace {
     /// The broken property.
     pub property: Property,
     /// The first state.
-    pub first: World,
+    pub first: State,
     /// The kernel's first state of the object.
     pub kernel: Snapshot,
     /// The steps; the last one breaks the property.
     pub steps: Vec<TraceStep>,
 }
 
-/// The agent that makes a move.
+/// The agent that makes an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Actor {
@@ -51,8 +51,8 @@ pub enum Actor {
     Caller,
 }
 
-impl Move {
-    /// Returns the agent that makes the move.
+impl Action {
+    /// Returns the agent that makes the action.
     pub fn actor(self) -> Actor {
         use gem_coherency::policy::kernel::Event;
         match self {
@@ -76,26 +76,26 @@ impl Trace {
     /// Replays the path of `violation` and logs it.
     pub(super) fn new(system: &System, violation: &Violation) -> Self {
         let first = system.first(&mut ());
-        let mut world = first;
+        let mut state = first;
         let mut steps = Vec::new();
-        let mut push = |step, actions, after: World| {
+        let mut push = |step, actions, after: State| {
             let kernel = *system.snapshot(&after);
             steps.push(TraceStep { step, actions, after, kernel });
         };
         for &next in violation.states.iter().skip(1) {
-            // Of several moves between two states, the first one is shown.
-            let found = system.moves().iter().find_map(|&step| {
+            // Of several actions between two states, the first one is shown.
+            let found = system.actions().iter().find_map(|&step| {
                 let mut actions = Vec::new();
-                let to = system.apply(&world, step, &mut actions).ok()?;
+                let to = system.apply(&state, step, &mut actions).ok()?;
                 (to.pack() == next).then_some((step, actions, to))
             });
             if let Some((step, actions, to)) = found {
                 push(step, actions, to);
-                world = to;
+                state = to;
             }
         }
         let mut actions = Vec::new();
-        if let Err(Stop::Broken(_, after)) = system.apply(&world, violation.last, &mut actions) {
+        if let Err(Stop::Broken(_, after)) = system.apply(&state, violation.last, &mut actions) {
             push(violation.last, actions, after);
         }
         let kernel = *system.snapshot(&first);

@@ -1,6 +1,6 @@
 //! State other than caches and memory: the library's tracked state, and outstanding flushes.
 
-use super::world::LINES;
+use super::state::LINES;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::engine::Note;
 

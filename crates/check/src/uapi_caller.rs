@@ -4,9 +4,9 @@ use super::condition::Condition;
 use super::log::Log;
 use super::mutant::Mutant;
 use super::setting::Caller;
+use super::state::{Buffer, State, Value, Window, is_partial, line_of};
 use super::system::{Stop, System};
 use super::tracked::LineSet;
-use super::world::{Buffer, Value, Window, World, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::Path;
@@ -18,20 +18,20 @@ impl System {
     /// Makes the calls that the uAPI requires before an access.
     pub(super) fn open_by_protocol(
         &self,
-        world: &mut World,
+        state: &mut State,
         window: Window,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        self.fence_without_domains(world);
+        self.fence_without_domains(state);
         match window {
-            Window::Closed if world.window == Window::Closed => return Err(Stop::Impossible),
+            Window::Closed if state.window == Window::Closed => return Err(Stop::Impossible),
             Window::Closed => {}
-            Window::Cpu { mode, .. } if !self.can_map(world, mode) => return Err(Stop::Impossible),
+            Window::Cpu { mode, .. } if !self.can_map(state, mode) => return Err(Stop::Impossible),
             Window::Cpu { .. } if self.caps().contains(Caps::DISCRETE) => {
                 // There is no SET_DOMAIN here; the caller waits for the GPU.
-                self.fault(world, log)?;
+                self.fault(state, log)?;
             }
-            Window::Cpu { mode: MmapMode::Wc | MmapMode::Uc, .. } if self.is_left_to_caches(world) => {
+            Window::Cpu { mode: MmapMode::Wc | MmapMode::Uc, .. } if self.is_left_to_caches(state) => {
                 return Err(Stop::Impossible);
             }
             Window::Cpu { mode, access, .. } => {
@@ -40,55 +40,55 @@ impl System {
                     MmapMode::Wc | MmapMode::Uc => Event::SetDomainWc(access),
                     MmapMode::Gtt => Event::SetDomainGtt(access),
                 };
-                self.event(world, event, log)?;
+                self.event(state, event, log)?;
             }
             Window::Gpu { access, .. } => {
-                self.event(world, Event::Exec(access), log)?;
+                self.event(state, Event::Exec(access), log)?;
             }
             Window::Display | Window::Announced { .. } => return Err(Stop::Impossible),
         }
-        world.window = window;
+        state.window = window;
         Ok(())
     }
 
     /// Drains the caller's stores where there is no SET_DOMAIN, as the caller must.
-    fn fence_without_domains(&self, world: &mut World) {
-        let wrote = matches!(world.window, Window::Cpu { access: Access::Write, .. });
+    fn fence_without_domains(&self, state: &mut State) {
+        let wrote = matches!(state.window, Window::Cpu { access: Access::Write, .. });
         if wrote && self.setting.caller == Caller::Protocol && self.caps().contains(Caps::DISCRETE) {
-            self.drain(world, Buffer::Combining);
+            self.drain(state, Buffer::Combining);
         }
     }
 
     /// Submits a batch of a hostile process; the kernel does its part.
     pub(super) fn open_by_hostile(
         &self,
-        world: &mut World,
+        state: &mut State,
         window: Window,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         match window {
             Window::Gpu { access, .. } => {
-                self.event(world, Event::Exec(access), log)?;
+                self.event(state, Event::Exec(access), log)?;
             }
-            Window::Closed if world.window != Window::Closed => {}
+            Window::Closed if state.window != Window::Closed => {}
             Window::Closed | Window::Cpu { .. } | Window::Display | Window::Announced { .. } => {
                 return Err(Stop::Impossible);
             }
         }
-        world.window = window;
+        state.window = window;
         Ok(())
     }
 
     /// Makes a call that is not an access, or an action that the kernel takes on its own.
-    pub(super) fn call(&self, world: &mut World, event: Event, log: &mut impl Log) -> Result<(), Stop> {
-        self.fence_without_domains(world);
+    pub(super) fn call(&self, state: &mut State, event: Event, log: &mut impl Log) -> Result<(), Stop> {
+        self.fence_without_domains(state);
         match event {
             // Pages that the GPU uses are not released.
-            Event::Release if matches!(world.window, Window::Gpu { .. }) => return Err(Stop::Impossible),
-            Event::Release if !self.snapshot(world).pages => return Err(Stop::Impossible),
-            Event::Release if self.snapshot(world).pinned => return Err(Stop::Impossible),
+            Event::Release if matches!(state.window, Window::Gpu { .. }) => return Err(Stop::Impossible),
+            Event::Release if !self.snapshot(state).pages => return Err(Stop::Impossible),
+            Event::Release if self.snapshot(state).pinned => return Err(Stop::Impossible),
             Event::Release
-                if matches!(world.window, Window::Cpu { .. })
+                if matches!(state.window, Window::Cpu { .. })
                     && self.keeps_protocol(Condition::NoSwapWhileAccessed) =>
             {
                 return Err(Stop::Impossible);
@@ -96,39 +96,39 @@ impl System {
             Event::Release | Event::Hibernate
                 if self.guards_lines()
                     && self.keeps(Condition::NoSwapWhileStale)
-                    && self.would_save_stale(world) =>
+                    && self.would_save_stale(state) =>
             {
                 return Err(Stop::Impossible);
             }
             Event::Release => {
-                self.event(world, event, log)?;
+                self.event(state, event, log)?;
                 return Ok(());
             }
-            Event::Suspend | Event::Hibernate => self.sleep(world, event, log)?,
+            Event::Suspend | Event::Hibernate => self.sleep(state, event, log)?,
             Event::SetCaching(mode) => {
                 if self.keeps_protocol(Condition::DomainBeforeLevel) {
-                    self.event(world, Event::SetDomainCpu(Access::Read), log)?;
+                    self.event(state, Event::SetDomainCpu(Access::Read), log)?;
                 }
-                self.leave_level(world, mode, log)?;
-                self.event(world, event, log)?;
-                self.submit_after(world, log)?;
-                self.close_window(world);
+                self.leave_level(state, mode, log)?;
+                self.event(state, event, log)?;
+                self.submit_after(state, log)?;
+                self.close_window(state);
             }
-            Event::PinDisplay if self.is_shown_unflushed(world) => {
+            Event::PinDisplay if self.is_shown_unflushed(state) => {
                 return Err(Stop::Impossible);
             }
             Event::PinDisplay => {
-                self.event(world, event, log)?;
-                world.window = Window::Display;
+                self.event(state, event, log)?;
+                state.window = Window::Display;
             }
             Event::SwFinish | Event::DirtyFb => {
-                self.event(world, event, log)?;
-                let shown = self.snapshot(world).pinned;
-                world.window = if shown { Window::Display } else { Window::Closed };
+                self.event(state, event, log)?;
+                let shown = self.snapshot(state).pinned;
+                state.window = if shown { Window::Display } else { Window::Closed };
             }
             Event::DmaBufBegin(access) => {
-                self.event(world, event, log)?;
-                world.window = Window::Cpu { mode: MmapMode::Wb, access, line: 0 };
+                self.event(state, event, log)?;
+                state.window = Window::Cpu { mode: MmapMode::Wb, access, line: 0 };
             }
             Event::Acquire
             | Event::Fault
@@ -143,36 +143,36 @@ impl System {
             | Event::UnpinDisplay
             | Event::DmaBufEnd
             | Event::Resume { .. } => {
-                self.event(world, event, log)?;
-                self.close_window(world);
+                self.event(state, event, log)?;
+                self.close_window(state);
             }
         }
         Ok(())
     }
 
     /// Suspends and resumes the machine.
-    fn sleep(&self, world: &mut World, event: Event, log: &mut impl Log) -> Result<(), Stop> {
-        self.event(world, event, log)?;
-        let bound = self.snapshot(world).pinned;
-        self.event(world, Event::Resume { bound }, log)?;
-        self.submit_after(world, log)?;
-        self.close_window(world);
+    fn sleep(&self, state: &mut State, event: Event, log: &mut impl Log) -> Result<(), Stop> {
+        self.event(state, event, log)?;
+        let bound = self.snapshot(state).pinned;
+        self.event(state, Event::Resume { bound }, log)?;
+        self.submit_after(state, log)?;
+        self.close_window(state);
         Ok(())
     }
 
     /// Submits once, if the caller keeps the condition that requires it.
-    fn submit_after(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
+    fn submit_after(&self, state: &mut State, log: &mut impl Log) -> Result<(), Stop> {
         if self.keeps_protocol(Condition::SubmitAfterLevel) {
-            self.event(world, Event::Exec(Access::Read), log)?;
+            self.event(state, Event::Exec(Access::Read), log)?;
         }
         Ok(())
     }
 
     /// Returns whether the caller keeps the condition that forbids bypassing the cache for this object.
-    fn is_left_to_caches(&self, world: &World) -> bool {
+    fn is_left_to_caches(&self, state: &State) -> bool {
         self.keeps_protocol(Condition::NoUncachedOfSnooped)
             && !self.caps().contains(Caps::LLC)
-            && self.level(world) != CacheLevel::None
+            && self.level(state) != CacheLevel::None
     }
 
     /// Returns whether the caller keeps a condition.
@@ -188,11 +188,11 @@ impl System {
     /// Loads a line as the agent of the open window.
     pub(super) fn load_in_window(
         &self,
-        world: &mut World,
+        state: &mut State,
         line: usize,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        match world.window {
+        match state.window {
             Window::Closed => Err(Stop::Impossible),
             // A guard covers only its own line, and one for writing does not allow reads.
             Window::Cpu { line: guarded, access, .. }
@@ -200,32 +200,32 @@ impl System {
             {
                 Err(Stop::Impossible)
             }
-            Window::Cpu { mode, .. } => self.load_on(world, Path::Cpu(mode), line, log),
-            Window::Gpu { mocs, .. } => self.load_on(world, Path::Gpu(mocs), line, log),
-            Window::Display => self.load_on(world, Path::Display, line, log),
-            Window::Announced { .. } => self.load_beside(world, line, log),
+            Window::Cpu { mode, .. } => self.load_on(state, Path::Cpu(mode), line, log),
+            Window::Gpu { mocs, .. } => self.load_on(state, Path::Gpu(mocs), line, log),
+            Window::Display => self.load_on(state, Path::Display, line, log),
+            Window::Announced { .. } => self.load_beside(state, line, log),
         }
     }
 
     /// Stores a granule as the agent of the open window.
     pub(super) fn store_in_window(
         &self,
-        world: &mut World,
+        state: &mut State,
         granule: usize,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        match world.window {
+        match state.window {
             Window::Cpu { mode, access: Access::Write, line } if self.guards_lines() => {
                 if line_of(granule) != line {
                     return Err(Stop::Impossible);
                 }
-                self.store_by_library(world, mode, granule, log)
+                self.store_by_library(state, mode, granule, log)
             }
             Window::Cpu { mode, access: Access::Write, .. } => {
-                self.store_on(world, Path::Cpu(mode), granule, log)
+                self.store_on(state, Path::Cpu(mode), granule, log)
             }
             Window::Gpu { mocs, access: Access::Write } => {
-                self.store_on(world, Path::Gpu(mocs), granule, log)
+                self.store_on(state, Path::Gpu(mocs), granule, log)
             }
             Window::Closed
             | Window::Cpu { .. }
@@ -238,71 +238,71 @@ impl System {
     /// Makes a hostile access.
     pub(super) fn touch(
         &self,
-        world: &mut World,
+        state: &mut State,
         path: Path,
         access: Access,
         place: usize,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         match path {
-            Path::Cpu(mode) if !self.can_map(world, mode) => return Err(Stop::Impossible),
-            Path::Gpu(_) if !matches!(world.window, Window::Gpu { .. }) => return Err(Stop::Impossible),
-            Path::Display if !self.snapshot(world).pinned => return Err(Stop::Impossible),
+            Path::Cpu(mode) if !self.can_map(state, mode) => return Err(Stop::Impossible),
+            Path::Gpu(_) if !matches!(state.window, Window::Gpu { .. }) => return Err(Stop::Impossible),
+            Path::Display if !self.snapshot(state).pinned => return Err(Stop::Impossible),
             Path::Cpu(_) | Path::Gpu(_) | Path::Display => {}
         }
         match access {
-            Access::Read => self.load_on(world, path, place, log),
-            Access::Write => self.store_on(world, path, place, log),
+            Access::Read => self.load_on(state, path, place, log),
+            Access::Write => self.store_on(state, path, place, log),
         }
     }
 
     /// Simulates PREAD: the kernel's copy of a line, with the flush before it.
-    pub(super) fn pread(&self, world: &mut World, line: usize, log: &mut impl Log) -> Result<(), Stop> {
-        let around = self.event(world, Event::Pread, log)?;
-        world.window = Window::Closed;
+    pub(super) fn pread(&self, state: &mut State, line: usize, log: &mut impl Log) -> Result<(), Stop> {
+        let around = self.event(state, Event::Pread, log)?;
+        state.window = Window::Closed;
         if around.before {
-            self.memory.maintain(world, LineSet::one(line), LineOp::Flush);
+            self.memory.maintain(state, LineSet::one(line), LineOp::Flush);
         }
         if self.backing().has_struct_pages() {
-            return self.load(world, Route::CpuCached, line);
+            return self.load(state, Route::CpuCached, line);
         }
-        self.drain(world, Buffer::Aperture);
-        self.load(world, Route::Aperture, line)
+        self.drain(state, Buffer::Aperture);
+        self.load(state, Route::Aperture, line)
     }
 
     /// Simulates PWRITE: the kernel's copy of a granule, with the flushes around it.
     pub(super) fn pwrite(
         &self,
-        world: &mut World,
+        state: &mut State,
         granule: usize,
         awake: bool,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         let line = LineSet::one(line_of(granule));
-        if awake && self.snapshot(world).framebuffer && self.is_left_to_caches(world) {
+        if awake && self.snapshot(state).framebuffer && self.is_left_to_caches(state) {
             return Err(Stop::Impossible);
         }
         let event = Event::Pwrite { partial: is_partial(granule), awake };
-        let around = self.event(world, event, log)?;
-        world.window = Window::Closed;
-        if !self.snapshot(world).pages && self.backing() == Backing::Shmem {
+        let around = self.event(state, event, log)?;
+        state.window = Window::Closed;
+        if !self.snapshot(state).pages && self.backing() == Backing::Shmem {
             // The copy goes to the page cache.
-            world.memory[granule] = Value::Newest;
+            state.memory[granule] = Value::Newest;
             return Ok(());
         }
         let early = self.memory.mutation.is(Mutant::FlushBeforeStore);
         if around.before || (around.after && early) {
-            self.memory.maintain(world, line, LineOp::Flush);
+            self.memory.maintain(state, line, LineOp::Flush);
         }
-        if self.snapshot(world).write_domain == Domains::GTT {
+        if self.snapshot(state).write_domain == Domains::GTT {
             // The kernel drains the aperture before it returns.
-            self.drain(world, Buffer::Aperture);
-            self.store(world, Route::Aperture, granule)?;
+            self.drain(state, Buffer::Aperture);
+            self.store(state, Route::Aperture, granule)?;
         } else {
-            self.store(world, Route::CpuCached, granule)?;
+            self.store(state, Route::CpuCached, granule)?;
         }
         if around.after && !early {
-            self.memory.maintain(world, line, LineOp::Flush);
+            self.memory.maintain(state, line, LineOp::Flush);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::{Access, KernelVersion, MocsClass};
 use gem_coherency_check::{
-    Baseline, Caller, Condition, Conditions, LoggedAction, Move, Mutant, Mutation, Need, Outcome, Property,
+    Action, Baseline, Caller, Condition, Conditions, LoggedAction, Mutant, Mutation, Need, Outcome, Property,
     Scope, Search, Value, Window, all_cores, all_machines, machines,
 };
 use gem_coherency_memory_model::{Assumption, Assumptions};
@@ -51,8 +51,8 @@ fn leaks_in_two_steps(scope: &Scope, creation: Creation) {
     let trace = run(scope, creation).violation.expect("the acquire does not flush");
     assert_eq!(trace.property, Property::NoLeak);
     let steps: Vec<_> = trace.steps.iter().map(|step| step.step).collect();
-    let submit = Move::Open(Window::Gpu { mocs: MocsClass::PageTable, access: Access::Read });
-    let bypass = Move::Touch(Path::Gpu(MocsClass::BypassLlc), Access::Read, 0);
+    let submit = Action::Open(Window::Gpu { mocs: MocsClass::PageTable, access: Access::Read });
+    let bypass = Action::Touch(Path::Gpu(MocsClass::BypassLlc), Access::Read, 0);
     assert_eq!(steps, [submit, bypass]);
 }
 
@@ -204,7 +204,7 @@ fn a_reader_between_the_announcement_and_the_ioctl_takes_the_first_note() {
     let once = Scope { mutation: Mutation::Planted(Mutant::GpuWriteNotedOnce), ..scope };
     let trace = run(&once, Creation::User).violation.expect("the reader after the ioctl finds no mark");
     assert_eq!(trace.property, Property::NewestRead);
-    let announced = |step: &Move| matches!(step, Move::Open(Window::Announced { .. }));
+    let announced = |step: &Action| matches!(step, Action::Open(Window::Announced { .. }));
     assert!(trace.steps.iter().any(|step| announced(&step.step)), "{:?}", trace.steps);
 }
 
@@ -215,7 +215,7 @@ fn a_trace_ends_where_the_property_breaks_and_says_why() {
     let trace = run(&scope, Creation::User).violation.unwrap();
     assert_eq!(trace.property, Property::NewestRead);
     let last = trace.steps.last().unwrap();
-    assert!(matches!(last.step, Move::Load(_)), "{:?}", last.step);
+    assert!(matches!(last.step, Action::Load(_)), "{:?}", last.step);
     assert!(last.after.memory.contains(&Value::Old), "the GPU read {:?}", last.after.memory);
     assert!(trace.first.memory.iter().all(|&copy| copy == Value::Newest));
     let actions = || trace.steps.iter().flat_map(|step| &step.actions);

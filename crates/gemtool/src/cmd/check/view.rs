@@ -3,7 +3,8 @@
 use gem_coherency::policy::kernel::{self, Action, Event, Snapshot};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency_check::{
-    Actor, Buffer, Caller, LineSet, LoggedAction, Move, Property, Setting, Trace, TraceStep, Value, World,
+    Action as ModelAction, Actor, Buffer, Caller, LineSet, LoggedAction, Property, Setting,
+    State as ModelState, Trace, TraceStep, Value,
 };
 use gem_coherency_memory_model::Line;
 use serde::{Serialize, Serializer};
@@ -194,7 +195,7 @@ fn actions(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<ActionV
                 push(Side::Kernel, StepAction::LeftOut, rule)
             }
             LoggedAction::KernelSpared(rule) => push(Side::Kernel, StepAction::Nothing, rule),
-            LoggedAction::Library(decision, lines) if step.step == Move::HandOver => {
+            LoggedAction::Library(decision, lines) if step.step == ModelAction::HandOver => {
                 push(Side::Library, StepAction::Marked(lines), decision.rule);
             }
             // Without the rule that spares a flush, the flush is performed.
@@ -276,38 +277,38 @@ impl Serialize for StepAction {
 }
 
 impl StateView {
-    fn new(world: &World, kernel: Snapshot, library: bool) -> Self {
+    fn new(state: &ModelState, kernel: Snapshot, library: bool) -> Self {
         Self {
-            resident: world.resident,
-            lines: [0, 1].map(|line| LineView::new(world, line)),
+            resident: state.resident,
+            lines: [0, 1].map(|line| LineView::new(state, line)),
             kernel: kernel.into(),
-            tracked: library.then(|| TrackedView::new(world)),
-            open: world.window.to_string(),
-            owed: lines(world.in_flight.lines),
+            tracked: library.then(|| TrackedView::new(state)),
+            open: state.window.to_string(),
+            owed: lines(state.in_flight.lines),
         }
     }
 }
 
 impl LineView {
-    fn new(world: &World, line: usize) -> Self {
+    fn new(state: &ModelState, line: usize) -> Self {
         let granules = GRANULES[line];
         let buffered = |buffer: Buffer| {
-            granules.iter().map(|&granule| world.buffered[buffer as usize][granule]).collect()
+            granules.iter().map(|&granule| state.buffered[buffer as usize][granule]).collect()
         };
         Self {
-            cache: world.lines[line],
-            cached: granules.iter().filter_map(|&granule| world.cached(granule)).collect(),
-            memory: granules.iter().map(|&granule| world.memory[granule]).collect(),
+            cache: state.lines[line],
+            cached: granules.iter().filter_map(|&granule| state.cached(granule)).collect(),
+            memory: granules.iter().map(|&granule| state.memory[granule]).collect(),
             write_combining: buffered(Buffer::Combining),
             aperture: buffered(Buffer::Aperture),
-            gpu: granules.iter().map(|&granule| world.gpu[granule]).collect(),
+            gpu: granules.iter().map(|&granule| state.gpu[granule]).collect(),
         }
     }
 }
 
 impl TrackedView {
-    fn new(world: &World) -> Self {
-        let tracked = world.tracked;
+    fn new(state: &ModelState) -> Self {
+        let tracked = state.tracked;
         let notes = [
             (tracked.wc_stores, "wc-stores"),
             (tracked.gtt_stores, "gtt-stores"),

@@ -4,7 +4,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
-use gem_coherency_check::{Buffer, Move, Property, Setting, Trace, TraceStep, Value, Window, World};
+use gem_coherency_check::{Action, Buffer, Property, Setting, State, Trace, TraceStep, Value, Window};
 use gem_coherency_memory_model::{self as hierarchy, Assumption, Line, Place, Route};
 use serde::Serialize;
 
@@ -56,11 +56,11 @@ impl Source {
     }
 
     /// Returns the copy of a granule in this place.
-    fn copy(self, world: &World, granule: usize) -> Option<Value> {
+    fn copy(self, state: &State, granule: usize) -> Option<Value> {
         match self {
-            Self::Cache => world.cached(granule),
-            Self::Memory => Some(world.memory[granule]),
-            Self::GpuCache => world.gpu[granule],
+            Self::Cache => state.cached(granule),
+            Self::Memory => Some(state.memory[granule]),
+            Self::GpuCache => state.gpu[granule],
         }
     }
 }
@@ -82,16 +82,16 @@ impl Wrong {
 
 /// Describes a violation of a property of states.
 fn state_sentence(property: Property, last: &TraceStep) -> String {
-    let world = &last.after;
+    let state = &last.after;
     match property {
         Property::NoLostWrite => {
             let kept = |granule: &usize| {
-                Source::ALL.iter().take(2).any(|at| at.copy(world, *granule) == Some(Value::Newest))
+                Source::ALL.iter().take(2).any(|at| at.copy(state, *granule) == Some(Value::Newest))
                     || Buffer::ALL
                         .iter()
-                        .any(|&buffer| world.buffered[buffer as usize][*granule] == Some(Value::Newest))
+                        .any(|&buffer| state.buffered[buffer as usize][*granule] == Some(Value::Newest))
             };
-            match (0..world.memory.len()).find(|granule| !kept(granule)) {
+            match (0..state.memory.len()).find(|granule| !kept(granule)) {
                 Some(granule) => {
                     format!("The last write to {} is lost.", part_name(granule))
                 }
@@ -101,13 +101,13 @@ fn state_sentence(property: Property, last: &TraceStep) -> String {
         Property::Marked => {
             let newer = |line: &usize| {
                 let granules = if *line == 0 { 0..1 } else { 1..3 };
-                world.lines[*line] == Line::Dirty
-                    && !world.tracked.dirty.has(*line)
+                state.lines[*line] == Line::Dirty
+                    && !state.tracked.dirty.has(*line)
                     && granules.into_iter().any(|granule| {
-                        world.cached(granule) == Some(Value::Newest) && world.memory[granule] != Value::Newest
+                        state.cached(granule) == Some(Value::Newest) && state.memory[granule] != Value::Newest
                     })
             };
-            match (0..world.lines.len()).find(newer) {
+            match (0..state.lines.len()).find(newer) {
                 Some(line) => format!(
                     "Line {line} is newer in the CPU's cache than in memory, and the library does not track it."
                 ),
@@ -128,7 +128,7 @@ fn state_sentence(property: Property, last: &TraceStep) -> String {
 }
 
 /// Describes the read, and says where the newest bytes are at that time.
-fn read_sentence(read: &Read, world: &World) -> String {
+fn read_sentence(read: &Read, state: &State) -> String {
     let granule = read.line + read.part;
     let what = match read.value {
         Value::Newest => "the last value written",
@@ -137,7 +137,7 @@ fn read_sentence(read: &Read, world: &World) -> String {
     };
     let reader = &read.reader;
     let (part, from, value) = (part_name(granule), read.from.words(), read.value);
-    let newest = match newest_at(world, granule, read.from) {
+    let newest = match newest_at(state, granule, read.from) {
         Some(place) => format!("The newest bytes are in {place}."),
         None => "The newest bytes are lost.".to_owned(),
     };
@@ -145,18 +145,18 @@ fn read_sentence(read: &Read, world: &World) -> String {
 }
 
 /// Returns the place of the newest copy of a granule.
-fn newest_at(world: &World, granule: usize, read: Source) -> Option<String> {
-    if world.cached(granule) == Some(Value::Newest) {
-        let state = world.lines[usize::from(granule != 0)];
-        let unwritten = state == Line::Dirty && read == Source::Memory;
+fn newest_at(state: &State, granule: usize, read: Source) -> Option<String> {
+    if state.cached(granule) == Some(Value::Newest) {
+        let held = state.lines[usize::from(granule != 0)];
+        let unwritten = held == Line::Dirty && read == Source::Memory;
         let why = if unwritten { " that was not written back" } else { "" };
-        return Some(format!("the CPU's cache, in a {state} line{why}"));
+        return Some(format!("the CPU's cache, in a {held} line{why}"));
     }
-    let waits = |&&buffer: &&Buffer| world.buffered[buffer as usize][granule] == Some(Value::Newest);
+    let waits = |&&buffer: &&Buffer| state.buffered[buffer as usize][granule] == Some(Value::Newest);
     if let Some(buffer) = Buffer::ALL.iter().find(waits) {
         return Some(format!("the {buffer} buffers, not yet in memory"));
     }
-    if world.memory[granule] != Value::Newest {
+    if state.memory[granule] != Value::Newest {
         return None;
     }
     Some(match read {
@@ -211,24 +211,24 @@ fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
         (name, route, line)
     };
     match last.step {
-        Move::Touch(path, Access::Read, line) => Some(by_path(path, line)),
-        Move::Load(line) => path.map(|path| by_path(path, line)),
-        Move::Pread(line) => {
+        Action::Touch(path, Access::Read, line) => Some(by_path(path, line)),
+        Action::Load(line) => path.map(|path| by_path(path, line)),
+        Action::Pread(line) => {
             let cached = trace.kernel.backing.has_struct_pages();
             let route = if cached { Route::CpuCached } else { Route::Aperture };
             Some(("PREAD".to_owned(), route, line))
         }
-        Move::Touch(_, Access::Write, _)
-        | Move::CacheMove(..)
-        | Move::Drain(..)
-        | Move::Complete
-        | Move::HandOver
-        | Move::Reuse
-        | Move::Open(_)
-        | Move::Store(_)
-        | Move::Upload(..)
-        | Move::Call(_)
-        | Move::Pwrite(..) => None,
+        Action::Touch(_, Access::Write, _)
+        | Action::CacheMove(..)
+        | Action::Drain(..)
+        | Action::Complete
+        | Action::HandOver
+        | Action::Reuse
+        | Action::Open(_)
+        | Action::Store(_)
+        | Action::Upload(..)
+        | Action::Call(_)
+        | Action::Pwrite(..) => None,
     }
 }
 
