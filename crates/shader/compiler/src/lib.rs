@@ -47,13 +47,16 @@
 #![deny(unsafe_code)]
 
 mod compile;
+#[path = "machine/emit/mod.rs"]
 mod emit;
 mod error;
 mod interface;
 mod ir;
+#[path = "machine/legalize/mod.rs"]
 mod legalize;
 mod machine;
 mod passes;
+#[path = "machine/opt_copy_prop.rs"]
 mod propagate;
 mod select;
 mod spirv;
