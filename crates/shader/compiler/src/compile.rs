@@ -5,10 +5,15 @@ use intel_eu::Platform;
 use crate::interface::{Binding, Stage};
 use crate::ir::walk::visit;
 use crate::ir::{Node, Operation, Program, Surface};
-use crate::passes::inputs::FIRST_SIZE;
-use crate::passes::{expand, forward, inputs, kill, leave, live};
+use crate::machine::{emit, legalize, opt_copy_prop};
+use crate::passes::lower_inputs::FIRST_SIZE;
+use crate::passes::{
+    hoist_discard, lower_alu, lower_discard, lower_inputs, opt_algebraic, opt_dce, opt_forward_stores,
+    structurize_exits,
+};
+use crate::select::select;
 use crate::translate::translate;
-use crate::{Error, Features, Shader, emit, legalize, propagate, select};
+use crate::{Error, Features, Shader};
 
 /// Dwords of constants that a thread has.
 const CONSTANTS: usize = 8;
@@ -71,22 +76,26 @@ impl Shader {
         self.check_features(&Features::of(platform))?;
         let (mut program, bindings) = translate(&self.module, chosen)?;
         let group = program.group;
-        forward::forward(&mut program);
-        let moved_ends = if options.move_ends { kill::to_top(&mut program) } else { 0 };
-        inputs::inputs(&mut program, stage);
+        opt_forward_stores(&mut program);
+        opt_algebraic(&mut program);
+        opt_dce(&mut program);
+        let moved_ends = if options.move_ends { hoist_discard(&mut program) } else { 0 };
+        lower_inputs(&mut program, stage);
         let (count, most) = (program.sizes.len(), CONSTANTS - usize::from(FIRST_SIZE));
         if count > most {
             return Err(Error::Type { name: format!("lengths of {count} buffers ({most} are the most)") });
         }
-        live::live(&mut program)?;
-        let mut program = leave::leave(program)?;
-        forward::forward(&mut program);
+        lower_discard(&mut program)?;
+        structurize_exits(&mut program)?;
+        opt_forward_stores(&mut program);
+        opt_algebraic(&mut program);
+        opt_dce(&mut program);
         let surfaces = used(&program, &bindings);
-        expand::expand(&mut program, platform)?;
-        let mut code = select::select(&program)?;
-        legalize::legalize(platform, &mut code)?;
-        propagate::propagate(platform, &mut code);
-        let code = emit::emit(&code, platform)?;
+        lower_alu(&mut program, platform)?;
+        let mut code = select(&program)?;
+        legalize(platform, &mut code)?;
+        opt_copy_prop(platform, &mut code);
+        let code = emit(&code, platform)?;
         Ok(Kernel { platform, stage, code, surfaces, group, moved_ends, sizes: program.sizes })
     }
 }
@@ -125,10 +134,12 @@ impl Kernel {
     /// [`Error::Extent`] if there is none, or if there are 2^32 or more.
     pub fn threads(&self, extent: [u32; 3]) -> Result<u32, Error> {
         let count = match self.stage {
-            Stage::Compute => extent.into_iter().try_fold(inputs::threads(self.group), u32::checked_mul),
+            Stage::Compute => {
+                extent.into_iter().try_fold(lower_inputs::threads(self.group), u32::checked_mul)
+            }
             Stage::Fragment => {
                 let [width, height, _] = extent;
-                inputs::threads_across(width).checked_mul(inputs::threads_down(height))
+                lower_inputs::threads_across(width).checked_mul(lower_inputs::threads_down(height))
             }
         };
         count.filter(|count| *count > 0).ok_or(Error::Extent { extent })
@@ -140,7 +151,7 @@ impl Kernel {
     pub fn constants(&self, extent: [u32; 3], sizes: &[u32]) -> Vec<u32> {
         let mut words = match self.stage {
             Stage::Compute => extent.to_vec(),
-            Stage::Fragment => vec![extent[0], extent[1], inputs::threads_across(extent[0])],
+            Stage::Fragment => vec![extent[0], extent[1], lower_inputs::threads_across(extent[0])],
         };
         words.extend(self.sizes.iter().map(|one| sizes.get(usize::from(one.0)).copied().unwrap_or(0)));
         words

@@ -22,24 +22,20 @@
 //! ```
 //!
 //! ```text
-//! L5  compile: all steps, from a module to a kernel
-//! L4  legalize -> propagate   legalize -> emit: instructions that the platform allows; without copies; with registers, as bytes
-//! L3  select: instructions for operations
-//! L2  translate -> valid   passes: modules by the rules; SPIR-V as a program; programs as others
-//! L1  spirv   machine: modules; instructions without registers
-//! L0  error -> interface   error -> ir: refusals; stages and surfaces; programs
+//! L4  compile: all steps, from a module to a kernel
+//! L3  translate -> valid   passes   select: modules by the rules; SPIR-V as a program; programs as others; instructions for operations
+//! L2  spirv   machine: modules; instructions with virtual registers, and their passes
+//! L1  error: refusals
+//! L0  interface   ir: stages and surfaces; programs
 //! ```
 //!
 //! * `compile`: the order of all steps. Not a step.
-//! * `legalize`: repairs instructions that break a restriction of the platform. Not the restrictions.
-//! * `propagate`: copies of registers that need not be made. Not copies in memory.
-//! * `emit`: registers, and the bytes of a kernel. Not restrictions.
-//! * `select`: instructions for the operations of a program. Not registers.
 //! * `translate`: a SPIR-V module as a program. Not its validity.
 //! * `valid`: modules that SPIR-V's rules refuse. Not what this compiler lacks.
 //! * `passes`: programs made into others. Not instructions.
+//! * `select`: instructions for the operations of a program. Not registers.
 //! * `spirv`: a module as it is written. Not what it means.
-//! * `machine`: instructions without registers. Not their encoding.
+//! * `machine`: instructions with virtual registers, their passes, and their bytes. Not what they compute.
 //! * `error`: refusals, by name. Not the search for them.
 //! * `interface`: stages, surfaces, and what a dispatch gives. Not the dispatch.
 //! * `ir`: programs: values, blocks and loops. Not SPIR-V.
@@ -47,17 +43,11 @@
 #![deny(unsafe_code)]
 
 mod compile;
-#[path = "machine/emit/mod.rs"]
-mod emit;
 mod error;
 mod interface;
 mod ir;
-#[path = "machine/legalize/mod.rs"]
-mod legalize;
 mod machine;
 mod passes;
-#[path = "machine/opt_copy_prop.rs"]
-mod propagate;
 mod select;
 mod spirv;
 mod translate;

@@ -47,6 +47,18 @@ pub(crate) fn uses(node: &Node) -> Vec<Value> {
     }
 }
 
+/// Returns a node that uses other numbers itself; its parts are the same.
+pub(crate) fn with_uses(node: Node, mut of: impl FnMut(Value) -> Value) -> Node {
+    match node {
+        Node::Make(value, operation) => Node::Make(value, with_operands(operation, of)),
+        Node::Set(variable, value) => Node::Set(variable, of(value)),
+        Node::Store(surface, offset, value) => Node::Store(surface, of(offset), of(value)),
+        Node::End(end, condition) => Node::End(end, condition.map(of)),
+        Node::If(condition, first, second) => Node::If(of(condition), first, second),
+        Node::Loop(..) | Node::Block(..) | Node::Break(_) | Node::Continue(_) => node,
+    }
+}
+
 /// Returns the parts of a node, in their order.
 pub(crate) fn parts(node: &Node) -> [&[Node]; 2] {
     match node {

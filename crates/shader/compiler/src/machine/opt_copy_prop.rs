@@ -1,4 +1,4 @@
-//! Copies of registers that legalisation and selection leave, taken out again.
+//! Copy propagation: copies of registers that legalisation and selection leave, taken out again.
 //!
 //! An operand that is a copy is replaced by what was copied, if the validator accepts the instruction with it. So a copy that legalisation
 //! needs stays.
@@ -20,7 +20,7 @@ struct Copied {
 }
 
 /// Replaces copies by what they copy, and leaves out those that nothing uses any more.
-pub(crate) fn propagate(platform: Platform, code: &mut Code) {
+pub(crate) fn opt_copy_prop(platform: Platform, code: &mut Code) {
     let writes = writes(code);
     let mut copies: HashMap<Home, Copied> = HashMap::new();
     for (place, line) in code.lines.iter_mut().enumerate() {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn lines_left(platform: Platform, mut code: Code) -> usize {
-        propagate(platform, &mut code);
+        opt_copy_prop(platform, &mut code);
         code.lines.len()
     }
 

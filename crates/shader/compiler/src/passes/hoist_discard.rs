@@ -16,7 +16,7 @@ use crate::ir::walk::{operands, visit, with_parts};
 use crate::ir::{End, Node, Operation, Program, Unary, Value};
 
 /// Moves the ends of lanes to the top; returns how many there were.
-pub(crate) fn to_top(program: &mut Program) -> usize {
+pub(crate) fn hoist_discard(program: &mut Program) -> usize {
     let body = std::mem::take(&mut program.body);
     let body = conditional(body, program);
     let (top, moved) = movable(&body);
@@ -150,7 +150,7 @@ mod tests {
 
         /// Returns the number of ends that are moved, and those in front of the first load.
         fn moved(mut self) -> (usize, usize) {
-            let moved = to_top(&mut self.0);
+            let moved = hoist_discard(&mut self.0);
             let loads = |node: &Node| matches!(node, Node::Make(_, Operation::Load(..)));
             let before = self.0.body.iter().take_while(|node| !loads(node));
             (moved, before.filter(|node| matches!(node, Node::End(..))).count())
@@ -207,7 +207,7 @@ mod tests {
         build.load(lane);
         let condition = build.load(lane);
         build.end(End::Return, condition);
-        let moved = to_top(&mut build.0);
+        let moved = hoist_discard(&mut build.0);
         assert_eq!(moved, 1);
         let place = |wanted: &dyn Fn(&Node) -> bool| build.0.body.iter().position(wanted);
         let needed = place(&|node| matches!(node, Node::Make(value, _) if *value == condition));

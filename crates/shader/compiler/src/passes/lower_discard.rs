@@ -15,7 +15,7 @@ use crate::ir::{Binary, End, Node, Operation, Program, Scalar, Unary, Value, Var
 ///
 /// # Errors
 /// [`Error::Opcode`] for OpKill in a program that has derivatives and loops.
-pub(crate) fn live(program: &mut Program) -> Result<(), Error> {
+pub(crate) fn lower_discard(program: &mut Program) -> Result<(), Error> {
     let mut body = std::mem::take(&mut program.body);
     let (mut has_derivatives, mut has_loops, mut has_kills, mut has_ends) = (false, false, false, false);
     visit(&body, &mut |node| match node {

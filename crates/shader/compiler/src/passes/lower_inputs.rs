@@ -36,7 +36,7 @@ pub(crate) fn threads_down(height: u32) -> u32 {
 }
 
 /// Replaces the inputs of a program by those that a thread has. Lanes that no group has end first.
-pub(crate) fn inputs(program: &mut Program, stage: Stage) {
+pub(crate) fn lower_inputs(program: &mut Program, stage: Stage) {
     let body = std::mem::take(&mut program.body);
     let mut made = Made { program, nodes: Vec::new() };
     let found = match stage {

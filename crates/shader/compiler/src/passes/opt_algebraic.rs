@@ -1,10 +1,67 @@
-//! Operations on integers of which one operand or both are constants.
+//! Constant folding, and algebraic identities: operations on integers of which one operand or both are constants.
 
-use crate::ir::{Binary, Operation, Scalar, Value};
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+use crate::ir::walk::{with_parts, with_uses};
+use crate::ir::{Binary, Node, Operation, Program, Scalar, Value};
+
+/// Replaces operations by simpler ones that make the same value.
+pub(crate) fn opt_algebraic(program: &mut Program) {
+    let body = std::mem::take(&mut program.body);
+    let mut pass = Pass { program, same: HashMap::new(), constants: HashMap::new() };
+    program.body = pass.nodes(body);
+}
+
+struct Pass<'a> {
+    program: &'a mut Program,
+    /// Values that are the same as others; those are not in the map themselves.
+    same: HashMap<Value, Value>,
+    constants: HashMap<Value, u64>,
+}
+
+impl Pass<'_> {
+    fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
+        let mut found = Vec::new();
+        for node in nodes {
+            let node = with_uses(node, |value| self.same.get(&value).copied().unwrap_or(value));
+            if let Node::Make(value, operation) = node {
+                self.make(value, operation, &mut found);
+            } else {
+                let Ok(node) = with_parts(node, |part| Ok::<_, Infallible>(self.nodes(part)));
+                found.push(node);
+            }
+        }
+        found
+    }
+
+    /// Adds what makes a value: the operation or a simpler one, with the constant that it needs; nothing if another value is the same.
+    fn make(&mut self, value: Value, operation: Operation, nodes: &mut Vec<Node>) {
+        let kind = self.program.kind(value);
+        let operation = match simplify(kind, &operation, |value| self.constants.get(&value).copied()) {
+            None => operation,
+            Some(Simple::Constant(bits)) => Operation::Constant(bits),
+            Some(Simple::Same(other)) => {
+                self.same.insert(value, other);
+                return;
+            }
+            Some(Simple::With(binary, a, bits)) => {
+                let constant = self.program.value(kind);
+                self.constants.insert(constant, bits);
+                nodes.push(Node::Make(constant, Operation::Constant(bits)));
+                Operation::Binary(binary, a, constant)
+            }
+        };
+        if let Operation::Constant(bits) = operation {
+            self.constants.insert(value, bits);
+        }
+        nodes.push(Node::Make(value, operation));
+    }
+}
 
 /// A simpler form of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Simple {
+enum Simple {
     /// Another value.
     Same(Value),
     /// A constant.
@@ -14,11 +71,7 @@ pub(crate) enum Simple {
 }
 
 /// Returns what an operation comes to, if that is simpler. `constant` returns the bits of a constant.
-pub(crate) fn simplify(
-    kind: Scalar,
-    operation: &Operation,
-    constant: impl Fn(Value) -> Option<u64>,
-) -> Option<Simple> {
+fn simplify(kind: Scalar, operation: &Operation, constant: impl Fn(Value) -> Option<u64>) -> Option<Simple> {
     let (Operation::Binary(binary, a, b), Scalar::Integer { bits, .. }) = (*operation, kind) else {
         return None;
     };

@@ -30,25 +30,24 @@ enum Target {
     Program,
 }
 
-/// Returns a program whose nodes leave only the innermost scope, by [`Node::Break`].
+/// Lets nodes leave only the innermost scope, by [`Node::Break`].
 ///
 /// # Errors
 /// [`Error::Malformed`] for scopes that are nested too deeply.
-pub(crate) fn leave(mut program: Program) -> Result<Program, Error> {
+pub(crate) fn structurize_exits(program: &mut Program) -> Result<(), Error> {
     let body = std::mem::take(&mut program.body);
     let scope = program.scope();
     let mut pass = Pass { program, opened: Vec::new() };
-    let body = pass.scope(Target::Program, scope, body)?;
-    pass.program.body = body;
-    Ok(pass.program)
+    program.body = pass.scope(Target::Program, scope, body)?;
+    Ok(())
 }
 
-struct Pass {
-    program: Program,
+struct Pass<'a> {
+    program: &'a mut Program,
     opened: Vec<Opened>,
 }
 
-impl Pass {
+impl Pass<'_> {
     fn make(&mut self, nodes: &mut Vec<Node>, operation: Operation) -> Value {
         let value = self.program.value(Scalar::Bool);
         nodes.push(Node::Make(value, operation));

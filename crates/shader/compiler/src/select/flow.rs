@@ -27,7 +27,7 @@ impl Selection<'_> {
                 self.put(Opcode::Mov, home, kind, &[operand]);
             }
             Node::Store(surface, offset, value) => self.store(*surface, *offset, *value),
-            // Replaced by exits from scopes (`leave`).
+            // Replaced by exits from scopes (`structurize_exits`).
             Node::End(..) => {}
             Node::If(condition, first, second) => self.branch(*condition, first, second)?,
             Node::Loop(_, body, _) => self.repeat(body, true)?,

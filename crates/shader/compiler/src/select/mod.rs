@@ -222,7 +222,7 @@ impl Selection<'_> {
             Operation::Derivative(way, a) => self.derivative(to, scalar, way, a)?,
             Operation::LivesInQuad(variable) => self.lives_in_quad(to, variable),
             Operation::Size(_) | Operation::Fused(..) => {
-                return Err(Error::Encoding { why: "an operation was not expanded".to_owned() });
+                return Err(Error::Encoding { why: "an operation was not lowered".to_owned() });
             }
         }
         self.values.insert(value, to);
@@ -247,7 +247,7 @@ impl Selection<'_> {
                 self.push(half(16, Opcode::Add, &[Operand::Of(eight(0)), more]));
                 self.put(Opcode::Mov, to, Type::Ud, &[Operand::Of(Elements { rows: [8, 8, 1], ..eight(0) })]);
             }
-            // Replaced by those of threads (`inputs`).
+            // Replaced by those of threads (`lower_inputs`).
             Input::Group(_) | Input::Local(_) | Input::Groups(_) | Input::Pixel(_) => {}
         }
     }

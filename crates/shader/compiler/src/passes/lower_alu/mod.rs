@@ -19,7 +19,7 @@ const FLOAT: Scalar = Scalar::Float { bits: 32 };
 ///
 /// # Errors
 /// [`Error::Opcode`] for one that is not supported on its type.
-pub(crate) fn expand(program: &mut Program, platform: Platform) -> Result<(), Error> {
+pub(crate) fn lower_alu(program: &mut Program, platform: Platform) -> Result<(), Error> {
     let body = std::mem::take(&mut program.body);
     let has_longs = has_long_integers(platform);
     let mut made = Made { program, has_longs, nodes: Vec::new() };

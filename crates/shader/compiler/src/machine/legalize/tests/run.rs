@@ -5,13 +5,10 @@ use intel_eu::{Opcode, Platform, Type, encodings, text, validate};
 
 use super::reference::{Case, FIRST, RESULT, SECOND, canonical};
 use crate::Error;
-use crate::emit;
-use crate::legalize::legalize;
 use crate::machine::draft::{
     At, Code, Draft, Elements, Home, LANES, Line, Message, Operand, Predicate, Target, lane_bytes, raw,
 };
-use crate::machine::regions;
-use crate::propagate::propagate;
+use crate::machine::{emit, legalize, opt_copy_prop, regions};
 
 /// The lanes whose flags are set.
 pub(super) const LANES_SET: u32 = 0x5a3c;
@@ -91,8 +88,8 @@ impl Run {
         }
         code.lines = drafts.into_iter().map(Line::Do).collect();
         legalize(platform, &mut code)?;
-        propagate(platform, &mut code);
-        let bytes = emit::emit(&code, platform)?;
+        opt_copy_prop(platform, &mut code);
+        let bytes = emit(&code, platform)?;
         for (at, one) in encodings(&bytes) {
             let one = one.expect("an instruction").decode(platform).expect("an instruction");
             let broken = validate(platform, &one);

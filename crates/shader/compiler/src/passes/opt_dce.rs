@@ -1,0 +1,43 @@
+//! Dead code elimination.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+
+use crate::ir::walk::{uses, visit, with_parts};
+use crate::ir::{Node, Operation, Program, Value, Variable};
+
+/// Removes operations whose values nothing uses, stores of variables that nothing loads, and branches and blocks without nodes.
+pub(crate) fn opt_dce(program: &mut Program) {
+    let mut body = std::mem::take(&mut program.body);
+    loop {
+        let (mut values, mut variables, mut before) = (HashSet::new(), HashSet::new(), 0);
+        visit(&body, &mut |node| {
+            before += 1;
+            values.extend(uses(node));
+            if let Node::Make(_, Operation::Get(variable) | Operation::LivesInQuad(variable)) = node {
+                variables.insert(*variable);
+            }
+        });
+        let mut after = 0;
+        body = kept(body, &values, &variables);
+        visit(&body, &mut |_| after += 1);
+        if after == before {
+            break;
+        }
+    }
+    program.body = body;
+}
+
+fn kept(nodes: Vec<Node>, values: &HashSet<Value>, variables: &HashSet<Variable>) -> Vec<Node> {
+    let is_kept = |node: &Node| match node {
+        Node::Make(_, Operation::Atomic(..)) => true,
+        Node::Make(value, _) => values.contains(value),
+        Node::Set(variable, _) => variables.contains(variable),
+        Node::If(_, first, second) => !(first.is_empty() && second.is_empty()),
+        Node::Block(_, body) => !body.is_empty(),
+        Node::Loop(..) | Node::Store(..) | Node::End(..) | Node::Break(_) | Node::Continue(_) => true,
+    };
+    let inner = |node| with_parts(node, |part| Ok::<_, Infallible>(kept(part, values, variables)));
+    let all = nodes.into_iter().map(inner).map(|Ok(node)| node);
+    all.filter(is_kept).collect()
+}
