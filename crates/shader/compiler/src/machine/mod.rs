@@ -1,5 +1,6 @@
 //! Instructions before they have registers, and the passes over them.
 
+#[path = "instr.rs"]
 pub(crate) mod draft;
 mod emit;
 mod encode;
