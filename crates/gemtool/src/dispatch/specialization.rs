@@ -28,7 +28,7 @@ pub struct Specialization {
 /// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    Truth(bool),
+    Bool(bool),
     Integer(i128),
     Bits(u64),
     Float,
@@ -66,8 +66,8 @@ impl FromStr for Specialization {
 /// Returns the form of a value.
 fn form(text: &str) -> Result<Form, String> {
     match text {
-        "true" => return Ok(Form::Truth(true)),
-        "false" => return Ok(Form::Truth(false)),
+        "true" => return Ok(Form::Bool(true)),
+        "false" => return Ok(Form::Bool(false)),
         _ if text.starts_with("0x") => return number(text).map(Form::Bits),
         _ => {}
     }
@@ -92,7 +92,7 @@ impl Specialization {
     /// The type does not have the value.
     pub fn bits(&self, of: Scalar) -> Result<u64, Misfit> {
         let found = match of {
-            Scalar::Bool => self.truth(),
+            Scalar::Bool => self.boolean(),
             Scalar::Integer { bits, signed } => self.integer(bits, signed),
             Scalar::Float { bits } => self.float(bits),
         };
@@ -100,9 +100,9 @@ impl Specialization {
     }
 
     /// Returns 1 if the value is true, and 0 if it is not.
-    fn truth(&self) -> Result<u64, String> {
+    fn boolean(&self) -> Result<u64, String> {
         match self.form {
-            Form::Truth(value) => Ok(u64::from(value)),
+            Form::Bool(value) => Ok(u64::from(value)),
             Form::Integer(0) | Form::Bits(0) => Ok(0),
             Form::Integer(1) | Form::Bits(1) => Ok(1),
             Form::Integer(_) | Form::Bits(_) | Form::Float => {
@@ -116,7 +116,7 @@ impl Specialization {
         let value = match self.form {
             Form::Integer(value) => value,
             Form::Bits(pattern) => return pattern_of(bits, pattern),
-            Form::Truth(_) | Form::Float => return Err("is no integer".to_owned()),
+            Form::Bool(_) | Form::Float => return Err("is no integer".to_owned()),
         };
         let (least, most) = match signed {
             true => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
@@ -133,7 +133,7 @@ impl Specialization {
         match self.form {
             Form::Integer(_) | Form::Float => {}
             Form::Bits(pattern) => return pattern_of(bits, pattern),
-            Form::Truth(_) => return Err("is no number".to_owned()),
+            Form::Bool(_) => return Err("is no number".to_owned()),
         }
         let parse = |error: std::num::ParseFloatError| error.to_string();
         let (code, infinite, most) = match bits {

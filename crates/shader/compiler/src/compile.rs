@@ -111,11 +111,11 @@ fn used(program: &Program, bindings: &[Binding]) -> Vec<Used> {
         }
     };
     visit(&program.body, &mut |node| match node {
-        Node::Make(_, Operation::Load(surface, _)) => note(*surface, true, false),
-        Node::Make(_, Operation::Atomic(_, surface, ..)) => note(*surface, true, true),
+        Node::Def(_, Operation::Load(surface, _)) => note(*surface, true, false),
+        Node::Def(_, Operation::Atomic(_, surface, ..)) => note(*surface, true, true),
         Node::Store(surface, ..) => note(*surface, false, true),
-        Node::Make(..)
-        | Node::Set(..)
+        Node::Def(..)
+        | Node::StoreVar(..)
         | Node::If(..)
         | Node::Loop(..)
         | Node::Block(..)

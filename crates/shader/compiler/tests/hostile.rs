@@ -134,13 +134,13 @@ fn control_flow_is_nested_to_a_limit() {
     let nested = |depth: usize| {
         let (mut b, types) = module();
         let bool = b.type_bool();
-        let truth = b.constant_true(bool);
+        let boolean = b.constant_true(bool);
         entry(&mut b, types, |b| {
             let mut merges = Vec::new();
             for _ in 0..depth {
                 let (inside, merge) = (b.id(), b.id());
                 b.selection_merge(merge, SelectionControl::NONE).unwrap();
-                b.branch_conditional(truth, inside, merge, []).unwrap();
+                b.branch_conditional(boolean, inside, merge, []).unwrap();
                 b.begin_block(Some(inside)).unwrap();
                 merges.push(merge);
             }

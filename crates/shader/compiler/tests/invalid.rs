@@ -145,7 +145,7 @@ const INSTRUCTIONS: &[(Op, Case, &[Case])] = &[
     (
         Op::Select,
         ("f32x2", &["bx2", "f32x2", "f32x2"]),
-        // One truth for all components is allowed from SPIR-V 1.4 on.
+        // One boolean for all components is allowed from SPIR-V 1.4 on.
         &[("f32x2", &["b", "f32x2", "f32x2"]), ("f32x2x2", &["b", "f32x2x2", "f32x2x2"])],
     ),
     (

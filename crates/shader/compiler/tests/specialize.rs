@@ -168,7 +168,7 @@ fn constants_with_one_id_have_one_value() {
 
 #[test]
 fn operations_on_constants_have_the_chosen_values() {
-    // The module stores `chosen` in itself: twice the width if both truths are true, and the width if not.
+    // The module stores `chosen` in itself: twice the width if both booleans are true, and the width if not.
     let code = |values: &[(u32, u64)]| {
         let mut shader = Shader::read(ENTRIES).unwrap();
         shader.specialize("main", Stage::Compute, values, &features()).unwrap();

@@ -28,19 +28,19 @@ pub(crate) struct Surface(pub(crate) u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Input {
     /// The number of the lane's group, in one direction.
-    Group(u8),
+    WorkgroupId(u8),
     /// Its place in the group, in one direction.
-    Local(u8),
+    LocalId(u8),
     /// Groups, in one direction.
-    Groups(u8),
+    NumWorkgroups(u8),
     /// The pixel's coordinate, in one direction, at its middle.
-    Pixel(u8),
+    FragCoord(u8),
     /// The number of the lane's thread.
     Thread,
     /// The number of the lane in its thread.
     Lane,
     /// A dword of the thread's constants.
-    Word(u8),
+    Constant(u8),
 }
 
 /// An operation on one number.
@@ -48,7 +48,7 @@ pub(crate) enum Input {
 pub(crate) enum Unary {
     /// Negates an integer or a float.
     Negate,
-    /// Inverts all bits, or a truth.
+    /// Inverts all bits, or a boolean.
     Not,
     /// Removes the sign.
     Absolute,
@@ -61,21 +61,21 @@ pub(crate) enum Unary {
     /// To the nearest even one.
     Round,
     /// Counts the bits that are set.
-    Bits,
+    BitCount,
     /// The lowest bit that is set; all bits if there is none.
     LowestBit,
     /// The highest bit that is set; all bits if there is none.
     HighestBit,
     /// Reverses the order of bits.
-    Reverse,
+    BitReverse,
     /// The square root of a float.
-    Root,
+    Sqrt,
     /// 1 divided by it.
-    InverseRoot,
+    Rsqrt,
     /// 2 to the power of a float.
-    Exponential,
+    Exp2,
     /// Its logarithm to the base 2.
-    Logarithm,
+    Log2,
     /// The sine of an angle in radians.
     Sine,
     /// Its cosine.
@@ -90,14 +90,14 @@ impl Unary {
             Self::Not => "the inversion",
             Self::Absolute => "the absolute value",
             Self::Floor | Self::Ceil | Self::Truncate | Self::Round => "the rounding",
-            Self::Bits => "the count of bits",
+            Self::BitCount => "the count of bits",
             Self::LowestBit => "the lowest bit",
             Self::HighestBit => "the highest bit",
-            Self::Reverse => "the reversal of bits",
-            Self::Root => "the square root",
-            Self::InverseRoot => "the inverse square root",
-            Self::Exponential => "the exponential",
-            Self::Logarithm => "the logarithm",
+            Self::BitReverse => "the reversal of bits",
+            Self::Sqrt => "the square root",
+            Self::Rsqrt => "the inverse square root",
+            Self::Exp2 => "the exponential",
+            Self::Log2 => "the logarithm",
             Self::Sine => "the sine",
             Self::Cosine => "the cosine",
         }
@@ -184,7 +184,7 @@ pub(crate) enum Comparison {
         signed: bool,
     },
     /// Less or equal; false if one is not a number.
-    AtMost {
+    LessOrEqual {
         /// Integers with a sign.
         signed: bool,
     },
@@ -202,7 +202,7 @@ pub(crate) enum Conversion {
     /// Of a float to an integer without a sign, to zero.
     FloatToUnsigned,
     /// Its bits.
-    Bits,
+    Bitcast,
 }
 
 /// An operation on a dword of a surface that others do not see half done.
@@ -244,7 +244,7 @@ pub(crate) enum Operation {
     /// An operation on two.
     Binary(Binary, Value, Value),
     /// The product of the first two, and the third, rounded once.
-    Fused(Value, Value, Value),
+    Fma(Value, Value, Value),
     /// A comparison, whose operands have the type.
     Compare(Comparison, Scalar, Value, Value),
     /// The second number if the first is true, and the third if not.
@@ -252,7 +252,7 @@ pub(crate) enum Operation {
     /// A conversion from a number of the type.
     Convert(Conversion, Scalar, Value),
     /// The number of a variable.
-    Get(Variable),
+    LoadVar(Variable),
     /// A number of a surface, at an offset in bytes.
     Load(Surface, Value),
     /// The bytes of a surface.
@@ -261,8 +261,8 @@ pub(crate) enum Operation {
     Atomic(Atomic, Surface, Value, Value),
     /// The difference to the neighbour in the pixel's quad, in one direction.
     Derivative(u8, Value),
-    /// Whether a truth in a variable is true for a lane of the pixel's quad; for lanes that are not active, too.
-    LivesInQuad(Variable),
+    /// Whether a boolean variable is true for a lane of the pixel's quad; for lanes that are not active, too.
+    QuadAny(Variable),
 }
 
 /// The end of a lane.
@@ -279,10 +279,10 @@ pub(crate) enum End {
 /// A part of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// Makes a number.
-    Make(Value, Operation),
+    /// Defines a value: the number that the operation makes.
+    Def(Value, Operation),
     /// Stores a number in a variable.
-    Set(Variable, Value),
+    StoreVar(Variable, Value),
     /// Stores a number in a surface, at an offset in bytes.
     Store(Surface, Value, Value),
     /// Ends the lanes for which the number is true; all of them without one.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A type of numbers, or of truth.
+/// A type of numbers, or of booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     /// True or false.
@@ -22,7 +22,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the number of bits; 1 for truth.
+    /// Returns the number of bits; 1 for a boolean.
     #[must_use]
     pub fn bits(self) -> u8 {
         match self {
@@ -31,7 +31,7 @@ impl Scalar {
         }
     }
 
-    /// Returns the bits of a number of this type, without those above. Of truth, 0 is false, and anything else is true.
+    /// Returns the bits of a number of this type, without those above. Of a boolean, 0 is false, and anything else is true.
     pub(crate) fn masked(self, bits: u64) -> u64 {
         match self.bits() {
             1 => u64::from(bits != 0),

@@ -7,16 +7,16 @@ pub(crate) fn with_operands(operation: Operation, mut of: impl FnMut(Value) -> V
     match operation {
         Operation::Constant(_)
         | Operation::Input(_)
-        | Operation::Get(_)
+        | Operation::LoadVar(_)
         | Operation::Size(_)
-        | Operation::LivesInQuad(_) => operation,
+        | Operation::QuadAny(_) => operation,
         Operation::Unary(unary, a) => Operation::Unary(unary, of(a)),
         Operation::Convert(conversion, kind, a) => Operation::Convert(conversion, kind, of(a)),
         Operation::Load(surface, a) => Operation::Load(surface, of(a)),
         Operation::Derivative(way, a) => Operation::Derivative(way, of(a)),
         Operation::Binary(binary, a, b) => Operation::Binary(binary, of(a), of(b)),
         Operation::Compare(comparison, kind, a, b) => Operation::Compare(comparison, kind, of(a), of(b)),
-        Operation::Fused(a, b, c) => Operation::Fused(of(a), of(b), of(c)),
+        Operation::Fma(a, b, c) => Operation::Fma(of(a), of(b), of(c)),
         Operation::Select(a, b, c) => Operation::Select(of(a), of(b), of(c)),
         Operation::Atomic(Atomic::CompareExchange(c), surface, a, b) => {
             Operation::Atomic(Atomic::CompareExchange(of(c)), surface, of(a), of(b))
@@ -38,8 +38,8 @@ pub(crate) fn operands(operation: &Operation) -> Vec<Value> {
 /// Returns the numbers that a node uses itself.
 pub(crate) fn uses(node: &Node) -> Vec<Value> {
     match node {
-        Node::Make(_, operation) => operands(operation),
-        Node::Set(_, value) | Node::If(value, ..) | Node::End(_, Some(value)) => vec![*value],
+        Node::Def(_, operation) => operands(operation),
+        Node::StoreVar(_, value) | Node::If(value, ..) | Node::End(_, Some(value)) => vec![*value],
         Node::Store(_, offset, value) => vec![*offset, *value],
         Node::End(_, None) | Node::Loop(..) | Node::Block(..) | Node::Break(_) | Node::Continue(_) => {
             Vec::new()
@@ -50,8 +50,8 @@ pub(crate) fn uses(node: &Node) -> Vec<Value> {
 /// Returns a node that uses other numbers itself; its parts are the same.
 pub(crate) fn with_uses(node: Node, mut of: impl FnMut(Value) -> Value) -> Node {
     match node {
-        Node::Make(value, operation) => Node::Make(value, with_operands(operation, of)),
-        Node::Set(variable, value) => Node::Set(variable, of(value)),
+        Node::Def(value, operation) => Node::Def(value, with_operands(operation, of)),
+        Node::StoreVar(variable, value) => Node::StoreVar(variable, of(value)),
         Node::Store(surface, offset, value) => Node::Store(surface, of(offset), of(value)),
         Node::End(end, condition) => Node::End(end, condition.map(of)),
         Node::If(condition, first, second) => Node::If(of(condition), first, second),
@@ -64,8 +64,8 @@ pub(crate) fn parts(node: &Node) -> [&[Node]; 2] {
     match node {
         Node::If(_, first, second) | Node::Loop(_, first, second) => [first, second],
         Node::Block(_, body) => [body, &[]],
-        Node::Make(..)
-        | Node::Set(..)
+        Node::Def(..)
+        | Node::StoreVar(..)
         | Node::Store(..)
         | Node::End(..)
         | Node::Break(_)
@@ -82,8 +82,8 @@ pub(crate) fn with_parts<E>(
         Node::If(condition, first, second) => Node::If(condition, of(first)?, of(second)?),
         Node::Loop(scope, first, second) => Node::Loop(scope, of(first)?, of(second)?),
         Node::Block(scope, body) => Node::Block(scope, of(body)?),
-        Node::Make(..)
-        | Node::Set(..)
+        Node::Def(..)
+        | Node::StoreVar(..)
         | Node::Store(..)
         | Node::End(..)
         | Node::Break(_)

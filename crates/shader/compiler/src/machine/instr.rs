@@ -1,4 +1,4 @@
-//! Instructions whose registers have no numbers yet.
+//! The machine IR: a function's statements, which are instructions with virtual registers, labels, and the bounds of loops.
 
 use intel_eu::{Condition, Opcode, Pattern, Type};
 
@@ -10,19 +10,19 @@ pub(crate) const LANES: u8 = 16;
 pub(crate) const FLAG: u8 = 0;
 pub(crate) const SPARE_FLAG: u8 = 2;
 
-/// Registers for a value, by its number.
+/// A virtual register: consecutive registers for a value, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Home(pub(crate) u32);
+pub(crate) struct VReg(pub(crate) u32);
 
 /// A place in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Label(pub(crate) u32);
 
-/// The place of an operand.
+/// A reference to a register: the place of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum RegRef {
     /// Registers of a value, from a byte on.
-    Home(Home, u32),
+    VReg(VReg, u32),
     /// A general register, from a byte on.
     Fixed(u8, u8),
     /// The flag register.
@@ -31,11 +31,11 @@ pub(crate) enum At {
     Null,
 }
 
-impl At {
+impl RegRef {
     /// Returns the place so many bytes behind it.
     pub(crate) fn behind(self, bytes: u32) -> Self {
         match self {
-            Self::Home(home, byte) => Self::Home(home, byte + bytes),
+            Self::VReg(vreg, byte) => Self::VReg(vreg, byte + bytes),
             Self::Fixed(number, byte) => {
                 let byte = u32::from(byte) + bytes;
                 Self::Fixed(number + (byte / REGISTER_BYTES) as u8, (byte % REGISTER_BYTES) as u8)
@@ -47,9 +47,9 @@ impl At {
 
 /// Elements of registers that are a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Elements {
+pub(crate) struct RegRegion {
     /// The place of the first one.
-    pub(crate) at: At,
+    pub(crate) at: RegRef,
     /// Their type.
     pub(crate) kind: Type,
     /// Vertical stride, width, horizontal stride.
@@ -64,9 +64,9 @@ pub(crate) struct Elements {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
     /// Elements of registers.
-    Of(Elements),
-    /// A number.
-    Number {
+    Reg(RegRegion),
+    /// An immediate number.
+    Imm {
         /// Its type.
         kind: Type,
         /// Its bits.
@@ -76,9 +76,9 @@ pub(crate) enum Operand {
 
 /// A destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct Dst {
     /// The place of the first element.
-    pub(crate) at: At,
+    pub(crate) at: RegRef,
     /// The type of elements.
     pub(crate) kind: Type,
     /// Their distance, in elements.
@@ -116,7 +116,7 @@ impl Predicate {
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Draft {
+pub(crate) struct Instr {
     pub(crate) opcode: Opcode,
     /// Number of lanes, and the first one.
     pub(crate) lanes: u8,
@@ -130,45 +130,45 @@ pub(crate) struct Draft {
     pub(crate) saturate: bool,
     /// The function of `math`.
     pub(crate) function: u8,
-    pub(crate) destination: Option<Target>,
+    pub(crate) destination: Option<Dst>,
     pub(crate) sources: Vec<Operand>,
     /// The targets of a branch: the end of the block, and the instruction that the lanes wait for.
     pub(crate) targets: Option<(Label, Label)>,
     pub(crate) message: Option<Message>,
 }
 
-/// A line of the code.
+/// A statement.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Line {
+pub(crate) enum Stmt {
     /// An instruction.
-    Do(Draft),
+    Instr(Instr),
     /// The place of the next instruction.
-    Here(Label),
-    /// A loop begins, to whose end the values of the lines before it live if it uses them.
-    Loop,
+    Label(Label),
+    /// A loop begins, to whose end the values of the statements before it live if it uses them.
+    LoopBegin,
     /// It ends.
-    End,
+    LoopEnd,
 }
 
-/// The code of a program, and the registers of its values.
+/// The statements of a program, and the virtual registers of its values.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
-    pub(crate) lines: Vec<Line>,
-    /// Registers of each home.
-    pub(crate) homes: Vec<u8>,
-    /// The homes that more than one value has, one behind the other: those of variables.
-    pub(crate) variables: Vec<Home>,
+pub(crate) struct Function {
+    pub(crate) stmts: Vec<Stmt>,
+    /// The size of each virtual register, in registers.
+    pub(crate) vregs: Vec<u8>,
+    /// The virtual registers that more than one value has, one behind the other: those of variables.
+    pub(crate) variables: Vec<VReg>,
 }
 
-impl Code {
-    /// Returns a new home of so many registers.
-    pub(crate) fn home(&mut self, registers: u8) -> Home {
-        self.homes.push(registers);
-        Home(self.homes.len() as u32 - 1)
+impl Function {
+    /// Returns a new virtual register, of so many registers.
+    pub(crate) fn vreg(&mut self, registers: u8) -> VReg {
+        self.vregs.push(registers);
+        VReg(self.vregs.len() as u32 - 1)
     }
 }
 
-impl Draft {
+impl Instr {
     /// Returns an instruction of all lanes.
     pub(crate) fn new(opcode: Opcode) -> Self {
         Self {
@@ -189,13 +189,13 @@ impl Draft {
     }
 
     /// Returns an instruction of all lanes with a destination and sources.
-    pub(crate) fn of(opcode: Opcode, to: Target, sources: &[Operand]) -> Self {
+    pub(crate) fn of(opcode: Opcode, to: Dst, sources: &[Operand]) -> Self {
         Self { destination: Some(to), sources: sources.to_vec(), ..Self::new(opcode) }
     }
 
     /// Returns a comparison of all lanes whose result is only in the flag register.
     pub(crate) fn compare(condition: Condition, kind: Type, sources: [Operand; 2]) -> Self {
-        let null = Target { at: At::Null, ..Target::lanes(Home(0), kind) };
+        let null = Dst { at: RegRef::Null, ..Dst::lanes(VReg(0), kind) };
         Self { condition: Some(condition), ..Self::of(Opcode::Cmp, null, &sources) }
     }
 
@@ -205,10 +205,10 @@ impl Draft {
     }
 
     /// Returns the operands that are in registers: the places of the destination and of sources.
-    pub(crate) fn places(&self) -> impl Iterator<Item = At> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = RegRef> {
         let sources = self.sources.iter().filter_map(|source| match source {
-            Operand::Of(elements) => Some(elements.at),
-            Operand::Number { .. } => None,
+            Operand::Reg(elements) => Some(elements.at),
+            Operand::Imm { .. } => None,
         });
         self.destination.iter().map(|to| to.at).chain(sources)
     }
@@ -232,9 +232,9 @@ pub(crate) fn rows(kind: Type, stride_bytes: u32, lanes: u8) -> [u8; 3] {
     }
 }
 
-impl Elements {
+impl RegRegion {
     /// Returns elements that lie so many bytes apart.
-    pub(crate) fn apart(at: At, kind: Type, stride_bytes: u32, lanes: u8) -> Self {
+    pub(crate) fn apart(at: RegRef, kind: Type, stride_bytes: u32, lanes: u8) -> Self {
         Self { at, kind, rows: rows(kind, stride_bytes, lanes), negate: false, absolute: false }
     }
 
@@ -246,45 +246,45 @@ impl Elements {
 
 impl Operand {
     /// Returns the numbers of all lanes in a value's registers.
-    pub(crate) fn lanes(home: Home, kind: Type) -> Self {
-        Self::Of(Elements::apart(At::Home(home, 0), kind, lane_bytes(kind), LANES))
+    pub(crate) fn lanes(vreg: VReg, kind: Type) -> Self {
+        Self::Reg(RegRegion::apart(RegRef::VReg(vreg, 0), kind, lane_bytes(kind), LANES))
     }
 
     /// Returns one number for all lanes.
-    pub(crate) fn one(at: At, kind: Type) -> Self {
-        Self::Of(Elements { at, kind, rows: [0, 1, 0], negate: false, absolute: false })
+    pub(crate) fn one(at: RegRef, kind: Type) -> Self {
+        Self::Reg(RegRegion { at, kind, rows: [0, 1, 0], negate: false, absolute: false })
     }
 
     /// Returns its type.
     pub(crate) fn kind(&self) -> Type {
         match self {
-            Self::Of(elements) => elements.kind,
-            Self::Number { kind, .. } => *kind,
+            Self::Reg(elements) => elements.kind,
+            Self::Imm { kind, .. } => *kind,
         }
     }
 
     /// Returns the same numbers, negated.
     pub(crate) fn negated(self) -> Self {
         match self {
-            Self::Of(elements) => Self::Of(Elements { negate: !elements.negate, ..elements }),
-            Self::Number { .. } => self,
+            Self::Reg(elements) => Self::Reg(RegRegion { negate: !elements.negate, ..elements }),
+            Self::Imm { .. } => self,
         }
     }
 
     /// Returns their absolute values.
     pub(crate) fn absolute(self) -> Self {
         match self {
-            Self::Of(elements) => Self::Of(Elements { absolute: true, negate: false, ..elements }),
-            Self::Number { .. } => self,
+            Self::Reg(elements) => Self::Reg(RegRegion { absolute: true, negate: false, ..elements }),
+            Self::Imm { .. } => self,
         }
     }
 }
 
-impl Target {
+impl Dst {
     /// Returns the registers of a value, for all lanes.
-    pub(crate) fn lanes(home: Home, kind: Type) -> Self {
+    pub(crate) fn lanes(vreg: VReg, kind: Type) -> Self {
         let stride = (lane_bytes(kind) / u32::from(kind.bytes())) as u8;
-        Self { at: At::Home(home, 0), kind, stride }
+        Self { at: RegRef::VReg(vreg, 0), kind, stride }
     }
 
     /// Returns the bytes from one element to the next one.
@@ -293,8 +293,8 @@ impl Target {
     }
 
     /// Returns the same elements as a source.
-    pub(crate) fn read(&self, lanes: u8) -> Elements {
-        Elements::apart(self.at, self.kind, self.stride_bytes(), lanes)
+    pub(crate) fn read(&self, lanes: u8) -> RegRegion {
+        RegRegion::apart(self.at, self.kind, self.stride_bytes(), lanes)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Instructions before they have registers, and the passes over them.
 
-#[path = "instr.rs"]
-pub(crate) mod draft;
 mod emit;
 mod encode;
+pub(crate) mod instr;
 mod legalize;
 mod opt_copy_prop;
 pub(crate) mod regions;

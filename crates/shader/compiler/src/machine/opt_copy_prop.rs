@@ -7,57 +7,57 @@ use std::collections::{HashMap, HashSet};
 
 use intel_eu::{Base, Opcode, Platform};
 
-use crate::machine::draft::{At, Code, Draft, Elements, Home, Line, Operand, Target};
+use crate::machine::instr::{Dst, Function, Instr, Operand, RegRef, RegRegion, Stmt, VReg};
 use crate::machine::rules::violations;
 
 /// A copy of all lanes.
 #[derive(Clone, Copy, Debug)]
 struct Copied {
-    to: Target,
-    from: Elements,
+    to: Dst,
+    from: RegRegion,
     lanes: u8,
     first: u8,
 }
 
 /// Replaces copies by what they copy, and leaves out those that nothing uses any more.
-pub(crate) fn opt_copy_prop(platform: Platform, code: &mut Code) {
-    let writes = writes(code);
-    let mut copies: HashMap<Home, Copied> = HashMap::new();
-    for (place, line) in code.lines.iter_mut().enumerate() {
-        let Line::Do(draft) = line else { continue };
-        for source in 0..draft.sources.len() {
-            replace(platform, draft, source, &copies);
+pub(crate) fn opt_copy_prop(platform: Platform, function: &mut Function) {
+    let writes = writes(function);
+    let mut copies: HashMap<VReg, Copied> = HashMap::new();
+    for (place, stmt) in function.stmts.iter_mut().enumerate() {
+        let Stmt::Instr(instr) = stmt else { continue };
+        for source in 0..instr.sources.len() {
+            replace(platform, instr, source, &copies);
         }
-        let Some(copied) = copy(draft) else { continue };
-        let (At::Home(to, _), At::Home(from, _)) = (copied.to.at, copied.from.at) else { continue };
-        let is_stable = writes.get(&from).is_some_and(|lines| lines.iter().all(|line| *line < place));
-        let is_variable = code.variables.contains(&from) || code.variables.contains(&to);
-        if is_stable && !is_variable && writes.get(&to).is_some_and(|lines| lines.len() == 1) {
+        let Some(copied) = copy(instr) else { continue };
+        let (RegRef::VReg(to, _), RegRef::VReg(from, _)) = (copied.to.at, copied.from.at) else { continue };
+        let is_stable = writes.get(&from).is_some_and(|places| places.iter().all(|written| *written < place));
+        let is_variable = function.variables.contains(&from) || function.variables.contains(&to);
+        if is_stable && !is_variable && writes.get(&to).is_some_and(|places| places.len() == 1) {
             copies.insert(to, copied);
         }
     }
-    leave_out(code, &copies);
+    leave_out(function, &copies);
 }
 
-/// Returns the lines that write to each home.
-fn writes(code: &Code) -> HashMap<Home, Vec<usize>> {
-    let mut found: HashMap<Home, Vec<usize>> = HashMap::new();
-    for (place, line) in code.lines.iter().enumerate() {
-        if let Line::Do(Draft { destination: Some(Target { at: At::Home(home, _), .. }), .. }) = line {
-            found.entry(*home).or_default().push(place);
+/// Returns the statements that write to each virtual register.
+fn writes(function: &Function) -> HashMap<VReg, Vec<usize>> {
+    let mut found: HashMap<VReg, Vec<usize>> = HashMap::new();
+    for (place, stmt) in function.stmts.iter().enumerate() {
+        if let Stmt::Instr(Instr { destination: Some(Dst { at: RegRef::VReg(vreg, _), .. }), .. }) = stmt {
+            found.entry(*vreg).or_default().push(place);
         }
     }
     found
 }
 
-/// Returns the copy that a draft is, if it is one.
-fn copy(draft: &Draft) -> Option<Copied> {
-    let is_plain = draft.opcode == Opcode::Mov
-        && draft.predicate.is_none()
-        && draft.condition.is_none()
-        && !draft.saturate
-        && !draft.no_mask;
-    let (Some(to), [Operand::Of(from)]) = (draft.destination.filter(|_| is_plain), draft.sources.as_slice())
+/// Returns the copy that an instruction is, if it is one.
+fn copy(instr: &Instr) -> Option<Copied> {
+    let is_plain = instr.opcode == Opcode::Mov
+        && instr.predicate.is_none()
+        && instr.condition.is_none()
+        && !instr.saturate
+        && !instr.no_mask;
+    let (Some(to), [Operand::Reg(from)]) = (instr.destination.filter(|_| is_plain), instr.sources.as_slice())
     else {
         return None;
     };
@@ -67,61 +67,61 @@ fn copy(draft: &Draft) -> Option<Copied> {
     (keeps_bits && !from.negate && !from.absolute && !from.is_scalar()).then_some(Copied {
         to,
         from: *from,
-        lanes: draft.lanes,
-        first: draft.first,
+        lanes: instr.lanes,
+        first: instr.first,
     })
 }
 
 /// Replaces a source that is a copy, if the instruction is legal with what was copied.
-fn replace(platform: Platform, draft: &mut Draft, place: usize, copies: &HashMap<Home, Copied>) {
-    let Operand::Of(elements) = draft.sources[place] else { return };
-    let At::Home(home, _) = elements.at else { return };
-    let Some(copied) = copies.get(&home) else { return };
+fn replace(platform: Platform, instr: &mut Instr, place: usize, copies: &HashMap<VReg, Copied>) {
+    let Operand::Reg(elements) = instr.sources[place] else { return };
+    let RegRef::VReg(vreg, _) = elements.at else { return };
+    let Some(copied) = copies.get(&vreg) else { return };
     let read = copied.to.read(copied.lanes);
     let is_same = elements.at == read.at
         && elements.rows == read.rows
         && elements.kind.bytes() == read.kind.bytes()
-        && (draft.lanes, draft.first, draft.no_mask) == (copied.lanes, copied.first, false);
+        && (instr.lanes, instr.first, instr.no_mask) == (copied.lanes, copied.first, false);
     if !is_same {
         return;
     }
-    let Elements { kind, negate, absolute, .. } = elements;
-    let replaced = Elements { kind, negate, absolute, ..copied.from };
-    if let Some(message) = draft.message {
+    let RegRegion { kind, negate, absolute, .. } = elements;
+    let replaced = RegRegion { kind, negate, absolute, ..copied.from };
+    if let Some(message) = instr.message {
         // A payload is whole registers, which the copied ones have to be.
-        let is_whole = matches!(replaced.at, At::Home(_, 0)) && replaced.rows == elements.rows;
-        if is_whole && u32::from(draft.lanes) * 4 == message.sent * crate::machine::draft::REGISTER_BYTES {
-            draft.sources[place] = Operand::Of(replaced);
+        let is_whole = matches!(replaced.at, RegRef::VReg(_, 0)) && replaced.rows == elements.rows;
+        if is_whole && u32::from(instr.lanes) * 4 == message.sent * crate::machine::instr::REGISTER_BYTES {
+            instr.sources[place] = Operand::Reg(replaced);
         }
         return;
     }
-    let mut changed = draft.clone();
-    changed.sources[place] = Operand::Of(replaced);
+    let mut changed = instr.clone();
+    changed.sources[place] = Operand::Reg(replaced);
     if violations(platform, &changed).is_empty() {
-        *draft = changed;
+        *instr = changed;
     }
 }
 
 /// Leaves out the copies that nothing reads.
-fn leave_out(code: &mut Code, copies: &HashMap<Home, Copied>) {
-    let read: HashSet<Home> = code
-        .lines
+fn leave_out(function: &mut Function, copies: &HashMap<VReg, Copied>) {
+    let read: HashSet<VReg> = function
+        .stmts
         .iter()
-        .filter_map(|line| match line {
-            Line::Do(draft) => Some(&draft.sources),
-            Line::Here(_) | Line::Loop | Line::End => None,
+        .filter_map(|stmt| match stmt {
+            Stmt::Instr(instr) => Some(&instr.sources),
+            Stmt::Label(_) | Stmt::LoopBegin | Stmt::LoopEnd => None,
         })
         .flatten()
         .filter_map(|source| match source {
-            Operand::Of(Elements { at: At::Home(home, _), .. }) => Some(*home),
-            Operand::Of(_) | Operand::Number { .. } => None,
+            Operand::Reg(RegRegion { at: RegRef::VReg(vreg, _), .. }) => Some(*vreg),
+            Operand::Reg(_) | Operand::Imm { .. } => None,
         })
         .collect();
-    code.lines.retain(|line| match line {
-        Line::Do(Draft { destination: Some(Target { at: At::Home(home, _), .. }), .. }) => {
-            read.contains(home) || !copies.contains_key(home)
+    function.stmts.retain(|stmt| match stmt {
+        Stmt::Instr(Instr { destination: Some(Dst { at: RegRef::VReg(vreg, _), .. }), .. }) => {
+            read.contains(vreg) || !copies.contains_key(vreg)
         }
-        Line::Do(_) | Line::Here(_) | Line::Loop | Line::End => true,
+        Stmt::Instr(_) | Stmt::Label(_) | Stmt::LoopBegin | Stmt::LoopEnd => true,
     });
 }
 
@@ -131,55 +131,52 @@ mod tests {
     use intel_eu::Type;
 
     /// Returns code of an addition whose second source is a copy of elements.
-    fn code(from: Elements, kind: Type) -> Code {
-        let mut code = Code::default();
-        let [made, copied, sum] = [code.home(2), code.home(2), code.home(2)];
-        let make = Draft::of(
-            Opcode::Mov,
-            Target::lanes(made, Type::Ud),
-            &[Operand::Number { kind: Type::Ud, bits: 7 }],
-        );
-        let from = Elements { at: At::Home(made, 0), ..from };
-        let copy = Draft::of(Opcode::Mov, Target::lanes(copied, from.kind), &[Operand::Of(from)]);
+    fn code(from: RegRegion, kind: Type) -> Function {
+        let mut function = Function::default();
+        let [made, copied, sum] = [function.vreg(2), function.vreg(2), function.vreg(2)];
+        let make =
+            Instr::of(Opcode::Mov, Dst::lanes(made, Type::Ud), &[Operand::Imm { kind: Type::Ud, bits: 7 }]);
+        let from = RegRegion { at: RegRef::VReg(made, 0), ..from };
+        let copy = Instr::of(Opcode::Mov, Dst::lanes(copied, from.kind), &[Operand::Reg(from)]);
         let sources = [Operand::lanes(made, kind), Operand::lanes(copied, kind)];
-        let add = Draft::of(Opcode::Add, Target::lanes(sum, kind), &sources);
-        code.lines = [make, copy, add].map(Line::Do).to_vec();
-        code
+        let add = Instr::of(Opcode::Add, Dst::lanes(sum, kind), &sources);
+        function.stmts = [make, copy, add].map(Stmt::Instr).to_vec();
+        function
     }
 
-    fn lines_left(platform: Platform, mut code: Code) -> usize {
-        opt_copy_prop(platform, &mut code);
-        code.lines.len()
+    fn stmts_left(platform: Platform, mut function: Function) -> usize {
+        opt_copy_prop(platform, &mut function);
+        function.stmts.len()
     }
 
     #[test]
     fn a_copy_is_taken_out() {
-        let lanes = Elements::apart(At::Null, Type::Ud, 4, 16);
-        assert_eq!(lines_left(Platform::Skl, code(lanes, Type::F)), 2);
+        let lanes = RegRegion::apart(RegRef::Null, Type::Ud, 4, 16);
+        assert_eq!(stmts_left(Platform::Skl, code(lanes, Type::F)), 2);
     }
 
     #[test]
     fn a_copy_that_moves_lanes_stays_where_floats_must_not_move_them() {
-        let repeated = Elements { rows: [4, 4, 0], ..Elements::apart(At::Null, Type::Ud, 4, 16) };
-        assert_eq!(lines_left(Platform::Skl, code(repeated, Type::F)), 2);
-        assert_eq!(lines_left(Platform::Dg2, code(repeated, Type::F)), 3);
-        assert_eq!(lines_left(Platform::Dg2, code(repeated, Type::D)), 2);
+        let repeated = RegRegion { rows: [4, 4, 0], ..RegRegion::apart(RegRef::Null, Type::Ud, 4, 16) };
+        assert_eq!(stmts_left(Platform::Skl, code(repeated, Type::F)), 2);
+        assert_eq!(stmts_left(Platform::Dg2, code(repeated, Type::F)), 3);
+        assert_eq!(stmts_left(Platform::Dg2, code(repeated, Type::D)), 2);
     }
 
     #[test]
     fn a_negated_copy_and_one_of_a_variable_stay() {
-        let lanes = Elements::apart(At::Null, Type::Ud, 4, 16);
-        assert_eq!(lines_left(Platform::Skl, code(Elements { negate: true, ..lanes }, Type::D)), 3);
-        let mut code = code(lanes, Type::D);
-        code.variables.push(Home(0));
-        assert_eq!(lines_left(Platform::Skl, code), 3);
+        let lanes = RegRegion::apart(RegRef::Null, Type::Ud, 4, 16);
+        assert_eq!(stmts_left(Platform::Skl, code(RegRegion { negate: true, ..lanes }, Type::D)), 3);
+        let mut function = code(lanes, Type::D);
+        function.variables.push(VReg(0));
+        assert_eq!(stmts_left(Platform::Skl, function), 3);
     }
 
     #[test]
     fn a_copy_of_what_is_written_later_stays() {
-        let lanes = Elements::apart(At::Null, Type::Ud, 4, 16);
-        let mut code = code(lanes, Type::D);
-        code.lines.insert(2, code.lines[0].clone());
-        assert_eq!(lines_left(Platform::Skl, code), 4);
+        let lanes = RegRegion::apart(RegRef::Null, Type::Ud, 4, 16);
+        let mut function = code(lanes, Type::D);
+        function.stmts.insert(2, function.stmts[0].clone());
+        assert_eq!(stmts_left(Platform::Skl, function), 4);
     }
 }

@@ -42,14 +42,14 @@ fn conditional(nodes: Vec<Node>, program: &mut Program) -> Vec<Node> {
                 }
                 (_, [Node::End(end, None)]) => {
                     let other = program.value(program.kind(condition));
-                    found.push(Node::Make(other, Operation::Unary(Unary::Not, condition)));
+                    found.push(Node::Def(other, Operation::Unary(Unary::Not, condition)));
                     found.push(Node::End(*end, Some(other)));
                     found.extend(first);
                 }
                 _ => found.push(Node::If(condition, first, second)),
             },
-            Node::Make(..)
-            | Node::Set(..)
+            Node::Def(..)
+            | Node::StoreVar(..)
             | Node::Store(..)
             | Node::End(..)
             | Node::Loop(..)
@@ -68,7 +68,7 @@ fn movable(body: &[Node]) -> (HashSet<usize>, usize) {
     // Ends that leave neighbours without derivatives may still be moved.
     let mut may_leave = true;
     for (place, node) in body.iter().enumerate() {
-        if let Node::Make(value, operation) = node {
+        if let Node::Def(value, operation) = node {
             made.insert(*value, (place, operation));
         }
         if let Node::End(end, Some(condition)) = node
@@ -82,10 +82,10 @@ fn movable(body: &[Node]) -> (HashSet<usize>, usize) {
         }
         let mut has_effect = false;
         visit(std::slice::from_ref(node), &mut |node| match node {
-            Node::Store(..) | Node::End(..) | Node::Make(_, Operation::Atomic(..)) => has_effect = true,
-            Node::Make(_, Operation::Derivative(..)) => may_leave = false,
-            Node::Make(..)
-            | Node::Set(..)
+            Node::Store(..) | Node::End(..) | Node::Def(_, Operation::Atomic(..)) => has_effect = true,
+            Node::Def(_, Operation::Derivative(..)) => may_leave = false,
+            Node::Def(..)
+            | Node::StoreVar(..)
             | Node::If(..)
             | Node::Loop(..)
             | Node::Block(..)
@@ -106,7 +106,7 @@ fn dependencies(value: Value, made: &HashMap<Value, (usize, &Operation)>) -> Opt
         let (place, operation) = *made.get(&value)?;
         let has_order = matches!(
             operation,
-            Operation::Get(_) | Operation::LivesInQuad(_) | Operation::Atomic(..) | Operation::Derivative(..)
+            Operation::LoadVar(_) | Operation::QuadAny(_) | Operation::Atomic(..) | Operation::Derivative(..)
         );
         if has_order {
             return None;
@@ -132,7 +132,7 @@ mod tests {
     impl Build {
         fn make(&mut self, kind: Scalar, operation: Operation) -> Value {
             let value = self.0.value(kind);
-            self.0.body.push(Node::Make(value, operation));
+            self.0.body.push(Node::Def(value, operation));
             value
         }
 
@@ -151,7 +151,7 @@ mod tests {
         /// Returns the number of ends that are moved, and those in front of the first load.
         fn moved(mut self) -> (usize, usize) {
             let moved = hoist_discard(&mut self.0);
-            let loads = |node: &Node| matches!(node, Node::Make(_, Operation::Load(..)));
+            let loads = |node: &Node| matches!(node, Node::Def(_, Operation::Load(..)));
             let before = self.0.body.iter().take_while(|node| !loads(node));
             (moved, before.filter(|node| matches!(node, Node::End(..))).count())
         }
@@ -182,7 +182,7 @@ mod tests {
         let mut build = Build::default();
         let variable = build.0.variable(UINT);
         let lane = build.lane();
-        let read = build.make(UINT, Operation::Get(variable));
+        let read = build.make(UINT, Operation::LoadVar(variable));
         build.load(lane);
         build.end(End::Return, read);
         build.end(End::Return, lane);
@@ -210,10 +210,10 @@ mod tests {
         let moved = hoist_discard(&mut build.0);
         assert_eq!(moved, 1);
         let place = |wanted: &dyn Fn(&Node) -> bool| build.0.body.iter().position(wanted);
-        let needed = place(&|node| matches!(node, Node::Make(value, _) if *value == condition));
+        let needed = place(&|node| matches!(node, Node::Def(value, _) if *value == condition));
         let end = place(&|node| matches!(node, Node::End(..)));
         let loads =
-            build.0.body.iter().filter(|node| matches!(node, Node::Make(_, Operation::Load(..)))).count();
+            build.0.body.iter().filter(|node| matches!(node, Node::Def(_, Operation::Load(..)))).count();
         assert!(needed < end && end < Some(build.0.body.len() - 1) && loads == 2);
     }
 }

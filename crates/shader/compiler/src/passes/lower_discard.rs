@@ -1,6 +1,6 @@
 //! Ends of pixels: lanes that leave the program, or go on for the derivatives of their neighbours.
 //!
-//! In a program without derivatives, a pixel that ends leaves the program. In one with derivatives it only clears its truth in a variable: its
+//! In a program without derivatives, a pixel that ends leaves the program. In one with derivatives it only clears its boolean variable: its
 //! stores have no effect any more, and the lanes of a quad leave the program when none of them lives. So a derivative finds the numbers
 //! of all neighbours of a pixel that lives.
 //!
@@ -19,12 +19,12 @@ pub(crate) fn lower_discard(program: &mut Program) -> Result<(), Error> {
     let mut body = std::mem::take(&mut program.body);
     let (mut has_derivatives, mut has_loops, mut has_kills, mut has_ends) = (false, false, false, false);
     visit(&body, &mut |node| match node {
-        Node::Make(_, Operation::Derivative(..)) => has_derivatives = true,
+        Node::Def(_, Operation::Derivative(..)) => has_derivatives = true,
         Node::Loop(..) => has_loops = true,
         Node::End(End::Kill, _) => (has_kills, has_ends) = (true, true),
         Node::End(End::Demote, _) => has_ends = true,
-        Node::Make(..)
-        | Node::Set(..)
+        Node::Def(..)
+        | Node::StoreVar(..)
         | Node::Store(..)
         | Node::If(..)
         | Node::Block(..)
@@ -59,7 +59,7 @@ fn leaving(nodes: &mut [Node]) {
                 leaving(second);
             }
             Node::Block(_, body) => leaving(body),
-            Node::Make(..) | Node::Set(..) | Node::Store(..) | Node::Break(_) | Node::Continue(_) => {}
+            Node::Def(..) | Node::StoreVar(..) | Node::Store(..) | Node::Break(_) | Node::Continue(_) => {}
         }
     }
 }
@@ -73,14 +73,14 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn make(&mut self, nodes: &mut Vec<Node>, kind: Scalar, operation: Operation) -> Value {
         let value = self.program.value(kind);
-        nodes.push(Node::Make(value, operation));
+        nodes.push(Node::Def(value, operation));
         value
     }
 
     fn set(&mut self, lives: bool) -> Vec<Node> {
         let mut nodes = Vec::new();
         let value = self.make(&mut nodes, Scalar::Bool, Operation::Constant(u64::from(lives)));
-        nodes.push(Node::Set(self.variable, value));
+        nodes.push(Node::StoreVar(self.variable, value));
         nodes
     }
 
@@ -90,10 +90,10 @@ impl Pass<'_> {
             match node {
                 Node::End(End::Kill | End::Demote, condition) => self.end(&mut found, condition),
                 Node::Store(..) => {
-                    let lives = self.make(&mut found, Scalar::Bool, Operation::Get(self.variable));
+                    let lives = self.make(&mut found, Scalar::Bool, Operation::LoadVar(self.variable));
                     found.push(Node::If(lives, vec![node], Vec::new()));
                 }
-                Node::Make(value, operation @ Operation::Atomic(..)) => {
+                Node::Def(value, operation @ Operation::Atomic(..)) => {
                     self.atomic(&mut found, value, operation)
                 }
                 Node::If(condition, first, second) => {
@@ -105,8 +105,8 @@ impl Pass<'_> {
                     found.push(Node::Loop(scope, first, second));
                 }
                 Node::Block(scope, body) => found.push(Node::Block(scope, self.nodes(body))),
-                Node::Make(..)
-                | Node::Set(..)
+                Node::Def(..)
+                | Node::StoreVar(..)
                 | Node::End(End::Return, _)
                 | Node::Break(_)
                 | Node::Continue(_) => {
@@ -122,14 +122,14 @@ impl Pass<'_> {
         match condition {
             None => nodes.extend(self.set(false)),
             Some(condition) => {
-                let lives = self.make(nodes, Scalar::Bool, Operation::Get(self.variable));
+                let lives = self.make(nodes, Scalar::Bool, Operation::LoadVar(self.variable));
                 let goes_on = self.make(nodes, Scalar::Bool, Operation::Unary(Unary::Not, condition));
                 let both = Operation::Binary(Binary::And, lives, goes_on);
                 let lives = self.make(nodes, Scalar::Bool, both);
-                nodes.push(Node::Set(self.variable, lives));
+                nodes.push(Node::StoreVar(self.variable, lives));
             }
         }
-        let lives = self.make(nodes, Scalar::Bool, Operation::LivesInQuad(self.variable));
+        let lives = self.make(nodes, Scalar::Bool, Operation::QuadAny(self.variable));
         let dead = self.make(nodes, Scalar::Bool, Operation::Unary(Unary::Not, lives));
         nodes.push(Node::End(End::Return, Some(dead)));
     }
@@ -139,12 +139,12 @@ impl Pass<'_> {
         let kind = self.program.kind(value);
         let result = self.program.variable(kind);
         let zero = self.make(nodes, kind, Operation::Constant(0));
-        nodes.push(Node::Set(result, zero));
-        let lives = self.make(nodes, Scalar::Bool, Operation::Get(self.variable));
+        nodes.push(Node::StoreVar(result, zero));
+        let lives = self.make(nodes, Scalar::Bool, Operation::LoadVar(self.variable));
         let mut then = Vec::new();
         let old = self.make(&mut then, kind, operation);
-        then.push(Node::Set(result, old));
+        then.push(Node::StoreVar(result, old));
         nodes.push(Node::If(lives, then, Vec::new()));
-        nodes.push(Node::Make(value, Operation::Get(result)));
+        nodes.push(Node::Def(value, Operation::LoadVar(result)));
     }
 }

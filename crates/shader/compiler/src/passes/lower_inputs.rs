@@ -59,8 +59,8 @@ struct Found {
 /// Returns nodes in which inputs are taken from values.
 fn replaced(nodes: Vec<Node>, found: &Found, sizes: &mut Vec<Surface>) -> Vec<Node> {
     let one = |node| {
-        if let Node::Make(value, operation) = node {
-            return Node::Make(value, replacement(operation, found, sizes));
+        if let Node::Def(value, operation) = node {
+            return Node::Def(value, replacement(operation, found, sizes));
         }
         let Ok(node) = with_parts(node, |part| Ok::<_, Infallible>(replaced(part, found, sizes)));
         node
@@ -75,17 +75,17 @@ fn replacement(operation: Operation, found: &Found, sizes: &mut Vec<Surface>) ->
             sizes.push(surface);
             sizes.len() - 1
         });
-        return Operation::Input(Input::Word(FIRST_SIZE + place as u8));
+        return Operation::Input(Input::Constant(FIRST_SIZE + place as u8));
     }
     let Operation::Input(input) = operation else { return operation };
     let (kind, from) = match input {
-        Input::Group(way) => (UINT, found.group[usize::from(way)]),
-        Input::Local(way) => (UINT, found.local[usize::from(way)]),
-        Input::Groups(way) => (UINT, found.groups[usize::from(way)]),
-        Input::Pixel(way) => (Scalar::Float { bits: 32 }, found.pixel[usize::from(way)]),
-        Input::Thread | Input::Lane | Input::Word(_) => return operation,
+        Input::WorkgroupId(way) => (UINT, found.group[usize::from(way)]),
+        Input::LocalId(way) => (UINT, found.local[usize::from(way)]),
+        Input::NumWorkgroups(way) => (UINT, found.groups[usize::from(way)]),
+        Input::FragCoord(way) => (Scalar::Float { bits: 32 }, found.pixel[usize::from(way)]),
+        Input::Thread | Input::Lane | Input::Constant(_) => return operation,
     };
-    Operation::Convert(Conversion::Bits, kind, from)
+    Operation::Convert(Conversion::Bitcast, kind, from)
 }
 
 struct Made<'a> {
@@ -96,7 +96,7 @@ struct Made<'a> {
 impl Made<'_> {
     fn make(&mut self, kind: Scalar, operation: Operation) -> Value {
         let value = self.program.value(kind);
-        self.nodes.push(Node::Make(value, operation));
+        self.nodes.push(Node::Def(value, operation));
         value
     }
 
@@ -127,7 +127,7 @@ impl Made<'_> {
     }
 
     fn end_from(&mut self, end: End, place: Value, limit: Value) {
-        let compare = Operation::Compare(Comparison::AtMost { signed: false }, UINT, limit, place);
+        let compare = Operation::Compare(Comparison::LessOrEqual { signed: false }, UINT, limit, place);
         let condition = self.make(Scalar::Bool, compare);
         self.nodes.push(Node::End(end, Some(condition)));
     }
@@ -136,7 +136,7 @@ impl Made<'_> {
         let size = self.program.group;
         let lanes = size.into_iter().fold(1, u32::saturating_mul);
         let (thread, lane) = (self.input(Input::Thread), self.input(Input::Lane));
-        let groups = [0, 1, 2].map(|word| self.input(Input::Word(word)));
+        let groups = [0, 1, 2].map(|word| self.input(Input::Constant(word)));
         let [number, part] = self.divide_by(thread, threads(size));
         let (times, first) = (self.uint(LANES), part);
         let first = self.binary(Binary::Multiply, first, times);
@@ -157,7 +157,7 @@ impl Made<'_> {
     fn fragment(&mut self) -> Found {
         let float = Scalar::Float { bits: 32 };
         let (thread, lane) = (self.input(Input::Thread), self.input(Input::Lane));
-        let [width, height, across] = [0, 1, 2].map(|word| self.input(Input::Word(word)));
+        let [width, height, across] = [0, 1, 2].map(|word| self.input(Input::Constant(word)));
         let [row, column] = self.divide(thread, across);
         // Four lanes are a quad of 2 by 2 pixels.
         let [quad, in_quad] = self.divide_by(lane, 4);

@@ -25,7 +25,7 @@ impl Pass<'_> {
         let mut found = Vec::new();
         for node in nodes {
             let node = with_uses(node, |value| self.same.get(&value).copied().unwrap_or(value));
-            if let Node::Make(value, operation) = node {
+            if let Node::Def(value, operation) = node {
                 self.make(value, operation, &mut found);
             } else {
                 let Ok(node) = with_parts(node, |part| Ok::<_, Infallible>(self.nodes(part)));
@@ -48,14 +48,14 @@ impl Pass<'_> {
             Some(Simple::With(binary, a, bits)) => {
                 let constant = self.program.value(kind);
                 self.constants.insert(constant, bits);
-                nodes.push(Node::Make(constant, Operation::Constant(bits)));
+                nodes.push(Node::Def(constant, Operation::Constant(bits)));
                 Operation::Binary(binary, a, constant)
             }
         };
         if let Operation::Constant(bits) = operation {
             self.constants.insert(value, bits);
         }
-        nodes.push(Node::Make(value, operation));
+        nodes.push(Node::Def(value, operation));
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn opt_dce(program: &mut Program) {
         visit(&body, &mut |node| {
             before += 1;
             values.extend(uses(node));
-            if let Node::Make(_, Operation::Get(variable) | Operation::LivesInQuad(variable)) = node {
+            if let Node::Def(_, Operation::LoadVar(variable) | Operation::QuadAny(variable)) = node {
                 variables.insert(*variable);
             }
         });
@@ -30,9 +30,9 @@ pub(crate) fn opt_dce(program: &mut Program) {
 
 fn kept(nodes: Vec<Node>, values: &HashSet<Value>, variables: &HashSet<Variable>) -> Vec<Node> {
     let is_kept = |node: &Node| match node {
-        Node::Make(_, Operation::Atomic(..)) => true,
-        Node::Make(value, _) => values.contains(value),
-        Node::Set(variable, _) => variables.contains(variable),
+        Node::Def(_, Operation::Atomic(..)) => true,
+        Node::Def(value, _) => values.contains(value),
+        Node::StoreVar(variable, _) => variables.contains(variable),
         Node::If(_, first, second) => !(first.is_empty() && second.is_empty()),
         Node::Block(_, body) => !body.is_empty(),
         Node::Loop(..) | Node::Store(..) | Node::End(..) | Node::Break(_) | Node::Continue(_) => true,

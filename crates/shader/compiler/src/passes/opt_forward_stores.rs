@@ -22,7 +22,7 @@ struct Pass {
 impl Pass {
     fn forget(&mut self, nodes: &[Node]) {
         visit(nodes, &mut |node| {
-            if let Node::Set(variable, _) = node {
+            if let Node::StoreVar(variable, _) = node {
                 self.known.remove(variable);
             }
         });
@@ -36,7 +36,7 @@ impl Pass {
     fn node(&mut self, node: Node) -> Option<Node> {
         let node = with_uses(node, |value| self.same.get(&value).copied().unwrap_or(value));
         Some(match node {
-            Node::Make(value, Operation::Get(variable)) => {
+            Node::Def(value, Operation::LoadVar(variable)) => {
                 if let Some(known) = self.known.get(&variable) {
                     self.same.insert(value, *known);
                     return None;
@@ -45,7 +45,7 @@ impl Pass {
                 self.known.insert(variable, value);
                 node
             }
-            Node::Set(variable, value) => {
+            Node::StoreVar(variable, value) => {
                 self.known.insert(variable, value);
                 node
             }
@@ -77,7 +77,7 @@ impl Pass {
                 self.known = before;
                 Node::Loop(scope, first, second)
             }
-            Node::Make(..) | Node::Store(..) | Node::End(..) | Node::Break(_) | Node::Continue(_) => node,
+            Node::Def(..) | Node::Store(..) | Node::End(..) | Node::Break(_) | Node::Continue(_) => node,
         })
     }
 }

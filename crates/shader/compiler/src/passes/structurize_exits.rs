@@ -50,13 +50,13 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn make(&mut self, nodes: &mut Vec<Node>, operation: Operation) -> Value {
         let value = self.program.value(Scalar::Bool);
-        nodes.push(Node::Make(value, operation));
+        nodes.push(Node::Def(value, operation));
         value
     }
 
-    fn set(&mut self, nodes: &mut Vec<Node>, variable: Variable, truth: bool) {
-        let value = self.make(nodes, Operation::Constant(u64::from(truth)));
-        nodes.push(Node::Set(variable, value));
+    fn set(&mut self, nodes: &mut Vec<Node>, variable: Variable, leaves: bool) {
+        let value = self.make(nodes, Operation::Constant(u64::from(leaves)));
+        nodes.push(Node::StoreVar(variable, value));
     }
 
     /// Returns the nodes of a block that can be left as `target`: what it has, what precedes it, and what is behind it.
@@ -86,7 +86,7 @@ impl Pass<'_> {
     fn look_behind(&mut self, nodes: &mut Vec<Node>) {
         let around: Vec<_> = self.opened.iter().rev().filter_map(|opened| opened.leaves).collect();
         for leaves in around {
-            let leaving = self.make(nodes, Operation::Get(leaves));
+            let leaving = self.make(nodes, Operation::LoadVar(leaves));
             nodes.push(Node::If(leaving, vec![self.innermost()], Vec::new()));
         }
     }
@@ -134,7 +134,7 @@ impl Pass<'_> {
                     nodes.extend(block);
                 }
                 Node::Loop(scope, first, second) => self.repeat(&mut nodes, scope, first, second)?,
-                Node::Make(..) | Node::Set(..) | Node::Store(..) => nodes.push(node),
+                Node::Def(..) | Node::StoreVar(..) | Node::Store(..) => nodes.push(node),
             }
         }
         Ok(nodes)

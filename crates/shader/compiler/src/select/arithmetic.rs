@@ -5,7 +5,7 @@ use intel_eu::{Condition, Opcode, Type};
 use super::{Selection, bits_of, kind};
 use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Scalar, Unary, Value};
-use crate::machine::draft::{Draft, Elements, Home, Operand, Predicate, Target};
+use crate::machine::instr::{Dst, Instr, Operand, Predicate, RegRegion, VReg};
 use crate::machine::regions;
 
 /// Functions of `math`.
@@ -20,7 +20,7 @@ const QUOTIENT: u8 = 12;
 const REST: u8 = 13;
 
 impl Selection<'_> {
-    pub(super) fn unary(&mut self, to: Home, scalar: Scalar, unary: Unary, a: Value) -> Result<(), Error> {
+    pub(super) fn unary(&mut self, to: VReg, scalar: Scalar, unary: Unary, a: Value) -> Result<(), Error> {
         let signed = kind(scalar, true);
         let bits = bits_of(scalar);
         let refused = || Error::Opcode { name: format!("{} of type {signed}", unary.name()) };
@@ -33,7 +33,7 @@ impl Selection<'_> {
             return Ok(());
         }
         if matches!(unary, Unary::Floor | Unary::Ceil | Unary::Truncate | Unary::Round) && signed == Type::Df
-            || matches!(unary, Unary::Bits | Unary::LowestBit | Unary::HighestBit | Unary::Reverse)
+            || matches!(unary, Unary::BitCount | Unary::LowestBit | Unary::HighestBit | Unary::BitReverse)
                 && bits != Type::Ud
             || unary == Unary::Absolute && signed == Type::Q
         {
@@ -49,32 +49,29 @@ impl Selection<'_> {
             Unary::Truncate => self.put(Opcode::Rndz, to, signed, &[source]),
             Unary::Round => self.put(Opcode::Rnde, to, signed, &[source]),
             Unary::Ceil => {
-                let below = self.home(scalar);
+                let below = self.vreg(scalar);
                 self.put(Opcode::Rndd, below, signed, &[source.negated()]);
                 self.put(Opcode::Mov, to, signed, &[Operand::lanes(below, signed).negated()]);
             }
-            Unary::Bits => self.put(Opcode::Cbit, to, bits, &[raw]),
+            Unary::BitCount => self.put(Opcode::Cbit, to, bits, &[raw]),
             Unary::LowestBit => self.put(Opcode::Fbl, to, bits, &[raw]),
-            Unary::Reverse => self.put(Opcode::Bfrev, to, bits, &[raw]),
+            Unary::BitReverse => self.put(Opcode::Bfrev, to, bits, &[raw]),
             Unary::HighestBit => {
                 let zeroes = self.dwords();
                 self.put(Opcode::Lzd, zeroes, Type::Ud, &[raw]);
-                let last = Operand::Number { kind: Type::D, bits: 31 };
+                let last = Operand::Imm { kind: Type::D, bits: 31 };
                 self.put(Opcode::Add, to, Type::D, &[Operand::lanes(zeroes, Type::D).negated(), last]);
             }
-            Unary::Root
-            | Unary::InverseRoot
-            | Unary::Exponential
-            | Unary::Logarithm
-            | Unary::Sine
-            | Unary::Cosine => return Err(refused()),
+            Unary::Sqrt | Unary::Rsqrt | Unary::Exp2 | Unary::Log2 | Unary::Sine | Unary::Cosine => {
+                return Err(refused());
+            }
         }
         Ok(())
     }
 
     pub(super) fn binary(
         &mut self,
-        to: Home,
+        to: VReg,
         scalar: Scalar,
         binary: Binary,
         a: Value,
@@ -107,8 +104,8 @@ impl Selection<'_> {
                 let condition = if least { Condition::Less } else { Condition::GreaterOrEqual };
                 let kind = kind(scalar, signed);
                 let sources = self.two(a, b, kind);
-                let select = Draft::of(Opcode::Sel, Target::lanes(to, kind), &sources);
-                self.push(Draft { condition: Some(condition), ..select });
+                let select = Instr::of(Opcode::Sel, Dst::lanes(to, kind), &sources);
+                self.push(Instr { condition: Some(condition), ..select });
                 return Ok(());
             }
             Binary::Divide { .. } if plain == Type::F => {
@@ -134,27 +131,27 @@ impl Selection<'_> {
     }
 
     /// Adds a function of `math`, 8 lanes at a time.
-    fn math(&mut self, to: Home, kind: Type, function: u8, sources: &[Operand]) {
-        let math = Draft { function, ..Draft::of(Opcode::Math, Target::lanes(to, kind), sources) };
+    fn math(&mut self, to: VReg, kind: Type, function: u8, sources: &[Operand]) {
+        let math = Instr { function, ..Instr::of(Opcode::Math, Dst::lanes(to, kind), sources) };
         for half in 0..2 {
             self.push(regions::half_of_lanes(&math, half));
         }
     }
 
     /// Adds a multiplication by halves, which every generation has: the low half of the product.
-    fn multiply(&mut self, to: Home, a: Value, b: Value) {
+    fn multiply(&mut self, to: VReg, a: Value, b: Value) {
         if let Some(bits @ ..=0xffff) = self.constants.get(&b).copied() {
             let first = self.register(a, Type::Ud);
-            self.put(Opcode::Mul, to, Type::Ud, &[first, Operand::Number { kind: Type::Uw, bits }]);
+            self.put(Opcode::Mul, to, Type::Ud, &[first, Operand::Imm { kind: Type::Uw, bits }]);
             return;
         }
-        let (first, second) = (self.register(a, Type::Ud), self.home_of(b));
+        let (first, second) = (self.register(a, Type::Ud), self.vreg_of(b));
         let half = |byte| {
-            Operand::Of(Elements::apart(crate::machine::draft::At::Home(second, byte), Type::Uw, 4, 16))
+            Operand::Reg(RegRegion::apart(crate::machine::instr::RegRef::VReg(second, byte), Type::Uw, 4, 16))
         };
         let [high, low] = [self.dwords(), self.dwords()];
-        let number = |home| Operand::lanes(home, Type::Ud);
-        let sixteen = Operand::Number { kind: Type::Ud, bits: 16 };
+        let number = |vreg| Operand::lanes(vreg, Type::Ud);
+        let sixteen = Operand::Imm { kind: Type::Ud, bits: 16 };
         let upper = self.dwords();
         self.put(Opcode::Mul, high, Type::Ud, &[first, half(2)]);
         self.put(Opcode::Shl, upper, Type::Ud, &[number(high), sixteen]);
@@ -163,7 +160,7 @@ impl Selection<'_> {
     }
 
     /// Adds a division of integers. A divisor of 0, whose result SPIR-V leaves undefined, counts as 1.
-    fn divide(&mut self, to: Home, kind: Type, function: u8, a: Value, b: Value) {
+    fn divide(&mut self, to: VReg, kind: Type, function: u8, a: Value, b: Value) {
         let (dividend, divisor) = (self.register(a, kind), self.register(b, Type::Ud));
         if self.constants.get(&b).is_some_and(|bits| *bits != 0) {
             let divisor = self.register(b, kind);
@@ -172,16 +169,16 @@ impl Selection<'_> {
         }
         let safe = self.dwords();
         // The larger one of 1 and a divisor without a sign.
-        let one = Operand::Number { kind: Type::Ud, bits: 1 };
-        let select = Draft::of(Opcode::Sel, Target::lanes(safe, Type::Ud), &[divisor, one]);
-        self.push(Draft { condition: Some(Condition::GreaterOrEqual), ..select });
+        let one = Operand::Imm { kind: Type::Ud, bits: 1 };
+        let select = Instr::of(Opcode::Sel, Dst::lanes(safe, Type::Ud), &[divisor, one]);
+        self.push(Instr { condition: Some(Condition::GreaterOrEqual), ..select });
         self.math(to, kind, function, &[dividend, Operand::lanes(safe, kind)]);
     }
 
     pub(super) fn compare(
         &mut self,
         value: Value,
-        to: Home,
+        to: VReg,
         comparison: Comparison,
         of: Scalar,
         [a, b]: [Value; 2],
@@ -190,46 +187,46 @@ impl Selection<'_> {
             Comparison::Equal => (Condition::Zero, false),
             Comparison::Unequal => (Condition::NotZero, false),
             Comparison::Less { signed } => (Condition::Less, signed),
-            Comparison::AtMost { signed } => (Condition::LessOrEqual, signed),
+            Comparison::LessOrEqual { signed } => (Condition::LessOrEqual, signed),
         };
         let kind = kind(of, signed);
         let sources = self.two(a, b, kind);
         if kind.bytes() == 4 {
             // The result of a comparison is a dword of no or of all bits.
-            let compare = Draft::of(Opcode::Cmp, Target::lanes(to, kind), &sources);
-            self.push(Draft { condition: Some(condition), ..compare });
+            let compare = Instr::of(Opcode::Cmp, Dst::lanes(to, kind), &sources);
+            self.push(Instr { condition: Some(condition), ..compare });
         } else {
-            self.push(Draft::compare(condition, kind, sources));
-            self.write_truth(to, Predicate::SET);
+            self.push(Instr::compare(condition, kind, sources));
+            self.write_bool(to, Predicate::SET);
         }
         self.tested = Some(value);
     }
 
     /// Adds the choice between two numbers.
-    pub(super) fn choose(&mut self, to: Home, scalar: Scalar, condition: Value, [a, b]: [Value; 2]) {
+    pub(super) fn choose(&mut self, to: VReg, scalar: Scalar, condition: Value, [a, b]: [Value; 2]) {
         let kind = bits_of(scalar);
         let sources = self.two(a, b, kind);
         self.test(condition);
         if kind.bytes() > 1 {
-            self.push(Draft::of(Opcode::Sel, Target::lanes(to, kind), &sources).when(Predicate::SET));
+            self.push(Instr::of(Opcode::Sel, Dst::lanes(to, kind), &sources).when(Predicate::SET));
             return;
         }
         // A selection cannot write bytes, and a move of them can.
         let other = self.register(b, kind);
         self.put(Opcode::Mov, to, kind, &[other]);
-        self.push(Draft::of(Opcode::Mov, Target::lanes(to, kind), &sources[..1]).when(Predicate::SET));
+        self.push(Instr::of(Opcode::Mov, Dst::lanes(to, kind), &sources[..1]).when(Predicate::SET));
     }
 
     /// Adds a conversion from the first type to the second one.
     pub(super) fn convert(
         &mut self,
-        to: Home,
+        to: VReg,
         conversion: Conversion,
         [from, scalar]: [Scalar; 2],
         a: Value,
     ) {
         let (from, kind) = match conversion {
-            Conversion::Bits => (bits_of(from), bits_of(scalar)),
+            Conversion::Bitcast => (bits_of(from), bits_of(scalar)),
             Conversion::Signed => (kind(from, true), kind(scalar, true)),
             Conversion::Unsigned => (kind(from, false), kind(scalar, false)),
             Conversion::Float => (kind(from, false), kind(scalar, true)),
@@ -243,10 +240,10 @@ impl Selection<'_> {
 /// Returns the function of `math` that an operation is.
 fn function(unary: Unary) -> Option<u8> {
     match unary {
-        Unary::Root => Some(ROOT),
-        Unary::InverseRoot => Some(INVERSE_ROOT),
-        Unary::Exponential => Some(EXPONENTIAL),
-        Unary::Logarithm => Some(LOGARITHM),
+        Unary::Sqrt => Some(ROOT),
+        Unary::Rsqrt => Some(INVERSE_ROOT),
+        Unary::Exp2 => Some(EXPONENTIAL),
+        Unary::Log2 => Some(LOGARITHM),
         Unary::Sine => Some(SINE),
         Unary::Cosine => Some(COSINE),
         Unary::Negate
@@ -256,9 +253,9 @@ fn function(unary: Unary) -> Option<u8> {
         | Unary::Ceil
         | Unary::Truncate
         | Unary::Round
-        | Unary::Bits
+        | Unary::BitCount
         | Unary::LowestBit
         | Unary::HighestBit
-        | Unary::Reverse => None,
+        | Unary::BitReverse => None,
     }
 }

@@ -5,7 +5,7 @@ use intel_eu::Opcode;
 use super::{Selection, bits_of};
 use crate::Error;
 use crate::ir::{Node, Value};
-use crate::machine::draft::{Draft, Line, Operand, Predicate};
+use crate::machine::instr::{Instr, Operand, Predicate, Stmt};
 
 impl Selection<'_> {
     pub(super) fn nodes(&mut self, nodes: &[Node]) -> Result<(), Error> {
@@ -14,17 +14,17 @@ impl Selection<'_> {
 
     fn node(&mut self, node: &Node) -> Result<(), Error> {
         match node {
-            Node::Make(value, operation) => self.make(*value, operation)?,
-            Node::Set(variable, value) => {
-                let home = self.variable(*variable);
+            Node::Def(value, operation) => self.make(*value, operation)?,
+            Node::StoreVar(variable, value) => {
+                let vreg = self.variable(*variable);
                 let kind = bits_of(self.program.kind(*value));
                 // The bits of less than 32 bits are those of a dword, if they are a number.
                 let operand = match self.operand(*value, kind) {
-                    Operand::Number { bits, .. } => Operand::Number { kind: intel_eu::Type::Ud, bits },
+                    Operand::Imm { bits, .. } => Operand::Imm { kind: intel_eu::Type::Ud, bits },
                     registers => registers,
                 };
-                let kind = if matches!(operand, Operand::Number { .. }) { operand.kind() } else { kind };
-                self.put(Opcode::Mov, home, kind, &[operand]);
+                let kind = if matches!(operand, Operand::Imm { .. }) { operand.kind() } else { kind };
+                self.put(Opcode::Mov, vreg, kind, &[operand]);
             }
             Node::Store(surface, offset, value) => self.store(*surface, *offset, *value),
             // Replaced by exits from scopes (`structurize_exits`).
@@ -36,7 +36,7 @@ impl Selection<'_> {
                 let block = self.blocks.last().map(|(label, _)| *label);
                 let whole = self.blocks.iter().rev().find(|(_, is_loop)| *is_loop).map(|(label, _)| *label);
                 if let (Some(block), Some(whole)) = (block, whole) {
-                    self.push(Draft { targets: Some((block, whole)), ..Draft::new(Opcode::Break) });
+                    self.push(Instr { targets: Some((block, whole)), ..Instr::new(Opcode::Break) });
                 }
             }
         }
@@ -47,14 +47,14 @@ impl Selection<'_> {
         self.test(condition);
         let (other, middle, end) = (self.label(), self.label(), self.label());
         let start = if second.is_empty() { end } else { middle };
-        self.push(Draft { targets: Some((start, end)), ..Draft::new(Opcode::If) }.when(Predicate::SET));
+        self.push(Instr { targets: Some((start, end)), ..Instr::new(Opcode::If) }.when(Predicate::SET));
         // The lanes of the second part wait at `else`: a branch in the first part may not jump over it.
         self.blocks.push((if second.is_empty() { end } else { other }, false));
         self.nodes(first)?;
         self.blocks.pop();
         if !second.is_empty() {
             self.here(other);
-            self.push(Draft { targets: Some((end, end)), ..Draft::new(Opcode::Else) });
+            self.push(Instr { targets: Some((end, end)), ..Instr::new(Opcode::Else) });
             self.here(middle);
             self.blocks.push((end, false));
             self.nodes(second)?;
@@ -63,7 +63,7 @@ impl Selection<'_> {
         self.here(end);
         let behind = self.blocks.last().map(|(label, _)| *label);
         let next = behind.unwrap_or_else(|| self.label());
-        self.push(Draft { targets: Some((next, next)), ..Draft::new(Opcode::Endif) });
+        self.push(Instr { targets: Some((next, next)), ..Instr::new(Opcode::Endif) });
         if behind.is_none() {
             self.here(next);
         }
@@ -74,7 +74,7 @@ impl Selection<'_> {
     fn repeat(&mut self, body: &[Node], again: bool) -> Result<(), Error> {
         let (start, end) = (self.label(), self.label());
         self.here(start);
-        self.code.lines.push(Line::Loop);
+        self.function.stmts.push(Stmt::LoopBegin);
         self.blocks.push((end, true));
         self.nodes(body)?;
         self.blocks.pop();
@@ -83,9 +83,9 @@ impl Selection<'_> {
             self.clear_flags();
         }
         self.here(end);
-        let back = Draft { targets: Some((start, start)), ..Draft::new(Opcode::While) };
+        let back = Instr { targets: Some((start, start)), ..Instr::new(Opcode::While) };
         self.push(if again { back } else { back.when(Predicate::SET) });
-        self.code.lines.push(Line::End);
+        self.function.stmts.push(Stmt::LoopEnd);
         Ok(())
     }
 }

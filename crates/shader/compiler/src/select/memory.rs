@@ -4,7 +4,7 @@ use intel_eu::{Opcode, Type};
 
 use super::{Selection, bits_of, kind};
 use crate::ir::{Atomic, Scalar, Surface, Value};
-use crate::machine::draft::{At, Draft, Elements, Home, LANES, Message, Operand, Target};
+use crate::machine::instr::{Dst, Instr, LANES, Message, Operand, RegRef, RegRegion, VReg};
 use crate::machine::regions;
 
 /// The data port for bytes and words, and the one for dwords.
@@ -31,16 +31,16 @@ const ROW: u32 = 4 * LANES as u32;
 const ROW_REGISTERS: u32 = 2;
 
 impl Selection<'_> {
-    fn send(&mut self, to: Option<Home>, payload: Home, message: Message) {
-        let at = to.map_or(At::Null, |to| At::Home(to, 0));
-        let to = Target { at, kind: Type::Ud, stride: 1 };
-        let send = Draft::of(Opcode::Send, to, &[Operand::lanes(payload, Type::Ud)]);
-        self.push(Draft { message: Some(message), ..send });
+    fn send(&mut self, to: Option<VReg>, payload: VReg, message: Message) {
+        let at = to.map_or(RegRef::Null, |to| RegRef::VReg(to, 0));
+        let to = Dst { at, kind: Type::Ud, stride: 1 };
+        let send = Instr::of(Opcode::Send, to, &[Operand::lanes(payload, Type::Ud)]);
+        self.push(Instr { message: Some(message), ..send });
     }
 
     /// Loads a number of each lane.
-    pub(super) fn load(&mut self, to: Home, scalar: Scalar, surface: Surface, offset: Value) {
-        let payload = self.home_of(offset);
+    pub(super) fn load(&mut self, to: VReg, scalar: Scalar, surface: Surface, offset: Value) {
+        let payload = self.vreg_of(offset);
         let surface = u32::from(surface.0);
         let (function, descriptor, rows) = match scalar.bits() {
             8 => (NARROW_PORT, READ_NARROW, 1),
@@ -55,12 +55,12 @@ impl Selection<'_> {
             return;
         }
         // All lower dwords come before all upper ones.
-        let dwords = self.code.home(received as u8);
+        let dwords = self.function.vreg(received as u8);
         self.send(Some(dwords), payload, message);
         for half in 0..rows {
-            let from = Elements::apart(At::Home(dwords, half * ROW), Type::Ud, 4, LANES);
-            let to = regions::half_of_target(Target::lanes(to, Type::Uq), half);
-            self.push(Draft::of(Opcode::Mov, to, &[Operand::Of(from)]));
+            let from = RegRegion::apart(RegRef::VReg(dwords, half * ROW), Type::Ud, 4, LANES);
+            let to = regions::half_of_target(Dst::lanes(to, Type::Uq), half);
+            self.push(Instr::of(Opcode::Mov, to, &[Operand::Reg(from)]));
         }
     }
 
@@ -75,37 +75,37 @@ impl Selection<'_> {
             _ => (PORT, WRITE | ONE_DWORD, 1),
         };
         let sent = (1 + rows) * ROW_REGISTERS;
-        let payload = self.code.home(sent as u8);
+        let payload = self.function.vreg(sent as u8);
         self.fill(payload, 0, offset);
         if rows == 1 {
             self.fill(payload, ROW, value);
         } else {
-            let home = self.home_of(value);
+            let vreg = self.vreg_of(value);
             for half in 0..rows {
-                let from = Elements::apart(At::Home(home, 0), Type::Uq, 8, LANES);
-                let to = Target { at: At::Home(payload, ROW + half * ROW), kind: Type::Ud, stride: 1 };
-                let from = Operand::Of(regions::half_of_elements(from, half));
-                self.push(Draft::of(Opcode::Mov, to, &[from]));
+                let from = RegRegion::apart(RegRef::VReg(vreg, 0), Type::Uq, 8, LANES);
+                let to = Dst { at: RegRef::VReg(payload, ROW + half * ROW), kind: Type::Ud, stride: 1 };
+                let from = Operand::Reg(regions::half_of_elements(from, half));
+                self.push(Instr::of(Opcode::Mov, to, &[from]));
             }
         }
         self.send(None, payload, Message { function, descriptor: descriptor | surface, sent, received: 0 });
     }
 
     /// Puts a number of up to 32 bits into a dword of each lane of a payload.
-    fn fill(&mut self, payload: Home, byte: u32, value: Value) {
+    fn fill(&mut self, payload: VReg, byte: u32, value: Value) {
         let bits = bits_of(self.program.kind(value));
         let (kind, operand) = match self.operand(value, bits) {
-            Operand::Number { bits, .. } => (Type::Ud, Operand::Number { kind: Type::Ud, bits }),
+            Operand::Imm { bits, .. } => (Type::Ud, Operand::Imm { kind: Type::Ud, bits }),
             registers => (bits, registers),
         };
-        let to = Target { at: At::Home(payload, byte), kind, stride: 4 / kind.bytes() };
-        self.push(Draft::of(Opcode::Mov, to, &[operand]));
+        let to = Dst { at: RegRef::VReg(payload, byte), kind, stride: 4 / kind.bytes() };
+        self.push(Instr::of(Opcode::Mov, to, &[operand]));
     }
 
     /// Operates on a dword of memory of each lane.
     pub(super) fn atomic(
         &mut self,
-        to: Home,
+        to: VReg,
         atomic: Atomic,
         surface: Surface,
         offset: Value,
@@ -129,7 +129,7 @@ impl Selection<'_> {
         }
         dwords.push(operand);
         let sent = dwords.len() as u32 * ROW_REGISTERS;
-        let payload = self.code.home(sent as u8);
+        let payload = self.function.vreg(sent as u8);
         for (place, value) in (0..).zip(dwords) {
             self.fill(payload, place * ROW, value);
         }
@@ -140,7 +140,7 @@ impl Selection<'_> {
     /// Subtracts the numbers of lanes of each quad: the second column from the first one, or the rows.
     pub(super) fn derivative(
         &mut self,
-        to: Home,
+        to: VReg,
         scalar: Scalar,
         way: u8,
         a: Value,
@@ -149,10 +149,10 @@ impl Selection<'_> {
         if kind != Type::F {
             return Err(crate::Error::Opcode { name: format!("a derivative of type {kind}") });
         }
-        let home = self.home_of(a);
+        let vreg = self.vreg_of(a);
         let lane = |number: u32| {
-            let at = At::Home(home, number * 4);
-            Operand::Of(Elements { at, kind, rows: [4, 4, 0], negate: false, absolute: false })
+            let at = RegRef::VReg(vreg, number * 4);
+            Operand::Reg(RegRegion { at, kind, rows: [4, 4, 0], negate: false, absolute: false })
         };
         let neighbour = if way == 0 { 1 } else { 2 };
         self.put(Opcode::Add, to, kind, &[lane(neighbour), lane(0).negated()]);

@@ -18,7 +18,7 @@ pub(crate) const MOST_NUMBERS: u64 = 256;
 /// A constant value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Constant {
-    /// The bits of a number; 0 or 1 of truth.
+    /// The bits of a number; 0 or 1 of a boolean.
     Scalar(Scalar, u64),
     /// The parts of a vector, matrix, array or struct.
     Composite(Vec<Constant>),
@@ -32,13 +32,13 @@ impl Globals {
         result: Word,
         values: &BTreeMap<Word, u64>,
     ) -> Result<Option<Constant>, Error> {
-        let truth = |value: bool| Some(Constant::Scalar(Scalar::Bool, u64::from(value)));
+        let boolean = |value: bool| Some(Constant::Scalar(Scalar::Bool, u64::from(value)));
         let chosen = values.get(&result).copied();
         Ok(match one.class.opcode {
-            Op::ConstantTrue => truth(true),
-            Op::ConstantFalse => truth(false),
-            Op::SpecConstantTrue => truth(chosen.is_none_or(|value| value != 0)),
-            Op::SpecConstantFalse => truth(chosen.is_some_and(|value| value != 0)),
+            Op::ConstantTrue => boolean(true),
+            Op::ConstantFalse => boolean(false),
+            Op::SpecConstantTrue => boolean(chosen.is_none_or(|value| value != 0)),
+            Op::SpecConstantFalse => boolean(chosen.is_some_and(|value| value != 0)),
             Op::Constant | Op::SpecConstant => {
                 let Type::Scalar(scalar) = *self.result_type(one)? else {
                     return Err(malformed(one, "its type is no number"));

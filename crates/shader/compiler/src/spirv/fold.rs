@@ -38,7 +38,7 @@ pub(crate) fn component(whole: &Constant, index: u32) -> Option<(Scalar, u64)> {
 /// Returns the bits of the result of an operation on numbers; none for one that shaders cannot have on constants. A result that
 /// SPIR-V leaves undefined, as that of a division by 0 or of a shift by all bits, is 0.
 pub(crate) fn operation(opcode: Op, result: Scalar, operands: &[(Scalar, u64)]) -> Option<u64> {
-    let truth = |value: bool| Some(u64::from(value));
+    let boolean = |value: bool| Some(u64::from(value));
     if opcode != Op::Select && operands.iter().any(|(of, _)| matches!(of, Scalar::Float { .. })) {
         return None;
     }
@@ -75,18 +75,18 @@ pub(crate) fn operation(opcode: Op, result: Scalar, operands: &[(Scalar, u64)]) 
                 Op::BitwiseAnd => a & b,
                 Op::BitwiseOr => a | b,
                 Op::BitwiseXor => a ^ b,
-                Op::LogicalAnd => return truth(a != 0 && b != 0),
-                Op::LogicalOr => return truth(a != 0 || b != 0),
-                Op::LogicalEqual | Op::IEqual => return truth(a == b),
-                Op::LogicalNotEqual | Op::INotEqual => return truth(a != b),
-                Op::ULessThan => return truth(a < b),
-                Op::ULessThanEqual => return truth(a <= b),
-                Op::UGreaterThan => return truth(a > b),
-                Op::UGreaterThanEqual => return truth(a >= b),
-                Op::SLessThan => return truth(sa < sb),
-                Op::SLessThanEqual => return truth(sa <= sb),
-                Op::SGreaterThan => return truth(sa > sb),
-                Op::SGreaterThanEqual => return truth(sa >= sb),
+                Op::LogicalAnd => return boolean(a != 0 && b != 0),
+                Op::LogicalOr => return boolean(a != 0 || b != 0),
+                Op::LogicalEqual | Op::IEqual => return boolean(a == b),
+                Op::LogicalNotEqual | Op::INotEqual => return boolean(a != b),
+                Op::ULessThan => return boolean(a < b),
+                Op::ULessThanEqual => return boolean(a <= b),
+                Op::UGreaterThan => return boolean(a > b),
+                Op::UGreaterThanEqual => return boolean(a >= b),
+                Op::SLessThan => return boolean(sa < sb),
+                Op::SLessThanEqual => return boolean(sa <= sb),
+                Op::SGreaterThan => return boolean(sa > sb),
+                Op::SGreaterThanEqual => return boolean(sa >= sb),
                 _ => return None,
             }
         }

@@ -188,7 +188,7 @@ impl Shader {
     }
 
     /// Chooses an entry point and values for specialization constants: for each the id, and the bits of the value. Bits above the
-    /// constant's type are 0, or copies of the sign; of a truth, 0 is false, and anything else is true. GL's values have 32 bits. If an
+    /// constant's type are 0, or copies of the sign; of a boolean, 0 is false, and anything else is true. GL's values have 32 bits. If an
     /// id is given twice, its last value counts.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ impl Translator<'_> {
         let unit = self.real(SINGLE, 1.0)?;
         let (less, more) = (self.binary(Binary::Subtract, unit, a)?, self.binary(Binary::Add, unit, a)?);
         let square = self.binary(Binary::Multiply, less, more)?;
-        self.unary(Unary::Root, square)
+        self.unary(Unary::Sqrt, square)
     }
 
     /// Returns the angle between the x axis and a point.

@@ -17,7 +17,7 @@ impl Translator<'_> {
         let below = self.binary(Binary::Subtract, above, one)?;
         // The hardware takes the lowest bits of a shift's count, so that a shift by the width does nothing.
         let width = self.integer(kind, u64::from(kind.bits()))?;
-        let is_all = self.compare(Comparison::AtMost { signed: false }, width, count)?;
+        let is_all = self.compare(Comparison::LessOrEqual { signed: false }, width, count)?;
         self.choose(is_all, all, below)
     }
 

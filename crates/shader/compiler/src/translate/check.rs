@@ -19,7 +19,7 @@ pub(super) fn has_types(program: &Program, kind: Scalar, operation: &Operation) 
     if let Operation::Binary(binary, a, b) = *operation {
         return is(a, kind) && is(b, kind) && has_binary(kind, binary);
     }
-    if let Operation::Fused(a, b, c) = *operation {
+    if let Operation::Fma(a, b, c) = *operation {
         return matches!(kind, Scalar::Float { .. }) && [a, b, c].into_iter().all(|value| is(value, kind));
     }
     if let Operation::Compare(comparison, of, a, b) = *operation {
@@ -44,7 +44,7 @@ pub(super) fn has_types(program: &Program, kind: Scalar, operation: &Operation) 
 /// Returns whether the numbers of a node have the types that it requires.
 pub(super) fn is_sound(program: &Program, node: &Node) -> bool {
     let is = |value: Value, of: Scalar| is_same(program.kind(value), of);
-    if let Node::Set(variable, value) = *node {
+    if let Node::StoreVar(variable, value) = *node {
         let kind = program.variables.get(variable.0 as usize);
         return kind.is_some_and(|kind| is(value, *kind));
     }
@@ -63,14 +63,15 @@ fn has_unary(kind: Scalar, unary: Unary) -> bool {
             Unary::Negate
                 | Unary::Not
                 | Unary::Absolute
-                | Unary::Bits
+                | Unary::BitCount
                 | Unary::LowestBit
                 | Unary::HighestBit
-                | Unary::Reverse
+                | Unary::BitReverse
         ),
-        Scalar::Float { .. } => {
-            !matches!(unary, Unary::Not | Unary::Bits | Unary::LowestBit | Unary::HighestBit | Unary::Reverse)
-        }
+        Scalar::Float { .. } => !matches!(
+            unary,
+            Unary::Not | Unary::BitCount | Unary::LowestBit | Unary::HighestBit | Unary::BitReverse
+        ),
     }
 }
 
@@ -99,6 +100,6 @@ fn has_conversion(conversion: Conversion, from: Scalar, to: Scalar) -> bool {
         Conversion::Signed | Conversion::Unsigned => is_integer(from) && to != Scalar::Bool,
         Conversion::Float => is_float(from) && to != Scalar::Bool,
         Conversion::FloatToUnsigned => is_float(from) && is_integer(to),
-        Conversion::Bits => from.bits() == to.bits() && from != Scalar::Bool && to != Scalar::Bool,
+        Conversion::Bitcast => from.bits() == to.bits() && from != Scalar::Bool && to != Scalar::Bool,
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn componentwise(opcode: Op) -> Option<Componentwise> {
         Op::SNegate | Op::FNegate => U(Unary::Negate),
         Op::Not | Op::LogicalNot => U(Unary::Not),
         Op::BitCount => Componentwise::Count,
-        Op::BitReverse => U(Unary::Reverse),
+        Op::BitReverse => U(Unary::BitReverse),
         Op::IAdd | Op::FAdd => B(Binary::Add),
         Op::ISub | Op::FSub => B(Binary::Subtract),
         Op::IMul | Op::FMul => B(Binary::Multiply),
@@ -63,16 +63,16 @@ pub(super) fn componentwise(opcode: Op) -> Option<Componentwise> {
         Op::INotEqual | Op::FUnordNotEqual => C(Comparison::Unequal),
         Op::ULessThan | Op::FOrdLessThan => C(Comparison::Less { signed: plain }),
         Op::SLessThan => C(Comparison::Less { signed }),
-        Op::ULessThanEqual | Op::FOrdLessThanEqual => C(Comparison::AtMost { signed: plain }),
-        Op::SLessThanEqual => C(Comparison::AtMost { signed }),
+        Op::ULessThanEqual | Op::FOrdLessThanEqual => C(Comparison::LessOrEqual { signed: plain }),
+        Op::SLessThanEqual => C(Comparison::LessOrEqual { signed }),
         Op::UGreaterThan | Op::FOrdGreaterThan => Cs(Comparison::Less { signed: plain }),
         Op::SGreaterThan => Cs(Comparison::Less { signed }),
-        Op::UGreaterThanEqual | Op::FOrdGreaterThanEqual => Cs(Comparison::AtMost { signed: plain }),
-        Op::SGreaterThanEqual => Cs(Comparison::AtMost { signed }),
+        Op::UGreaterThanEqual | Op::FOrdGreaterThanEqual => Cs(Comparison::LessOrEqual { signed: plain }),
+        Op::SGreaterThanEqual => Cs(Comparison::LessOrEqual { signed }),
         Op::FUnordGreaterThanEqual => Ci(Comparison::Less { signed: plain }),
-        Op::FUnordGreaterThan => Ci(Comparison::AtMost { signed: plain }),
+        Op::FUnordGreaterThan => Ci(Comparison::LessOrEqual { signed: plain }),
         Op::FUnordLessThanEqual => Csi(Comparison::Less { signed: plain }),
-        Op::FUnordLessThan => Csi(Comparison::AtMost { signed: plain }),
+        Op::FUnordLessThan => Csi(Comparison::LessOrEqual { signed: plain }),
         Op::SConvert | Op::ConvertSToF => V(Conversion::Signed),
         Op::UConvert | Op::ConvertUToF => V(Conversion::Unsigned),
         Op::FConvert => V(Conversion::Float),
@@ -107,7 +107,7 @@ impl Translator<'_> {
             let value = match *operation {
                 Componentwise::Unary(unary) => self.make(kind, Operation::Unary(unary, a))?,
                 Componentwise::Count => {
-                    let count = self.make(self.program.kind(a), Operation::Unary(Unary::Bits, a))?;
+                    let count = self.make(self.program.kind(a), Operation::Unary(Unary::BitCount, a))?;
                     self.convert_to(kind, count)?
                 }
                 Componentwise::Binary(binary) => self.make(kind, Operation::Binary(binary, a, b))?,

@@ -121,16 +121,16 @@ impl Translator<'_> {
                 let differ = self.binary(Binary::Xor, a, signs)?;
                 self.unary(Unary::HighestBit, differ)?
             }
-            Glsl::Sqrt => self.unary(Unary::Root, a)?,
-            Glsl::InverseSqrt => self.unary(Unary::InverseRoot, a)?,
-            Glsl::Exp2 => self.unary(Unary::Exponential, a)?,
-            Glsl::Log2 => self.unary(Unary::Logarithm, a)?,
+            Glsl::Sqrt => self.unary(Unary::Sqrt, a)?,
+            Glsl::InverseSqrt => self.unary(Unary::Rsqrt, a)?,
+            Glsl::Exp2 => self.unary(Unary::Exp2, a)?,
+            Glsl::Log2 => self.unary(Unary::Log2, a)?,
             Glsl::Exp => {
                 let exponent = self.times(a, LOG2_E)?;
-                self.unary(Unary::Exponential, exponent)?
+                self.unary(Unary::Exp2, exponent)?
             }
             Glsl::Log => {
-                let logarithm = self.unary(Unary::Logarithm, a)?;
+                let logarithm = self.unary(Unary::Log2, a)?;
                 self.times(logarithm, LN_2)?
             }
             Glsl::Sin => self.unary(Unary::Sine, a)?,
@@ -160,9 +160,9 @@ impl Translator<'_> {
                 self.choose(less, zero, unit)?
             }
             Glsl::Pow if self.program.kind(a).bits() != 64 => {
-                let logarithm = self.unary(Unary::Logarithm, a)?;
+                let logarithm = self.unary(Unary::Log2, a)?;
                 let exponent = self.binary(Binary::Multiply, b, logarithm)?;
-                self.unary(Unary::Exponential, exponent)?
+                self.unary(Unary::Exp2, exponent)?
             }
             _ => return Ok(None),
         }))
@@ -178,7 +178,7 @@ impl Translator<'_> {
     ) -> Result<Option<Value>, Error> {
         let kind = self.program.kind(a);
         Ok(Some(match function {
-            Glsl::Fma => self.make(kind, Operation::Fused(a, b, c))?,
+            Glsl::Fma => self.make(kind, Operation::Fma(a, b, c))?,
             Glsl::FClamp | Glsl::NClamp | Glsl::UClamp => self.clamp(false, a, b, c)?,
             Glsl::SClamp => self.clamp(true, a, b, c)?,
             Glsl::FMix => {

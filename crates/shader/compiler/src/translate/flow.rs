@@ -193,7 +193,7 @@ impl<'a> Translator<'a> {
             stores.extend(variables.into_iter().zip(data));
         }
         // All are read before one is stored: a phi may take another one's number.
-        stores.into_iter().try_for_each(|(variable, value)| self.add(Node::Set(variable, value)))
+        stores.into_iter().try_for_each(|(variable, value)| self.add(Node::StoreVar(variable, value)))
     }
 
     /// Returns the variables of a phi.
@@ -255,8 +255,10 @@ impl<'a> Translator<'a> {
                         .iter()
                         .map(|variable| self.program.variables[variable.0 as usize])
                         .collect();
-                    let gets =
-                        variables.iter().zip(kinds).map(|(variable, kind)| (kind, Operation::Get(*variable)));
+                    let gets = variables
+                        .iter()
+                        .zip(kinds)
+                        .map(|(variable, kind)| (kind, Operation::LoadVar(*variable)));
                     let data = gets.map(|(kind, get)| self.make(kind, get)).collect::<Result<_, _>>()?;
                     self.data.insert(one.result_id.unwrap_or_default(), data);
                 }
@@ -300,7 +302,7 @@ impl<'a> Translator<'a> {
             return Err(Error::Malformed { why: "a function returns a value of another type".to_owned() });
         }
         for (variable, value) in variables.iter().zip(data) {
-            self.add(Node::Set(*variable, value))?;
+            self.add(Node::StoreVar(*variable, value))?;
         }
         self.add(Node::Break(*scope))
     }

@@ -83,7 +83,7 @@ impl<'a> Translator<'a> {
             _ => self.add(Node::Block(scope, nodes))?,
         }
         let gets = variables.into_iter().zip(kinds);
-        gets.map(|(variable, kind)| self.make(kind, Operation::Get(variable))).collect()
+        gets.map(|(variable, kind)| self.make(kind, Operation::LoadVar(variable))).collect()
     }
 
     /// Gives arguments to the parameters of a function.

@@ -25,7 +25,7 @@ impl Translator<'_> {
             }
             (Glsl::Normalize, [v]) => {
                 let square = self.inner_product(one, v, v)?;
-                let inverse = self.unary(Unary::InverseRoot, square)?;
+                let inverse = self.unary(Unary::Rsqrt, square)?;
                 self.scaled(v, inverse)?
             }
             (Glsl::Cross, [a, b]) => self.cross(one, a, b)?,
@@ -90,7 +90,7 @@ impl Translator<'_> {
             return self.unary(Unary::Absolute, number);
         }
         let square = self.inner_product(one, vector, vector)?;
-        self.unary(Unary::Root, square)
+        self.unary(Unary::Sqrt, square)
     }
 
     /// Returns the vector that is at right angles to two vectors.
@@ -131,7 +131,7 @@ impl Translator<'_> {
         let scaled = self.binary(Binary::Multiply, scale, sine)?;
         let k = self.binary(Binary::Subtract, unit, scaled)?;
         let is_reflected = self.compare(Comparison::Less { signed: false }, k, zero)?;
-        let root = self.unary(Unary::Root, k)?;
+        let root = self.unary(Unary::Sqrt, k)?;
         let along = self.binary(Binary::Multiply, eta, product)?;
         let along = self.binary(Binary::Add, along, root)?;
         let (first, second) = (self.scaled(i, eta)?, self.scaled(n, along)?);

@@ -52,7 +52,7 @@ impl Translator<'_> {
             Glsl::Tanh => {
                 // (1 - e^-2a) / (1 + e^-2a): the power is at most 1.
                 let exponent = self.times(magnitude, -2.0 * LOG2_E)?;
-                let power = self.unary(Unary::Exponential, exponent)?;
+                let power = self.unary(Unary::Exp2, exponent)?;
                 let tangent = self.quotient_about_one(Binary::Subtract, power)?;
                 self.odd(TANGENT, a, magnitude, tangent)?
             }
@@ -65,14 +65,14 @@ impl Translator<'_> {
                 let unit = self.real(self.program.kind(a), 1.0)?;
                 let (less, more) =
                     (self.binary(Binary::Subtract, a, unit)?, self.binary(Binary::Add, a, unit)?);
-                let (less, more) = (self.unary(Unary::Root, less)?, self.unary(Unary::Root, more)?);
+                let (less, more) = (self.unary(Unary::Sqrt, less)?, self.unary(Unary::Sqrt, more)?);
                 let sine = self.binary(Binary::Multiply, less, more)?;
                 self.area_of_sine(sine)?
             }
             Glsl::Atanh => {
                 // Half the logarithm of (1 + a) / (1 - a).
                 let quotient = self.quotient_about_one(Binary::Add, magnitude)?;
-                let logarithm = self.unary(Unary::Logarithm, quotient)?;
+                let logarithm = self.unary(Unary::Log2, quotient)?;
                 let area = self.times(logarithm, 0.5 * LN_2)?;
                 self.odd(AREA_TANGENT, a, magnitude, area)?
             }
@@ -86,7 +86,7 @@ impl Translator<'_> {
         let (unit, quarter) = (self.real(kind, 1.0)?, self.real(kind, 0.25)?);
         let exponent = self.times(a, LOG2_E)?;
         let exponent = self.binary(Binary::Subtract, exponent, unit)?;
-        let up = self.unary(Unary::Exponential, exponent)?;
+        let up = self.unary(Unary::Exp2, exponent)?;
         let down = self.binary(Binary::Divide { signed: false }, quarter, up)?;
         Ok([up, down])
     }
@@ -107,11 +107,11 @@ impl Translator<'_> {
         let is_large = self.compare(Comparison::Less { signed: false }, large, a)?;
         let square = self.binary(Binary::Multiply, a, a)?;
         let square = self.binary(Binary::Add, square, unit)?;
-        let root = self.unary(Unary::Root, square)?;
+        let root = self.unary(Unary::Sqrt, square)?;
         let sum = self.binary(Binary::Add, a, root)?;
         let sum = self.choose(is_large, a, sum)?;
         let more = self.choose(is_large, unit, zero)?;
-        let logarithm = self.unary(Unary::Logarithm, sum)?;
+        let logarithm = self.unary(Unary::Log2, sum)?;
         let logarithm = self.binary(Binary::Add, logarithm, more)?;
         let area = self.times(logarithm, LN_2)?;
         self.near_zero(AREA_SINE, a, area)

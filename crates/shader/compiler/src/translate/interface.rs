@@ -40,7 +40,7 @@ impl Translator<'_> {
                         return Err(malformed(one, "its first value has another type"));
                     }
                     for (variable, value) in variables.iter().zip(data) {
-                        self.add(Node::Set(*variable, value))?;
+                        self.add(Node::StoreVar(*variable, value))?;
                     }
                 }
                 Place::Variables(variables)
@@ -109,9 +109,9 @@ impl Translator<'_> {
 
     /// Returns the offset of the lane's pixel in the surfaces of inputs and outputs.
     fn pixel(&mut self) -> Result<Value, Error> {
-        let x = self.make(UINT, Operation::Input(Input::Local(0)))?;
-        let y = self.make(UINT, Operation::Input(Input::Local(1)))?;
-        let width = self.make(UINT, Operation::Input(Input::Groups(0)))?;
+        let x = self.make(UINT, Operation::Input(Input::LocalId(0)))?;
+        let y = self.make(UINT, Operation::Input(Input::LocalId(1)))?;
+        let width = self.make(UINT, Operation::Input(Input::NumWorkgroups(0)))?;
         let row = self.make(UINT, Operation::Binary(Binary::Multiply, y, width))?;
         let place = self.make(UINT, Operation::Binary(Binary::Add, row, x))?;
         let bytes = self.uint(16)?;
@@ -129,16 +129,16 @@ impl Translator<'_> {
             (0..3).map(|way| self.make(UINT, Operation::Input(of(way)))).collect()
         };
         if is(BuiltIn::WorkgroupId) {
-            return three(Input::Group);
+            return three(Input::WorkgroupId);
         }
         if is(BuiltIn::LocalInvocationId) {
-            return three(Input::Local);
+            return three(Input::LocalId);
         }
         if is(BuiltIn::NumWorkgroups) {
-            return three(Input::Groups);
+            return three(Input::NumWorkgroups);
         }
         if is(BuiltIn::GlobalInvocationId) {
-            let (groups, locals) = (three(Input::Group)?, three(Input::Local)?);
+            let (groups, locals) = (three(Input::WorkgroupId)?, three(Input::LocalId)?);
             let sizes = self.program.group;
             let ways = groups.into_iter().zip(locals).zip(sizes);
             return ways
@@ -150,7 +150,7 @@ impl Translator<'_> {
                 .collect();
         }
         if is(BuiltIn::LocalInvocationIndex) {
-            let locals = three(Input::Local)?;
+            let locals = three(Input::LocalId)?;
             let [width, height, _] = self.program.group;
             let mut index = self.uint(0)?;
             for (local, times) in locals.into_iter().zip([1, width, width * height]) {
@@ -166,7 +166,7 @@ impl Translator<'_> {
         if is(BuiltIn::FragCoord) {
             let float = Scalar::Float { bits: 32 };
             let mut data: Data = (0..2)
-                .map(|way| self.make(float, Operation::Input(Input::Pixel(way))))
+                .map(|way| self.make(float, Operation::Input(Input::FragCoord(way))))
                 .collect::<Result<_, _>>()?;
             for bits in [0.5_f32, 1.0] {
                 data.push(self.make(float, Operation::Constant(u64::from(bits.to_bits())))?);
@@ -194,7 +194,7 @@ impl Translator<'_> {
         let variables: Vec<_> = kinds.iter().map(|kind| self.program.variable(*kind)).collect();
         for (variable, kind) in variables.iter().zip(kinds) {
             let zero = self.make(kind, Operation::Constant(0))?;
-            self.add(Node::Set(*variable, zero))?;
+            self.add(Node::StoreVar(*variable, zero))?;
             self.outputs.push((surface, *variable, kind));
         }
         Ok(Place::Variables(variables))
@@ -210,7 +210,7 @@ impl Translator<'_> {
         for (surface, variable, kind) in std::mem::take(&mut self.outputs) {
             place = if place.0 == Some(surface) { (place.0, place.1 + 4) } else { (Some(surface), 0) };
             let offset = self.plus(pixel, place.1)?;
-            let value = self.make(kind, Operation::Get(variable))?;
+            let value = self.make(kind, Operation::LoadVar(variable))?;
             self.add(Node::Store(surface, offset, value))?;
         }
         Ok(())

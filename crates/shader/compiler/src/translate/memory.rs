@@ -187,7 +187,7 @@ impl Translator<'_> {
             return match place {
                 Place::Variables(variables) => {
                     let variable = *variables.get(first).ok_or_else(missing)?;
-                    self.make(kind, Operation::Get(variable))
+                    self.make(kind, Operation::LoadVar(variable))
                 }
                 Place::Fixed(data) => data.get(first).copied().ok_or_else(missing),
                 Place::Surface(..) => Err(missing()),
@@ -265,7 +265,7 @@ impl Translator<'_> {
     ) -> Result<(), Error> {
         let Some((pick, rest)) = picks.split_first() else {
             let variable = *variables.get(first).ok_or_else(|| malformed(one, "a part does not exist"))?;
-            return self.add(Node::Set(variable, value));
+            return self.add(Node::StoreVar(variable, value));
         };
         for index in 0..pick.count {
             let is = self.is(pick.index, index as u32)?;

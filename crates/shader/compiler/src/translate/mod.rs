@@ -193,7 +193,7 @@ impl Translator<'_> {
             return Err(Error::Malformed { why });
         }
         let value = self.program.value(kind);
-        self.add(Node::Make(value, operation))?;
+        self.add(Node::Def(value, operation))?;
         Ok(value)
     }
 

@@ -99,7 +99,7 @@ impl Translator<'_> {
         if from == kind {
             return Ok(value);
         }
-        self.make(kind, Operation::Convert(Conversion::Bits, from, value))
+        self.make(kind, Operation::Convert(Conversion::Bitcast, from, value))
     }
 
     /// Translates an instruction that is no branch, and no call.

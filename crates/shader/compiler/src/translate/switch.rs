@@ -66,17 +66,17 @@ impl<'a> Translator<'a> {
         let nodes = self.apart(|this| {
             let (no, yes) = (Operation::Constant(0), Operation::Constant(1));
             let no = this.make(Scalar::Bool, no)?;
-            this.add(Node::Set(falls, no))?;
-            for (place, (target, truth)) in chosen.iter().enumerate() {
-                let falls_here = this.make(Scalar::Bool, Operation::Get(falls))?;
-                let enters = this.make(Scalar::Bool, Operation::Binary(Binary::Or, falls_here, *truth))?;
+            this.add(Node::StoreVar(falls, no))?;
+            for (place, (target, boolean)) in chosen.iter().enumerate() {
+                let falls_here = this.make(Scalar::Bool, Operation::LoadVar(falls))?;
+                let enters = this.make(Scalar::Bool, Operation::Binary(Binary::Or, falls_here, *boolean))?;
                 frame.exits.push((behind, Exit::Break(scope)));
                 if let Some((next, _)) = chosen.get(place + 1) {
                     frame.exits.push((*next, Exit::End));
                 }
                 let case = this.apart(|this| {
                     let yes = this.make(Scalar::Bool, yes)?;
-                    this.add(Node::Set(falls, yes))?;
+                    this.add(Node::StoreVar(falls, yes))?;
                     this.follow(frame, *target)
                 })?;
                 frame.exits.truncate(outside);

@@ -76,7 +76,7 @@ impl Checker<'_> {
                 }
             }
             Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
-                self.result_of(one, super::truth, "truth")?;
+                self.result_of(one, super::boolean, "boolean")?;
             }
             Op::Constant | Op::SpecConstant => {
                 let (kind, count) = self.result_of(one, |kind| kind != Scalar::Bool, "number")?;

@@ -8,7 +8,7 @@ use rspirv::dr::{self, Operand};
 use rspirv::spirv::{Op, Word};
 
 use super::dominance::{Dominators, successors};
-use super::{Checker, integer, truth};
+use super::{Checker, boolean, integer};
 use crate::Error;
 use crate::spirv::types::{Type, id, malformed};
 
@@ -159,7 +159,7 @@ impl Checker<'_> {
                 if ![3, 5].contains(&one.operands.len()) {
                     return Err(malformed(one, "it has neither 3 nor 5 operands"));
                 }
-                single(truth, "truth")?;
+                single(boolean, "boolean")?;
                 self.labels(blocks, one)
             }
             Op::Branch => self.labels(blocks, one),

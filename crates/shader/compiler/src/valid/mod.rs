@@ -171,7 +171,7 @@ fn same_width(one: &dr::Instruction, a: Scalar, b: Scalar) -> Result<(), Error> 
     Err(malformed(one, &format!("{a} and {b} are combined, which have different widths")))
 }
 
-fn truth(kind: Scalar) -> bool {
+fn boolean(kind: Scalar) -> bool {
     kind == Scalar::Bool
 }
 

@@ -155,7 +155,7 @@ fn of_floats(at: usize, v: Vector<4>) -> Vec<f32> {
     let packed = v.map(|one| (one * 0.125).clamp(0.0, 1.0)).map(|one| (one * 255.0).round_ties_even() as u32);
     let packed = packed.iter().rev().fold(0, |word, one| word << 8 | one);
     let outer = [[x * z, y * z], [x * w, y * w]];
-    let truth = |is: bool| f32::from(u8::from(is));
+    let boolean = |is: bool| f32::from(u8::from(is));
     vec![
         x.abs().sqrt(),
         (x.abs() + 1.0).sqrt().recip(),
@@ -179,7 +179,7 @@ fn of_floats(at: usize, v: Vector<4>) -> Vec<f32> {
         if k < 0.0 { 0.0 } else { eta * i[0] - (eta * dot(n, i) + k.sqrt()) * n[0] },
         if dot([z, w, x], [y, z, w]) < 0.0 { x } else { -x },
         t * t * (3.0 - 2.0 * t),
-        truth(y >= x),
+        boolean(y >= x),
         x * 0.75 + y * 0.25,
         x.to_radians(),
         y.to_degrees(),
@@ -205,7 +205,7 @@ fn of_floats(at: usize, v: Vector<4>) -> Vec<f32> {
         outer[0][0] * outer[0][1] + outer[1][0] * outer[1][1],
         2.0 + 4.0,
         x.trunc() + y.abs().trunc(),
-        truth(x < y || y < z || z < w || w < x) + 2.0 * truth(x != w && y != x && z != y && w != z),
+        boolean(x < y || y < z || z < w || w < x) + 2.0 * boolean(x != w && y != x && z != y && w != z),
     ]
 }
 

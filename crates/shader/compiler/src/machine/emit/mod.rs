@@ -9,8 +9,8 @@ use intel_eu::{
 };
 
 use crate::Error;
-use crate::machine::draft::{At, Code, Draft, Home, Label, Line};
 use crate::machine::encode::{self, Layout, no_payload};
+use crate::machine::instr::{Function, Instr, Label, RegRef, Stmt, VReg};
 
 /// Bytes of an instruction.
 const BYTES: i32 = 16;
@@ -21,21 +21,21 @@ const LAST: u8 = 112;
 ///
 /// # Errors
 /// [`Error::Registers`], [`Error::Encoding`].
-pub(crate) fn emit(code: &Code, platform: Platform) -> Result<Vec<u8>, Error> {
-    let registers = allocate::allocate(code)?;
+pub(crate) fn emit(function: &Function, platform: Platform) -> Result<Vec<u8>, Error> {
+    let registers = allocate::allocate(function)?;
     let mut places = HashMap::new();
     let mut at = 0;
-    for line in &code.lines {
-        match line {
-            Line::Do(draft) => at += if waits_for(draft, platform).is_some() { 2 * BYTES } else { BYTES },
-            Line::Here(label) => drop(places.insert(*label, at)),
-            Line::Loop | Line::End => {}
+    for stmt in &function.stmts {
+        match stmt {
+            Stmt::Instr(instr) => at += if waits_for(instr, platform).is_some() { 2 * BYTES } else { BYTES },
+            Stmt::Label(label) => drop(places.insert(*label, at)),
+            Stmt::LoopBegin | Stmt::LoopEnd => {}
         }
     }
     let mut emission = Emission { platform, bytes: Vec::new(), registers: &registers, places: &places };
-    for line in &code.lines {
-        if let Line::Do(draft) = line {
-            emission.draft(draft)?;
+    for stmt in &function.stmts {
+        if let Stmt::Instr(instr) = stmt {
+            emission.instr(instr)?;
         }
     }
     for instruction in end(platform) {
@@ -46,9 +46,9 @@ pub(crate) fn emit(code: &Code, platform: Platform) -> Result<Vec<u8>, Error> {
 
 /// Returns the scoreboard's code with which the end of an instruction is waited for, if the execution unit does not wait itself: the
 /// registers that a message fills, or those that it has read.
-fn waits_for(draft: &Draft, platform: Platform) -> Option<u8> {
-    let is_apart = matches!(draft.opcode, Opcode::Send | Opcode::Math);
-    let fills = draft.destination.is_some_and(|to| to.at != At::Null);
+fn waits_for(instr: &Instr, platform: Platform) -> Option<u8> {
+    let is_apart = matches!(instr.opcode, Opcode::Send | Opcode::Math);
+    let fills = instr.destination.is_some_and(|to| to.at != RegRef::Null);
     (is_apart && platform.graphics() >= 120).then_some(if fills { 0x20 } else { 0x30 })
 }
 
@@ -66,13 +66,13 @@ fn scoreboard(opcode: Opcode, platform: Platform) -> u8 {
 struct Emission<'a> {
     platform: Platform,
     bytes: Vec<u8>,
-    registers: &'a HashMap<Home, u8>,
+    registers: &'a HashMap<VReg, u8>,
     places: &'a HashMap<Label, i32>,
 }
 
 impl Layout for Emission<'_> {
-    fn register(&self, home: Home) -> u8 {
-        self.registers.get(&home).copied().unwrap_or(LAST)
+    fn register(&self, vreg: VReg) -> u8 {
+        self.registers.get(&vreg).copied().unwrap_or(LAST)
     }
 
     fn distance(&self, label: Label) -> i32 {
@@ -89,11 +89,11 @@ impl Emission<'_> {
         Ok(())
     }
 
-    fn draft(&mut self, draft: &Draft) -> Result<(), Error> {
-        let mut instruction = encode::instruction(self.platform, draft, self);
-        instruction.order.scoreboard = scoreboard(draft.opcode, self.platform);
+    fn instr(&mut self, instr: &Instr) -> Result<(), Error> {
+        let mut instruction = encode::instruction(self.platform, instr, self);
+        instruction.order.scoreboard = scoreboard(instr.opcode, self.platform);
         self.add(&instruction)?;
-        match waits_for(draft, self.platform) {
+        match waits_for(instr, self.platform) {
             Some(scoreboard) => self.add(&sync(scoreboard)),
             None => Ok(()),
         }

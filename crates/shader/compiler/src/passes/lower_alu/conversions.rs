@@ -24,7 +24,7 @@ impl Made<'_> {
                 let a = self.convert(FLOAT, Conversion::Float, a);
                 Some(self.long_of(conversion == Conversion::Float, FLOAT, to, a))
             }
-            (Scalar::Float { .. }, _) if is_long(to) && conversion != Conversion::Bits => {
+            (Scalar::Float { .. }, _) if is_long(to) && conversion != Conversion::Bitcast => {
                 Some(self.long_of(conversion == Conversion::Float, from, to, a))
             }
             (_, Scalar::Float { bits: 16 }) if is_long(from) => {
@@ -32,7 +32,7 @@ impl Made<'_> {
                 let float = self.make(FLOAT, float);
                 Some(Operation::Convert(Conversion::Float, FLOAT, float))
             }
-            (_, Scalar::Float { .. }) if is_long(from) && conversion != Conversion::Bits => {
+            (_, Scalar::Float { .. }) if is_long(from) && conversion != Conversion::Bitcast => {
                 Some(self.float_of(conversion == Conversion::Signed, to, a))
             }
             _ => None,
@@ -121,7 +121,7 @@ impl Made<'_> {
         let exponent = self.two(UINT, Binary::Add, count, bias);
         let place = self.constant(UINT, EXPONENT);
         let bits = self.two(UINT, Binary::ShiftLeft, exponent, place);
-        let power = self.convert(FLOAT, Conversion::Bits, bits);
+        let power = self.convert(FLOAT, Conversion::Bitcast, bits);
         Operation::Binary(Binary::Multiply, float, power)
     }
 }

@@ -41,8 +41,8 @@ impl Made<'_> {
     fn replace(&mut self, body: Vec<Node>) -> Result<Vec<Node>, Error> {
         let before = std::mem::take(&mut self.nodes);
         for node in body {
-            let node = if let Node::Make(value, operation) = node {
-                Node::Make(value, self.operation(value, operation)?)
+            let node = if let Node::Def(value, operation) = node {
+                Node::Def(value, self.operation(value, operation)?)
             } else {
                 with_parts(node, |part| self.replace(part))?
             };
@@ -53,7 +53,7 @@ impl Made<'_> {
 
     fn make(&mut self, kind: Scalar, operation: Operation) -> Value {
         let value = self.program.value(kind);
-        self.nodes.push(Node::Make(value, operation));
+        self.nodes.push(Node::Def(value, operation));
         value
     }
 
@@ -75,7 +75,7 @@ impl Made<'_> {
         let kind = self.program.kind(value);
         let is_half = kind == Scalar::Float { bits: 16 };
         Ok(match (operation, kind) {
-            (Operation::Fused(a, b, c), _) => {
+            (Operation::Fma(a, b, c), _) => {
                 let product = self.two(kind, Binary::Multiply, a, b);
                 Operation::Binary(Binary::Add, product, c)
             }
@@ -131,13 +131,5 @@ impl Made<'_> {
 
 /// Returns whether an operation is a function that only floats of 32 bits have.
 fn is_function(unary: Unary) -> bool {
-    matches!(
-        unary,
-        Unary::Root
-            | Unary::InverseRoot
-            | Unary::Exponential
-            | Unary::Logarithm
-            | Unary::Sine
-            | Unary::Cosine
-    )
+    matches!(unary, Unary::Sqrt | Unary::Rsqrt | Unary::Exp2 | Unary::Log2 | Unary::Sine | Unary::Cosine)
 }

@@ -10,7 +10,7 @@ mod run;
 use intel_eu::{Base, Condition, Opcode, Platform, Type};
 
 use super::*;
-use crate::machine::draft::Draft;
+use crate::machine::instr::Instr;
 use crate::machine::rules::has_long_integers;
 use reference::{Case, canonical, reference};
 use run::{LANES_SET, Run, results};
@@ -265,8 +265,8 @@ fn comparisons_set_flags() {
 fn a_wrong_repair_is_noticed() {
     // Without the repair of the destination, the conversion is the one that the hardware does not have.
     let case = Case::new(Opcode::Mov, Type::Df, Type::F);
-    let draft = case.draft(Draft::new(Opcode::Mov));
-    assert!(!violations(Platform::Skl, &draft).is_empty(), "a packed destination is illegal");
+    let instr = case.instr(Instr::new(Opcode::Mov));
+    assert!(!violations(Platform::Skl, &instr).is_empty(), "a packed destination is illegal");
     let sums: Vec<u64> =
         [1.5_f64, -2.25].iter().map(|number| reference(&case, number.to_bits(), 0, true)).collect();
     assert_eq!(sums, [u64::from(1.5_f32.to_bits()), u64::from((-2.25_f32).to_bits())]);

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use intel_eu::{Base, Condition, Opcode, Type};
 
-use crate::machine::draft::{Draft, Home, Operand, Predicate, Target};
+use crate::machine::instr::{Dst, Instr, Operand, Predicate, VReg};
 
 /// An operation: both sources have a type, and the destination has one.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +19,10 @@ pub(super) struct Case {
     pub condition: Option<Condition>,
 }
 
-/// The homes of the sources and of the destination.
-pub(super) const FIRST: Home = Home(0);
-pub(super) const SECOND: Home = Home(1);
-pub(super) const RESULT: Home = Home(2);
+/// The virtual registers of the sources and of the destination.
+pub(super) const FIRST: VReg = VReg(0);
+pub(super) const SECOND: VReg = VReg(1);
+pub(super) const RESULT: VReg = VReg(2);
 
 /// The operations on one number.
 const ONE_SOURCE: [Opcode; 9] = [
@@ -43,7 +43,7 @@ impl Case {
     }
 
     /// Returns the operation as an instruction.
-    pub fn draft(&self, draft: Draft) -> Draft {
+    pub fn instr(&self, instr: Instr) -> Instr {
         let first = Operand::lanes(FIRST, self.from);
         let mut sources = vec![if self.negate { first.negated() } else { first }];
         if !ONE_SOURCE.contains(&self.opcode) {
@@ -52,12 +52,12 @@ impl Case {
         if let (Opcode::Cmp, Some(condition), [first, second]) =
             (self.opcode, self.condition, sources.as_slice())
         {
-            return Draft::compare(condition, self.from, [*first, *second]);
+            return Instr::compare(condition, self.from, [*first, *second]);
         }
         let (destination, predicate) =
-            (Some(Target::lanes(RESULT, self.to)), self.predicated.then_some(Predicate::SET));
+            (Some(Dst::lanes(RESULT, self.to)), self.predicated.then_some(Predicate::SET));
         let Self { saturate, condition, .. } = *self;
-        Draft { destination, sources, saturate, predicate, condition, ..draft }
+        Instr { destination, sources, saturate, predicate, condition, ..instr }
     }
 }
 

@@ -5,8 +5,8 @@ use intel_eu::{Opcode, Platform, Type, encodings, text, validate};
 
 use super::reference::{Case, FIRST, RESULT, SECOND, canonical};
 use crate::Error;
-use crate::machine::draft::{
-    At, Code, Draft, Elements, Home, LANES, Line, Message, Operand, Predicate, Target, lane_bytes, raw,
+use crate::machine::instr::{
+    Dst, Function, Instr, LANES, Message, Operand, Predicate, RegRef, RegRegion, Stmt, VReg, lane_bytes, raw,
 };
 use crate::machine::{emit, legalize, opt_copy_prop, regions};
 
@@ -27,29 +27,29 @@ pub(super) struct Run {
 }
 
 /// The data port's write of a dword of each lane.
-fn write(payload: Home, byte: u32) -> Draft {
+fn write(payload: VReg, byte: u32) -> Instr {
     let message = Message { function: 12, descriptor: 0x2_5e00 | byte, sent: 4, received: 0 };
-    let null = Target { at: At::Null, kind: Type::Ud, stride: 1 };
-    let send = Draft::of(Opcode::Send, null, &[Operand::lanes(payload, Type::Ud)]);
-    Draft { message: Some(message), ..send }
+    let null = Dst { at: RegRef::Null, kind: Type::Ud, stride: 1 };
+    let send = Instr::of(Opcode::Send, null, &[Operand::lanes(payload, Type::Ud)]);
+    Instr { message: Some(message), ..send }
 }
 
-/// Returns a copy of fixed registers to a home, in the layout of a value.
-fn load(home: Home, register: u8, kind: Type) -> Vec<Draft> {
-    let (bytes, at) = (kind.bytes(), At::Fixed(register, 0));
-    let to = Target { kind: raw(bytes), ..Target::lanes(home, kind) };
-    let from = Elements::apart(at, raw(bytes), lane_bytes(kind), LANES);
+/// Returns a copy of fixed registers to a virtual register, in the layout of a value.
+fn load(vreg: VReg, register: u8, kind: Type) -> Vec<Instr> {
+    let (bytes, at) = (kind.bytes(), RegRef::Fixed(register, 0));
+    let to = Dst { kind: raw(bytes), ..Dst::lanes(vreg, kind) };
+    let from = RegRegion::apart(at, raw(bytes), lane_bytes(kind), LANES);
     let halves = |half| (regions::half_of_target(to, half), regions::half_of_elements(from, half));
     let pairs = if bytes == 8 { vec![halves(0), halves(1)] } else { vec![(to, from)] };
-    pairs.into_iter().map(|(to, from)| Draft::of(Opcode::Mov, to, &[Operand::Of(from)])).collect()
+    pairs.into_iter().map(|(to, from)| Instr::of(Opcode::Mov, to, &[Operand::Reg(from)])).collect()
 }
 
 /// Returns the operation in so many lanes at a time.
-fn split(draft: Draft, lanes: u8) -> Vec<Draft> {
-    if draft.lanes == lanes {
-        return vec![draft];
+fn split(instr: Instr, lanes: u8) -> Vec<Instr> {
+    if instr.lanes == lanes {
+        return vec![instr];
     }
-    (0..2).flat_map(|half| split(regions::half_of_lanes(&draft, half), lanes)).collect()
+    (0..2).flat_map(|half| split(regions::half_of_lanes(&instr, half), lanes)).collect()
 }
 
 impl Run {
@@ -58,38 +58,38 @@ impl Run {
         let registers = |kind| if lane_bytes(kind) > 4 { 4 } else { 2 };
         let is_comparison = case.opcode == Opcode::Cmp;
         let result = if is_comparison { Type::Ud } else { case.to };
-        let mut code = Code::default();
-        let homes = [case.from, case.from, result].map(|kind| code.home(registers(kind)));
-        assert_eq!(homes, [FIRST, SECOND, RESULT]);
-        let mut drafts = Vec::new();
-        for (home, register, kind) in [(FIRST, 0, case.from), (SECOND, 1, case.from), (RESULT, 2, result)] {
-            drafts.extend(load(home, SOURCES[register], kind));
+        let mut function = Function::default();
+        let vregs = [case.from, case.from, result].map(|kind| function.vreg(registers(kind)));
+        assert_eq!(vregs, [FIRST, SECOND, RESULT]);
+        let mut instrs = Vec::new();
+        for (vreg, register, kind) in [(FIRST, 0, case.from), (SECOND, 1, case.from), (RESULT, 2, result)] {
+            instrs.extend(load(vreg, SOURCES[register], kind));
         }
-        let flags = Target { at: At::Flag, kind: Type::Uw, stride: 1 };
-        let set = Operand::Number { kind: Type::Uw, bits: u64::from(LANES_SET) };
-        drafts.push(Draft { lanes: 1, no_mask: true, ..Draft::of(Opcode::Mov, flags, &[set]) });
-        drafts.extend(split(case.draft(Draft::new(case.opcode)), lanes));
+        let flags = Dst { at: RegRef::Flag, kind: Type::Uw, stride: 1 };
+        let set = Operand::Imm { kind: Type::Uw, bits: u64::from(LANES_SET) };
+        instrs.push(Instr { lanes: 1, no_mask: true, ..Instr::of(Opcode::Mov, flags, &[set]) });
+        instrs.extend(split(case.instr(Instr::new(case.opcode)), lanes));
         if is_comparison {
-            let number = |bits| [Operand::Number { kind: Type::Ud, bits }];
-            let to = Target::lanes(RESULT, Type::Ud);
-            drafts.push(Draft::of(Opcode::Mov, to, &number(0)));
-            drafts.push(Draft::of(Opcode::Mov, to, &number(1)).when(Predicate::SET));
+            let number = |bits| [Operand::Imm { kind: Type::Ud, bits }];
+            let to = Dst::lanes(RESULT, Type::Ud);
+            instrs.push(Instr::of(Opcode::Mov, to, &number(0)));
+            instrs.push(Instr::of(Opcode::Mov, to, &number(1)).when(Predicate::SET));
         }
         let bytes = result.bytes();
-        let read = Elements::apart(At::Home(RESULT, 0), raw(bytes), lane_bytes(result), LANES);
+        let read = RegRegion::apart(RegRef::VReg(RESULT, 0), raw(bytes), lane_bytes(result), LANES);
         for half in 0..u32::from(bytes).div_ceil(4).min(2) {
-            let payload = code.home(4);
+            let payload = function.vreg(4);
             let from = if bytes == 8 { regions::half_of_elements(read, half) } else { read };
-            let to = |byte| Target { at: At::Home(payload, byte), kind: Type::Ud, stride: 1 };
-            let offsets = Elements::apart(At::Fixed(OFFSETS, 0), Type::Ud, 4, LANES);
-            drafts.push(Draft::of(Opcode::Mov, to(0), &[Operand::Of(offsets)]));
-            drafts.push(Draft::of(Opcode::Mov, to(64), &[Operand::Of(from)]));
-            drafts.push(write(payload, half));
+            let to = |byte| Dst { at: RegRef::VReg(payload, byte), kind: Type::Ud, stride: 1 };
+            let offsets = RegRegion::apart(RegRef::Fixed(OFFSETS, 0), Type::Ud, 4, LANES);
+            instrs.push(Instr::of(Opcode::Mov, to(0), &[Operand::Reg(offsets)]));
+            instrs.push(Instr::of(Opcode::Mov, to(64), &[Operand::Reg(from)]));
+            instrs.push(write(payload, half));
         }
-        code.lines = drafts.into_iter().map(Line::Do).collect();
-        legalize(platform, &mut code)?;
-        opt_copy_prop(platform, &mut code);
-        let bytes = emit(&code, platform)?;
+        function.stmts = instrs.into_iter().map(Stmt::Instr).collect();
+        legalize(platform, &mut function)?;
+        opt_copy_prop(platform, &mut function);
+        let bytes = emit(&function, platform)?;
         for (at, one) in encodings(&bytes) {
             let one = one.expect("an instruction").decode(platform).expect("an instruction");
             let broken = validate(platform, &one);
