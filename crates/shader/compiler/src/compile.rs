@@ -1,11 +1,15 @@
 //! Compilation: a specialized shader as a kernel of a platform.
 
+use std::fmt;
+
 use intel_eu::Platform;
 
 use crate::interface::{Binding, Stage};
 use crate::ir::walk::visit;
 use crate::ir::{Node, Operation, Program, Surface};
+use crate::machine::instr::Function;
 use crate::machine::{emit, legalize, opt_copy_prop};
+use crate::pass::{Moment, Pass};
 use crate::passes::lower_inputs::FIRST_SIZE;
 use crate::passes::{
     hoist_discard, lower_alu, lower_discard, lower_inputs, opt_algebraic, opt_dce, opt_forward_stores,
@@ -70,33 +74,88 @@ impl Shader {
     /// not supported, which name it: [`Error::Opcode`], [`Error::Type`], [`Error::Decoration`], [`Error::Registers`],
     /// [`Error::Encoding`]; [`Error::Malformed`].
     pub fn compile(&self, platform: Platform, options: &Options) -> Result<Kernel, Error> {
+        self.compile_observed(platform, options, |_, _, _| {})
+    }
+
+    /// Compiles the shader, likewise, and calls `observe` before and after each pass with the program as it is then: one operation or
+    /// instruction a line, if it is formatted. After [`Pass::Select`] it is a function of machine instructions.
+    ///
+    /// # Errors
+    /// Those of [`Self::compile`]. `observe` is not called after the pass that fails.
+    pub fn compile_observed(
+        &self,
+        platform: Platform,
+        options: &Options,
+        observe: impl FnMut(Pass, Moment, &dyn fmt::Display),
+    ) -> Result<Kernel, Error> {
+        let mut passes = Passes { observe };
         let chosen = self.chosen.as_ref().ok_or(Error::NotSpecialized)?;
         let stage = chosen.entry.stage.ok_or(Error::NotSpecialized)?;
         // The shader may have been specialized for another device.
         self.check_features(&Features::of(platform))?;
         let (mut program, bindings) = translate(&self.module, chosen)?;
         let group = program.group;
-        opt_forward_stores(&mut program);
-        opt_algebraic(&mut program);
-        opt_dce(&mut program);
-        let moved_ends = if options.move_ends { hoist_discard(&mut program) } else { 0 };
-        lower_inputs(&mut program, stage);
+        passes.optimize(&mut program);
+        let moved_ends =
+            if options.move_ends { passes.run(Pass::HoistDiscard, &mut program, hoist_discard) } else { 0 };
+        passes.run(Pass::LowerInputs, &mut program, |program| lower_inputs(program, stage));
         let (count, most) = (program.sizes.len(), CONSTANTS - usize::from(FIRST_SIZE));
         if count > most {
             return Err(Error::Type { name: format!("lengths of {count} buffers ({most} are the most)") });
         }
-        lower_discard(&mut program)?;
-        structurize_exits(&mut program)?;
-        opt_forward_stores(&mut program);
-        opt_algebraic(&mut program);
-        opt_dce(&mut program);
+        passes.try_run(Pass::LowerDiscard, &mut program, lower_discard)?;
+        passes.try_run(Pass::StructurizeExits, &mut program, structurize_exits)?;
+        passes.optimize(&mut program);
         let surfaces = used(&program, &bindings);
-        lower_alu(&mut program, platform)?;
-        let mut code = select(&program)?;
-        legalize(platform, &mut code)?;
-        opt_copy_prop(platform, &mut code);
-        let code = emit(&code, platform)?;
+        passes.try_run(Pass::LowerAlu, &mut program, |program| lower_alu(program, platform))?;
+        let mut function = passes.select(&program)?;
+        passes.try_run(Pass::Legalize, &mut function, |function| legalize(platform, function))?;
+        passes.run(Pass::OptCopyProp, &mut function, |function| opt_copy_prop(platform, function));
+        let code = emit(&function, platform)?;
         Ok(Kernel { platform, stage, code, surfaces, group, moved_ends, sizes: program.sizes })
+    }
+}
+
+/// The passes of a compilation, and the function that observes them.
+struct Passes<F> {
+    observe: F,
+}
+
+impl<F: FnMut(Pass, Moment, &dyn fmt::Display)> Passes<F> {
+    /// Runs a pass that may fail.
+    fn try_run<I: fmt::Display>(
+        &mut self,
+        pass: Pass,
+        ir: &mut I,
+        run: impl FnOnce(&mut I) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        (self.observe)(pass, Moment::Before, ir);
+        run(ir)?;
+        (self.observe)(pass, Moment::After, ir);
+        Ok(())
+    }
+
+    /// Runs a pass.
+    fn run<I: fmt::Display, T>(&mut self, pass: Pass, ir: &mut I, run: impl FnOnce(&mut I) -> T) -> T {
+        (self.observe)(pass, Moment::Before, ir);
+        let result = run(ir);
+        (self.observe)(pass, Moment::After, ir);
+        result
+    }
+
+    /// Selects instructions.
+    fn select(&mut self, program: &Program) -> Result<Function, Error> {
+        (self.observe)(Pass::Select, Moment::Before, program);
+        let function = select(program)?;
+        (self.observe)(Pass::Select, Moment::After, &function);
+        Ok(function)
+    }
+
+    /// Runs the passes that only make a program shorter.
+    fn optimize(&mut self, program: &mut Program) {
+        self.run(Pass::OptForwardStores, program, opt_forward_stores);
+        self.run(Pass::OptAlgebraic, program, opt_algebraic);
+        self.run(Pass::OptDce, program, opt_dce);
     }
 }
 

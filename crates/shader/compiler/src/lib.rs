@@ -22,11 +22,11 @@
 //! ```
 //!
 //! ```text
-//! L4  compile: all steps, from a module to a kernel
+//! L4  compile -> pass: all steps, from a module to a kernel
 //! L3  translate -> valid   passes   select: modules by the rules; SPIR-V as a program; programs as others; instructions for operations
 //! L2  spirv   machine: modules; instructions with virtual registers, and their passes
 //! L1  error: refusals
-//! L0  interface   ir: stages and surfaces; programs
+//! L0  interface   ir   pass: stages and surfaces; programs; names of passes
 //! ```
 //!
 //! * `compile`: the order of all steps. Not a step.
@@ -39,6 +39,7 @@
 //! * `error`: refusals, by name. Not the search for them.
 //! * `interface`: stages, surfaces, and what a dispatch gives. Not the dispatch.
 //! * `ir`: programs: values, blocks and loops. Not SPIR-V.
+//! * `pass`: the names of passes. Not what they do.
 
 #![deny(unsafe_code)]
 
@@ -47,6 +48,7 @@ mod error;
 mod interface;
 mod ir;
 mod machine;
+mod pass;
 mod passes;
 mod select;
 mod spirv;
@@ -57,5 +59,6 @@ pub use compile::{Kernel, Options, Used};
 pub use error::{Class, Error};
 pub use interface::{Binding, Stage};
 pub use ir::Scalar;
+pub use pass::{Moment, Pass, UnknownPass};
 pub use spirv::blocks::Block;
 pub use spirv::intake::{EntryPoint, Features, Shader};

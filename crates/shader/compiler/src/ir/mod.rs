@@ -3,6 +3,7 @@
 //! Vectors, arrays and structs are taken apart into numbers. An operation is executed for each lane that is active. A number that may
 //! be stored more than once is a variable.
 
+mod print;
 mod scalar;
 pub(crate) mod walk;
 

@@ -5,6 +5,7 @@ mod encode;
 pub(crate) mod instr;
 mod legalize;
 mod opt_copy_prop;
+mod print;
 pub(crate) mod regions;
 pub(crate) mod rules;
 

@@ -41,3 +41,39 @@ fn kept(nodes: Vec<Node>, values: &HashSet<Value>, variables: &HashSet<Variable>
     let all = nodes.into_iter().map(inner).map(|Ok(node)| node);
     all.filter(is_kept).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Scalar, Surface};
+
+    const UINT: Scalar = Scalar::Integer { bits: 32, signed: false };
+
+    /// Returns a program that loads a number, and stores it in a variable; `stores`: and in a surface.
+    fn program(stores: bool) -> Program {
+        let mut program = Program::default();
+        let variable = program.variable(UINT);
+        let [offset, loaded] = [(); 2].map(|()| program.value(UINT));
+        program.body = vec![
+            Node::Def(offset, Operation::Constant(0)),
+            Node::Def(loaded, Operation::Load(Surface(0), offset)),
+            Node::StoreVar(variable, loaded),
+            Node::If(offset, vec![Node::StoreVar(variable, offset)], Vec::new()),
+        ];
+        program.body.extend(stores.then_some(Node::Store(Surface(1), offset, loaded)));
+        program
+    }
+
+    #[test]
+    fn what_nothing_uses_is_removed_and_what_a_store_uses_stays() {
+        let mut dead = program(false);
+        opt_dce(&mut dead);
+        assert_eq!(dead.body, []);
+        let mut live = program(true);
+        opt_dce(&mut live);
+        assert_eq!(
+            live.to_string().lines().skip(2).collect::<Vec<_>>(),
+            ["%0 = const.u32 0x0", "%1 = load.u32 surface0[%0]", "store.u32 surface1[%0], %1"]
+        );
+    }
+}

@@ -81,3 +81,32 @@ impl Pass {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Scalar, Surface};
+
+    const UINT: Scalar = Scalar::Integer { bits: 32, signed: false };
+
+    /// Returns the last line of a program that stores to a variable and loads it, with `between`.
+    fn last(between: impl FnOnce(Variable, Value) -> Vec<Node>) -> String {
+        let mut program = Program::default();
+        let variable = program.variable(UINT);
+        let [stored, loaded] = [(); 2].map(|()| program.value(UINT));
+        program.body = vec![Node::Def(stored, Operation::Constant(7)), Node::StoreVar(variable, stored)];
+        program.body.extend(between(variable, stored));
+        program.body.push(Node::Def(loaded, Operation::LoadVar(variable)));
+        program.body.push(Node::Store(Surface(0), stored, loaded));
+        opt_forward_stores(&mut program);
+        program.to_string().lines().last().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn a_load_is_the_number_that_was_stored_on_every_way() {
+        assert_eq!(last(|_, _| Vec::new()), "store.u32 surface0[%0], %0");
+        let branch =
+            |variable, stored| vec![Node::If(stored, vec![Node::StoreVar(variable, stored)], Vec::new())];
+        assert_eq!(last(branch), "store.u32 surface0[%0], %1", "only one way stores again");
+    }
+}

@@ -15,6 +15,8 @@ const DEEPEST: usize = 256;
 struct Opened {
     /// The place of the exits to it.
     target: Target,
+    /// The loop or the block that exits from the innermost scope leave.
+    scope: Scope,
     /// True for the lanes that are about to leave it, and have left a scope in it.
     leaves: Option<Variable>,
 }
@@ -61,7 +63,7 @@ impl Pass<'_> {
 
     /// Returns the nodes of a block that can be left as `target`: what it has, what precedes it, and what is behind it.
     fn scope(&mut self, target: Target, scope: Scope, body: Vec<Node>) -> Result<Vec<Node>, Error> {
-        let (body, leaves) = self.within(target, body)?;
+        let (body, leaves) = self.within(target, scope, body)?;
         let mut nodes = Vec::new();
         if let Some(leaves) = leaves {
             self.set(&mut nodes, leaves, false);
@@ -72,11 +74,16 @@ impl Pass<'_> {
     }
 
     /// Returns the nodes of a part in a new scope, and the scope's variable if it has one.
-    fn within(&mut self, target: Target, body: Vec<Node>) -> Result<(Vec<Node>, Option<Variable>), Error> {
+    fn within(
+        &mut self,
+        target: Target,
+        scope: Scope,
+        body: Vec<Node>,
+    ) -> Result<(Vec<Node>, Option<Variable>), Error> {
         if self.opened.len() == DEEPEST {
             return Err(Error::Malformed { why: format!("scopes are nested more than {DEEPEST} deep") });
         }
-        self.opened.push(Opened { target, leaves: None });
+        self.opened.push(Opened { target, scope, leaves: None });
         let nodes = self.nodes(body)?;
         let leaves = self.opened.pop().and_then(|opened| opened.leaves);
         Ok((nodes, leaves))
@@ -87,16 +94,13 @@ impl Pass<'_> {
         let around: Vec<_> = self.opened.iter().rev().filter_map(|opened| opened.leaves).collect();
         for leaves in around {
             let leaving = self.make(nodes, Operation::LoadVar(leaves));
-            nodes.push(Node::If(leaving, vec![self.innermost()], Vec::new()));
+            nodes.push(Node::If(leaving, self.innermost().into_iter().collect(), Vec::new()));
         }
     }
 
-    /// Returns the exit from the innermost scope.
-    fn innermost(&self) -> Node {
-        Node::Break(match self.opened.last().map(|opened| opened.target) {
-            Some(Target::Whole(scope) | Target::First(scope)) => scope,
-            Some(Target::Program) | None => Scope(u32::MAX),
-        })
+    /// Returns the exit from the innermost scope; none outside of all.
+    fn innermost(&self) -> Option<Node> {
+        self.opened.last().map(|opened| Node::Break(opened.scope))
     }
 
     /// Adds an exit.
@@ -110,7 +114,7 @@ impl Pass<'_> {
             };
             self.set(nodes, leaves, true);
         }
-        nodes.push(self.innermost());
+        nodes.extend(self.innermost());
         Ok(())
     }
 
@@ -149,7 +153,7 @@ impl Pass<'_> {
         second: Vec<Node>,
     ) -> Result<(), Error> {
         let inner = self.program.scope();
-        self.opened.push(Opened { target: Target::Whole(scope), leaves: None });
+        self.opened.push(Opened { target: Target::Whole(scope), scope, leaves: None });
         let mut body = self.scope(Target::First(scope), inner, first)?;
         body.extend(self.nodes(second)?);
         let leaves = self.opened.pop().and_then(|opened| opened.leaves);

@@ -1,0 +1,101 @@
+//! The names of passes, for those who look at what each does.
+
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! passes {
+    ($($(#[$comment:meta])* $name:ident = $text:literal,)*) => {
+        /// A pass of the compiler. Each has a file of its name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Pass {
+            $($(#[$comment])* $name,)*
+        }
+
+        impl Pass {
+            /// All of them, in the order in which they run first.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Returns the name.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+passes! {
+    /// Loads of variables whose numbers are known. Runs twice.
+    OptForwardStores = "opt_forward_stores",
+    /// Constant folding and algebraic identities. Runs twice.
+    OptAlgebraic = "opt_algebraic",
+    /// Dead code elimination. Runs twice.
+    OptDce = "opt_dce",
+    /// Ends of lanes, to the top. Does not run without [`crate::Options::move_ends`].
+    HoistDiscard = "hoist_discard",
+    /// Inputs of lanes, from those of threads.
+    LowerInputs = "lower_inputs",
+    /// Ends of pixels, by ends of lanes.
+    LowerDiscard = "lower_discard",
+    /// Exits from several scopes at once, by exits from the innermost one.
+    StructurizeExits = "structurize_exits",
+    /// Operations that the platform lacks, by others.
+    LowerAlu = "lower_alu",
+    /// Instruction selection: a program before it, a function of the machine after it.
+    Select = "select",
+    /// Instructions that the platform forbids, by others.
+    Legalize = "legalize",
+    /// Copies of registers that need not be made.
+    OptCopyProp = "opt_copy_prop",
+}
+
+/// The moment at which a pass is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Moment {
+    /// It has not run yet.
+    Before,
+    /// It has run.
+    After,
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Before => "before",
+            Self::After => "after",
+        })
+    }
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no pass has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPass {
+    name: String,
+}
+
+impl fmt::Display for UnknownPass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = Pass::ALL.iter().map(|pass| pass.name()).collect();
+        write!(f, "there is no pass '{}'; the passes are {}", self.name, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownPass {}
+
+impl FromStr for Pass {
+    type Err = UnknownPass;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPass> {
+        let found = Self::ALL.iter().find(|pass| pass.name() == name);
+        found.copied().ok_or_else(|| UnknownPass { name: name.to_owned() })
+    }
+}
