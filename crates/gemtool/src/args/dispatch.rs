@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use gem_coherency::vocabulary::MocsClass;
+use gem_shader_compiler::Pass;
 use gemtool::dispatch::{Extent, Groups, Specialization};
 use gemtool::script::size;
 
@@ -32,6 +33,8 @@ Examples:
       --flush --print 1=64
   gemtool dispatch examples/kernels/cut.spv --device sim:glk --groups 4 \\
       --surface 0=4096 --surface 1=4096 --push 20 --keep-ends --disasm
+  gemtool dispatch examples/kernels/cut.spv --device sim:glk --groups 4 \\
+      --surface 0=4096 --surface 1=4096 --push 20 --print-ir=hoist_discard
   gemtool dispatch examples/kernels/shade.spv --device sim:tgl \\
       --extent 64x32 --surface in0=32KiB --surface out0=32KiB";
 
@@ -85,6 +88,11 @@ pub struct Dispatch {
     /// Show the instructions
     #[arg(long)]
     pub disasm: bool,
+
+    /// Show the compiler's IR before its first pass and after each one, or before and after PASS
+    #[arg(long, value_name = "PASS", num_args = 0..=1, require_equals = true)]
+    #[allow(clippy::option_option)]
+    pub print_ir: Option<Option<Pass>>,
 
     /// Print the first bytes of a surface afterwards, as the CPU reads them; may be repeated
     #[arg(long, value_name = "BINDING=SIZE", value_parser = |text: &str| bound(text, size::size))]

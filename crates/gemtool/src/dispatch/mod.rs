@@ -16,7 +16,7 @@ pub use binding::{Place, described};
 pub use extent::{Extent, Groups, NoExtent, extent};
 pub use hand_over::{access, note_writes, prepare};
 pub use mocs::{NoEntry, entry_of_kernels};
-pub use module::{Choices, Compiled, Refusal, Size, compile, read};
+pub use module::{Choices, Compiled, Refusal, Size, compile, compile_observed, read};
 pub use specialization::{Misfit, Specialization};
 pub use threads::{CHANNELS, Halt, Threads, platform};
 pub use watched::{Surface, Touched, Watched};

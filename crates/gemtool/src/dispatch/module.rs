@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use gem_shader_compiler::{Binding, Block, Error, Features, Kernel, Options, Shader, Stage};
+use gem_shader_compiler::{Binding, Block, Error, Features, Kernel, Moment, Options, Pass, Shader, Stage};
 use intel_eu::Platform;
 
 use super::{Misfit, Place, Specialization};
@@ -188,6 +188,19 @@ impl Compiled {
 /// # Errors
 /// Those of [`Shader::read`], [`Shader::specialize`] and [`Shader::compile`]; a value that a constant does not have.
 pub fn compile(bytes: &[u8], platform: Platform, choices: &Choices) -> Result<Compiled, Refusal> {
+    compile_observed(bytes, platform, choices, |_, _, _| {})
+}
+
+/// Compiles the module in `bytes` for a platform; `observe` is called before and after each pass, as by [`Shader::compile_observed`].
+///
+/// # Errors
+/// Those of [`compile()`].
+pub fn compile_observed(
+    bytes: &[u8],
+    platform: Platform,
+    choices: &Choices,
+    observe: impl FnMut(Pass, Moment, &dyn fmt::Display),
+) -> Result<Compiled, Refusal> {
     let Choices { entry, stage, constants, move_ends } = choices;
     let mut shader = Shader::read(bytes)?;
     let known = shader.entry_points().find(|one| one.name == *entry).and_then(|one| one.stage);
@@ -197,7 +210,7 @@ pub fn compile(bytes: &[u8], platform: Platform, choices: &Choices) -> Result<Co
         values.push((one.id, one.bits(shader.constant(one.id)?)?));
     }
     shader.specialize(entry, stage, &values, &Features::of(platform))?;
-    let kernel = shader.compile(platform, &Options { move_ends: *move_ends })?;
+    let kernel = shader.compile_observed(platform, &Options { move_ends: *move_ends }, observe)?;
     Ok(Compiled { kernel, blocks: shader.blocks()? })
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use super::accesses::{accesses, summary, surfaces_table};
 use super::{Align, Page, Report, Table, bytes, verdict_style, visible};
-use crate::cmd::dispatch::report::{Bytes, Cost, DispatchReport};
+use crate::cmd::dispatch::report::{Bytes, Cost, DispatchReport, Ir};
 
 /// Bytes in a row of contents.
 const ROW_BYTES: usize = 16;
@@ -13,6 +13,11 @@ impl Report for DispatchReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
         page.line(&self.title())?;
+        for Ir { pass, moment, text } in &self.ir {
+            page.gap()?;
+            page.heading(&format!("IR {moment} {pass}"))?;
+            text.lines().try_for_each(|line| page.line(&format!("  {line}")))?;
+        }
         if !self.code.is_empty() {
             page.gap()?;
             page.heading("Instructions")?;

@@ -387,3 +387,40 @@ fn a_module_that_is_refused_is_named_with_what_to_do() {
     std::fs::remove_file(&path).unwrap();
     ran.held();
 }
+
+#[test]
+fn the_ir_is_shown_before_the_first_pass_and_after_each_or_around_one() {
+    let line = format!("{CUT} --device sim:jsl --groups 4 --push 20 --surface 0=256 --surface 1=256");
+    let moments = |flags: &str| -> Vec<String> {
+        let report = report(&format!("{line} {flags}"), 0);
+        let steps = report["ir"].as_array().unwrap();
+        let text = |step: &Value, key: &str| step[key].as_str().unwrap().to_owned();
+        steps.iter().map(|step| format!("{} {}", text(step, "moment"), text(step, "pass"))).collect()
+    };
+    assert!(moments("").is_empty());
+    assert_eq!(moments("--print-ir=hoist_discard"), ["before hoist_discard", "after hoist_discard"]);
+    let opt_dce = ["before opt_dce", "after opt_dce"];
+    assert_eq!(moments("--print-ir=opt_dce"), [opt_dce, opt_dce].concat());
+    assert!(moments("--keep-ends --print-ir=hoist_discard").is_empty());
+    let all = moments("--print-ir");
+    assert_eq!(all[..3], ["before opt_forward_stores", "after opt_forward_stores", "after opt_algebraic"]);
+    assert_eq!((all.len(), all.last().unwrap().as_str()), (15, "after opt_copy_prop"));
+
+    // The end of lanes is behind the load before the pass, and in front of it after the pass.
+    let text = gemtool(&format!("{line} --print-ir=hoist_discard")).held();
+    let section = |heading: &str| {
+        let (_, rest) = text.split_once(&format!("\n{heading}\n")).expect(heading);
+        let ir = rest.split_once("\n\n").unwrap().0;
+        let place = |part: &str| ir.lines().position(|line| line.contains(part)).expect(part);
+        (place("return"), place(" = load.u32 surface0["))
+    };
+    let ((end, load), (hoisted, loaded)) =
+        (section("IR before hoist_discard"), section("IR after hoist_discard"));
+    assert!(load < end && hoisted < loaded, "{text}");
+
+    gemtool(&format!("{line} --print-ir=opt_cse")).refused(&[
+        "--print-ir",
+        "no pass 'opt_cse'",
+        "hoist_discard, lower_inputs",
+    ]);
+}

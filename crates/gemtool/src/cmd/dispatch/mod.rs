@@ -5,15 +5,15 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
+use std::{fmt, fs};
 
 use gem_coherency::device::Device;
 use gem_coherency::object::FlushReport;
 use gem_coherency_sim::Soft;
-use gem_shader_compiler::Kernel;
+use gem_shader_compiler::{Kernel, Moment, Pass};
 use gemtool::dispatch::{
-    CHANNELS, Choices, Compiled, Refusal, Surface, Threads, Watched, access, compile, note_writes, platform,
-    prepare, read,
+    CHANNELS, Choices, Compiled, Refusal, Surface, Threads, Watched, access, compile_observed, note_writes,
+    platform, prepare, read,
 };
 use gemtool::script::Target;
 use intel_eu::Platform;
@@ -25,7 +25,7 @@ use super::surfaces::{Asked, allocate, store_tracked, store_untracked};
 use crate::args;
 use crate::failure::Failure;
 use plan::Plan;
-use report::{BoundLine, Bytes, Cost, DispatchReport, Flushed};
+use report::{BoundLine, Bytes, Cost, DispatchReport, Flushed, Ir};
 
 /// Opens the device, compiles the shader, and runs it.
 ///
@@ -40,7 +40,8 @@ pub fn run(args: &args::Dispatch) -> Result<DispatchReport, Failure> {
 fn run_on(target: &Target, args: &args::Dispatch) -> Result<DispatchReport, Failure> {
     let device = target.device();
     let platform = platform(device).map_err(|why| Failure::flag("--device", why))?;
-    let compiled = compiled(args, platform)?;
+    let mut ir = Vec::new();
+    let compiled = compiled(args, platform, &mut ir)?;
     let kernel = &compiled.kernel;
     let program = Program::decode(&args.module, platform, kernel.code.clone())?;
     if let Some(line) = program.instructions.iter().find(|line| !line.violations.is_empty()) {
@@ -95,12 +96,13 @@ fn run_on(target: &Target, args: &args::Dispatch) -> Result<DispatchReport, Fail
             .collect(),
         cost: ran.cost,
         contents,
+        ir,
         code: if args.disasm { program.instructions } else { Vec::new() },
     })
 }
 
-/// Reads the module, and compiles it; an error names the flag whose value is wrong.
-fn compiled(args: &args::Dispatch, platform: Platform) -> Result<Compiled, Failure> {
+/// Reads the module, and compiles it; adds the IR that is to be shown to `ir`. An error names the flag whose value is wrong.
+fn compiled(args: &args::Dispatch, platform: Platform, ir: &mut Vec<Ir>) -> Result<Compiled, Failure> {
     for (place, one) in args.spec.iter().enumerate() {
         if args.spec.iter().take(place).any(|other| other.id == one.id) {
             return Err(Failure::flag("--spec", format!("constant {} is given twice", one.id)));
@@ -113,7 +115,18 @@ fn compiled(args: &args::Dispatch, platform: Platform) -> Result<Compiled, Failu
         constants: args.spec.clone(),
         move_ends: !args.keep_ends,
     };
-    compile(&bytes, platform, &choices).map_err(|refusal| match &refusal {
+    let observe = |pass: Pass, moment: Moment, text: &dyn fmt::Display| {
+        let is_shown = match args.print_ir {
+            None => false,
+            // What a pass leaves is what the next one finds.
+            Some(None) => ir.is_empty() || moment == Moment::After,
+            Some(Some(shown)) => shown == pass,
+        };
+        if is_shown {
+            ir.push(Ir { pass: pass.name(), moment: moment.to_string(), text: text.to_string() });
+        }
+    };
+    compile_observed(&bytes, platform, &choices, observe).map_err(|refusal| match &refusal {
         Refusal::Module(gem_shader_compiler::Error::EntryPoint { .. }) => Failure::flag("--entry", refusal),
         Refusal::Module(gem_shader_compiler::Error::EntryPointStage { .. }) => {
             Failure::flag("--stage", refusal)

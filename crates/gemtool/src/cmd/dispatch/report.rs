@@ -43,8 +43,21 @@ pub struct DispatchReport {
     pub cost: Option<Cost>,
     /// The bytes that were asked for.
     pub contents: Vec<Bytes>,
+    /// The compiler's IR, if it was asked for.
+    pub ir: Vec<Ir>,
     /// The instructions, if they were asked for.
     pub code: Vec<Line>,
+}
+
+/// The compiler's IR before or after a pass.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ir {
+    /// The pass.
+    pub pass: &'static str,
+    /// `before` or `after`.
+    pub moment: String,
+    /// The IR, one operation or instruction a line.
+    pub text: String,
 }
 
 impl DispatchReport {
