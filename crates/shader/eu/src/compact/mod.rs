@@ -2,6 +2,7 @@
 //!
 //! The tables are those of [`seven`], [`eight`] and [`twelve`], each with the places of the parts.
 
+mod by_platform;
 mod eight;
 mod immediate;
 mod layout;
