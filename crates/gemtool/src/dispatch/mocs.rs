@@ -28,7 +28,7 @@ impl fmt::Display for NoEntry {
         let Self { class, platform, has } = self;
         let has: Vec<_> = has.iter().map(|class| class.name()).collect();
         let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
-        write!(f, "{platform} has no MOCS entry of class {class} for surfaces of kernels (it has: {has})")
+        write!(f, "{platform} has no MOCS entry of class {class} for surfaces of shaders (it has: {has})")
     }
 }
 

@@ -25,7 +25,7 @@ const REGISTER_BYTES: usize = 32;
 pub fn platform(device: &Device) -> Result<Platform, String> {
     let machine = device.machine();
     let name = machine.platform.name;
-    let unknown = || format!("the instructions of {name}'s kernels are not known");
+    let unknown = || format!("the instructions of {name}'s execution units are not known");
     let platform = Platform::from_name(name).ok_or_else(unknown)?;
     commands::kernels::copy(machine).map_err(|error| error.to_string())?;
     Ok(platform)
@@ -88,7 +88,7 @@ impl fmt::Display for Halt {
                  (--device sim:PLATFORM,hang=TIME)"
             ),
             Self::Ended { at, why: Overtime::Unwanted, thread } => {
-                write!(f, "instruction at {at:#x}: the kernel was ended while thread {thread} ran")
+                write!(f, "instruction at {at:#x}: the shader was ended while thread {thread} ran")
             }
             Self::NoSurface { at, surface, count } => {
                 write!(

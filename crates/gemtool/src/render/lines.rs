@@ -29,6 +29,6 @@ impl Report for LinesReport {
         page.gap()?;
         accesses(page, &names, &self.accesses)?;
         page.gap()?;
-        summary(page, &self.accesses)
+        summary(page, "kernel", &self.accesses)
     }
 }

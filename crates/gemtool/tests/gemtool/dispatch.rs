@@ -225,7 +225,7 @@ fn the_text_fits_the_page_and_ends_with_a_summary() {
     let ran = gemtool(&format!("{ADD} --device sim:jsl {NUMBERS} --mocs bypass-llc --disasm --print 1=20"));
     assert_eq!((ran.status, ran.err.as_str()), (Some(1), ""));
     fits(&ran.out, 100);
-    assert!(ran.out.ends_with("\nthe kernel reads old bytes of 4 lines\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("\nthe shader reads old bytes of 4 lines\n"), "{}", ran.out);
     for part in [
         "add.spv: compute 'main', 4 x 1 x 1 groups of 16 lanes: 4 threads\n",
         "Instructions\n  0x0000  ",

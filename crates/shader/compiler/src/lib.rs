@@ -1,9 +1,9 @@
-//! SPIR-V compute and fragment modules as kernels of Intel's execution units, graphics 7.5 to 12.5.
+//! A compiler of SPIR-V compute and fragment shaders for Intel's execution units, graphics 7.5 to 12.5.
 //!
 //! A [`Shader`] is read from the words of a module, and specialized: an entry point is chosen, and values for its specialization
 //! constants, with the errors that the GL specification names for glShaderBinary and glSpecializeShader. Then it is compiled to a
 //! [`Kernel`]: instructions, and what a dispatch has to give to them. A feature that is not supported is refused by its name.
-//! `docs/shaders.md` says what is supported, and where the lanes of a kernel end.
+//! `docs/shaders.md` says what is supported, and where the lanes of a shader end.
 //!
 //! ```
 //! use gem_shader_compiler::{Binding, Features, Options, Shader, Stage};
