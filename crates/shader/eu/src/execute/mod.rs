@@ -17,18 +17,26 @@
 //! ```
 
 mod accumulator;
+#[path = "messages/atomic.rs"]
 mod atomic;
 mod branch;
+#[path = "operations/channels.rs"]
 mod channels;
 mod check;
+#[path = "operations/division.rs"]
 mod division;
 mod error;
+#[path = "operations/function.rs"]
 mod function;
 mod kernel;
 mod masks;
+#[path = "messages/media.rs"]
 mod media;
+#[path = "messages/message.rs"]
 mod message;
+#[path = "operations/operation.rs"]
 mod operation;
+#[path = "messages/port.rs"]
 mod port;
 mod registers;
 mod value;
