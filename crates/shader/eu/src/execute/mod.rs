@@ -10,34 +10,31 @@
 //! more for large angles (Mesa's option `limit_trig_input_range`).
 //!
 //! ```text
-//! L3  check: kernels that can be run to their end
-//! L2  media -> port   branch: messages, branches
-//! L1  channels   kernel   masks: the operations of all channels, the instructions of a kernel
-//! L0  division   function   operation   message -> atomic   registers -> accumulator -> value   error: what they are made of
+//! L3  messages   operations   branch   check: what instructions do; kernels that can be run to their end
+//! L2  kernel   registers   masks: the instructions of a kernel; what a thread has
+//! L1  accumulator: a register of its own kind
+//! L0  value   error: what they are made of
 //! ```
+//!
+//! * `messages`: what messages to the data port ask for, and their accesses. Not the memory.
+//! * `operations`: the results of instructions, channel by channel. Not their control flow.
+//! * `branch`: the channels that go on, and the next instruction. Not the conditions.
+//! * `check`: whether a kernel can be run to its end. Not whether it is valid.
+//! * `kernel`: the decoded instructions, by their first bytes. Not their effects.
+//! * `registers`: the bytes of general and architecture registers, as far as they are defined. Not their types.
+//! * `masks`: the channels that are enabled, or wait in branches. Not their flags.
+//! * `accumulator`: the accumulator's numbers and their precision. Not the instructions that use it.
+//! * `value`: numbers, from bits and back. Not operations on them.
+//! * `error`: the reasons for which a thread stops. Not their search.
 
 mod accumulator;
-#[path = "messages/atomic.rs"]
-mod atomic;
 mod branch;
-#[path = "operations/channels.rs"]
-mod channels;
 mod check;
-#[path = "operations/division.rs"]
-mod division;
 mod error;
-#[path = "operations/function.rs"]
-mod function;
 mod kernel;
 mod masks;
-#[path = "messages/media.rs"]
-mod media;
-#[path = "messages/message.rs"]
-mod message;
-#[path = "operations/operation.rs"]
-mod operation;
-#[path = "messages/port.rs"]
-mod port;
+mod messages;
+mod operations;
 mod registers;
 mod value;
 

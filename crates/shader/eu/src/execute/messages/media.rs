@@ -5,12 +5,12 @@
 //! Sources: the documentation of Intel's virtual ISA, `MEDIA_LD` and `MEDIA_ST`, for rows in registers, the largest blocks, and what lies
 //! outside of a surface; IGT's `gpu_cmds.c` and Intel's VA driver, for the width of surfaces in dwords; gmmlib, for their pitch.
 
-use super::error::Why;
-use super::kernel::Located;
 use super::message::Media;
 use super::port::Payload;
-use super::registers::REGISTER_BYTES;
-use super::{Access, Bus, Rows, Thread};
+use crate::execute::error::Why;
+use crate::execute::kernel::Located;
+use crate::execute::registers::REGISTER_BYTES;
+use crate::execute::{Access, Bus, Rows, Thread};
 
 /// The bits of the header's third dword for the width and, above, the height, each less one. Others, which are zero here, change the
 /// layout in registers, or the message.

@@ -1,7 +1,7 @@
 //! Messages to the data port, and the end of the thread.
 
 use super::atomic::Atomic;
-use super::registers::REGISTER_BYTES;
+use crate::execute::registers::REGISTER_BYTES;
 use crate::{Descriptor, Message, Platform};
 
 /// A message that is known here.

@@ -1,15 +1,15 @@
 //! Messages: what they read and write.
 
-use super::error::{NoRegister, Why};
-use super::kernel::Located;
 use super::message::{Action, Block, Known, Scattered, known, second_registers};
-use super::registers::{Bits, REGISTER_BYTES};
-use super::{Access, Bus, Flow, Thread};
+use crate::execute::error::{NoRegister, Why};
+use crate::execute::kernel::Located;
+use crate::execute::registers::{Bits, REGISTER_BYTES};
+use crate::execute::{Access, Bus, Flow, Thread};
 use crate::{Descriptor, Instruction, Place, Source};
 
 impl Thread<'_> {
     /// Carries out a message.
-    pub(super) fn send(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {
+    pub(in crate::execute) fn send(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {
         let i = &located.instruction;
         let unknown = |what| Why::Unknown { opcode: i.opcode, what };
         let message = i.message.ok_or(unknown("a message without a payload"))?;

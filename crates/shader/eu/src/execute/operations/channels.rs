@@ -1,13 +1,13 @@
 //! An operation on all channels: masks, sources, results.
 
-use super::Thread;
-use super::accumulator;
 use super::division::Division;
-use super::error::{NoRegister, Why};
 use super::function::Function;
 use super::operation::{float, holds, perform};
-use super::registers::Bits;
-use super::value::{Number, from_bits, of_vector, to_bits};
+use crate::execute::Thread;
+use crate::execute::accumulator;
+use crate::execute::error::{NoRegister, Why};
+use crate::execute::registers::Bits;
+use crate::execute::value::{Number, from_bits, of_vector, to_bits};
 use crate::{Base, Destination, Instruction, Opcode, Pattern, Place, Platform, Region, Source, Type};
 
 /// The number of one channel, or nothing if it depends on undefined bytes.
@@ -15,7 +15,7 @@ type Value = Option<Number>;
 
 impl Thread<'_> {
     /// Returns the channels of an instruction that are executed, one bit each. `sel` takes its predicate for the choice.
-    pub(super) fn enabled(&self, i: &Instruction) -> u32 {
+    pub(in crate::execute) fn enabled(&self, i: &Instruction) -> u32 {
         let mut enabled = 0;
         for channel in 0..u32::from(i.execution_size) {
             let number = u32::from(i.channel_offset) + channel;
@@ -52,7 +52,7 @@ impl Thread<'_> {
     }
 
     /// Carries out an operation.
-    pub(super) fn operate(&mut self, i: &Instruction) -> Result<(), Why> {
+    pub(in crate::execute) fn operate(&mut self, i: &Instruction) -> Result<(), Why> {
         let unknown = |what| Why::Unknown { opcode: i.opcode, what };
         if i.align16 {
             return Err(unknown("Align16"));

@@ -1,7 +1,7 @@
 //! The operations on the numbers of one channel.
 
-use super::value::Number;
-use super::value::Number::{Float, Integer};
+use crate::execute::value::Number;
+use crate::execute::value::Number::{Float, Integer};
 use crate::{Condition, Opcode, Type};
 
 /// Returns the result of an operation with up to three sources, whose execution type is `kind`; `None` if it is not known here.

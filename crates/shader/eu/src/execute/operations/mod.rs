@@ -1,0 +1,6 @@
+//! The operations of instructions on the channels of a thread.
+
+mod channels;
+mod division;
+mod function;
+mod operation;
