@@ -115,9 +115,9 @@
 //! use std::sync::Arc;
 //! use gem_coherency::backend::Drm;
 //! use gem_coherency::{Access, AllocRequest, Device, MocsClass, Submission};
-//! use gem_coherency_sim::Soft;
+//! use gem_coherency_sim::SimDevice;
 //!
-//! let soft = Arc::new(Soft::open("sim:jsl")?);
+//! let soft = Arc::new(SimDevice::open("sim:jsl")?);
 //! let device = Device::from_drm(Arc::clone(&soft) as Arc<dyn Drm>)?;
 //! let bo = device.alloc(AllocRequest::new(4096))?;
 //! bo.write_bytes(0, b"new!")?;

@@ -150,7 +150,7 @@ impl LineRange {
         lines.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
-    /// Adds the range behind others: it extends the last one if it continues it.
+    /// Adds the range after others: it extends the last one if it continues it.
     pub fn push_to(self, ranges: &mut Vec<Self>) {
         match ranges.last_mut() {
             Some(last) if last.end == self.first => last.end = self.end,

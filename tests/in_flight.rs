@@ -14,7 +14,7 @@ fn tracked() -> Tracked {
 }
 
 #[test]
-fn a_flush_that_completes_leaves_nothing_behind() {
+fn a_flush_that_completes_leaves_nothing_after() {
     let object = tracked();
     object.dirty().mark(LineRange::new(10, 20)).unwrap();
     object.word().update(State::note_wc_store);

@@ -151,7 +151,7 @@ fn a_flush_that_fails_returns_the_marks() {
 }
 
 #[test]
-fn marks_behind_a_flush_that_failed_half_way_are_found() {
+fn marks_after_a_flush_that_failed_half_way_are_found() {
     let object = object();
     for page in 0..3 {
         write(&object, line(64 * page));

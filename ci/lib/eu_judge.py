@@ -3,7 +3,7 @@ to the encoding, and to compact the instructions that we compact, and no others.
 
     eu_judge.py PLATFORM LEAST COMPACTED FILE     PLATFORM is iga64's name
 
-FILE has a line "ENCODING TEXT" for each instruction, and for its compacted form, if it has one, another line behind it. If the text is
+FILE has a line "ENCODING TEXT" for each instruction, and for its compacted form, if it has one, another line after it. If the text is
 empty, only the texts of iga64 for both forms are compared. If it is a question mark, we do not decode the encoding, and iga64 must not.
 Prints how many instructions were compared each way, how many iga64 refuses, and why, and the opcodes of which none was compared. Fails if
 one differs, or if fewer than LEAST were compared, or fewer than COMPACTED were compacted.

@@ -60,7 +60,7 @@ class Picture:
         self.put(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}"{extra}>{html.escape(words)}</text>')
 
     def block(self, x, y, width, words, size=14, leading=1.35, **style):
-        """Text in lines; returns the base line behind the last one."""
+        """Text in lines; returns the base line after the last one."""
         kind = {key: style[key] for key in ("bold", "mono") if key in style}
         for line in fold(words, width, size, **kind):
             self.text(x, y, line, size, **style)

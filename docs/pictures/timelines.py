@@ -26,7 +26,7 @@ class Run:
         return next(step for step in self.report["steps"] if step["line"] == line)
 
     def probe(self, line, words):
-        """What `words`, put behind this line, reads: bytes in hexadecimal. Nothing after this line is run."""
+        """What `words`, put after this line, reads: bytes in hexadecimal. Nothing after this line is run."""
         text = "\n".join([*self.lines[:line], words, ""])
         step = gemtool("run", "-", "--device", self.device, text=text)["steps"][-1]
         told = step["note"] if words.startswith("read") else step["seen"]

@@ -14,7 +14,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Domains, KernelVersion};
 use gem_coherency::{CachingMode, Handle, MmapMode, Result};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// The cost of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Cost {
 /// A software device that counts.
 #[derive(Debug)]
 pub struct Meter {
-    soft: Arc<Soft>,
+    soft: Arc<SimDevice>,
     lines: Arc<AtomicU64>,
     requests: AtomicU64,
     mappings: Arc<AtomicU64>,
@@ -38,7 +38,7 @@ pub struct Meter {
 
 impl Meter {
     /// Counts the operations on `soft`.
-    pub fn new(soft: Arc<Soft>) -> Self {
+    pub fn new(soft: Arc<SimDevice>) -> Self {
         Self { soft, lines: Arc::default(), requests: AtomicU64::new(0), mappings: Arc::default() }
     }
 
@@ -53,7 +53,7 @@ impl Meter {
     }
 
     /// Makes a request that counts.
-    fn counted(&self) -> &Soft {
+    fn counted(&self) -> &SimDevice {
         self.requests.fetch_add(1, Relaxed);
         &self.soft
     }

@@ -11,7 +11,7 @@ use gem_coherency::policy::kernel::{self, KernelRules, Snapshot};
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::Access;
 use gem_coherency::{AdoptRequest, Bo, Device, Handle, Result, ScanoutGuard, Submission, Upload};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use crate::meter::{Cost, Meter};
 use crate::model::{Act, Buffer, Calls, Creation, Driver, Handling, Mappings, Rows, Step, Store, Use};
@@ -69,7 +69,7 @@ impl Object {
 
 /// A run.
 struct Session {
-    soft: Arc<Soft>,
+    soft: Arc<SimDevice>,
     meter: Arc<Meter>,
     device: Device,
     by: By,
@@ -85,7 +85,7 @@ struct Session {
 /// # Errors
 /// Those of the device and of the library.
 pub fn run(driver: &'static Driver, name: &str, by: By) -> Result<Outcome> {
-    let soft = Arc::new(Soft::open(name)?);
+    let soft = Arc::new(SimDevice::open(name)?);
     let meter = Arc::new(Meter::new(Arc::clone(&soft)));
     let device = Device::from_drm(Arc::clone(&meter) as Arc<dyn Drm>)?;
     let mut session = Session { soft, meter, device, by, driver, objects: Vec::new(), stamp: 0, wrong: 0 };

@@ -10,7 +10,7 @@ use gem_coherency::platform::{self, Machine};
 use gem_coherency::vocabulary::{Access, CachingMode, Handle, MmapMode, MocsClass};
 use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES};
 use gem_coherency_exercise::commands::{Batch, Builder, Bytes, Extent, Memory, Surface, Walker, walker};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// The result of the program's functions.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -56,7 +56,7 @@ impl Gpu {
     /// Opens a path, or a software i915 by its name.
     pub fn open(name: &str) -> Result<Self> {
         let drm: Arc<dyn Drm> = match name.starts_with(gem_coherency_sim::PREFIX) {
-            true => Arc::new(Soft::open(name)?),
+            true => Arc::new(SimDevice::open(name)?),
             false => Arc::new(Node::open(name)?),
         };
         let id = u16::try_from(drm.param(Param::ChipsetId)?)?;

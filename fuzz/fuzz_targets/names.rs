@@ -6,12 +6,12 @@ use gem_coherency::OpenError;
 use gem_coherency::backend::Drm;
 use gem_coherency::{Error, platform};
 use gem_coherency_fuzz::watch;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let device = match Soft::open(text) {
+    let device = match SimDevice::open(text) {
         Ok(device) => device,
         Err(error) => {
             assert!(matches!(error, Error::Open(OpenError::BadDeviceSpec { .. })), "{error:?}");

@@ -11,7 +11,7 @@ use gem_coherency::backend::{Drm, OpenCounts, Retained};
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use crate::input::Input;
 use crate::names;
@@ -36,7 +36,7 @@ struct Owned {
 /// A user of the library.
 #[derive(Debug)]
 struct Caller {
-    soft: Arc<Soft>,
+    soft: Arc<SimDevice>,
     device: Device,
     bos: Vec<Owned>,
     /// Set if calls may be refused.
@@ -156,7 +156,7 @@ impl Caller {
 
     fn store(&mut self, pick: usize, offset: usize, data: &[u8]) {
         if planted() == Some(Plant::Stale) && offset % 8 == 1 {
-            return self.store_behind(pick, offset, data);
+            return self.store_after(pick, offset, data);
         }
         let bo = &self.bos[pick].bo;
         let Some(mut guard) = self.allowed(bo.write(offset as u64, data.len() as u64)) else { return };
@@ -166,7 +166,7 @@ impl Caller {
     }
 
     /// Stores without telling the library, which no caller may do.
-    fn store_behind(&mut self, pick: usize, offset: usize, data: &[u8]) {
+    fn store_after(&mut self, pick: usize, offset: usize, data: &[u8]) {
         let bo = &self.bos[pick].bo;
         if let Ok(mapping) = self.soft.map(bo.handle(), MmapMode::Wb, bo.size())
             && mapping.copy_in(offset as u64, data).is_ok()

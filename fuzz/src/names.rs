@@ -2,7 +2,7 @@
 
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
-use gem_coherency_sim::{Fault, Soft};
+use gem_coherency_sim::{Fault, SimDevice};
 
 use crate::input::Input;
 
@@ -44,6 +44,6 @@ pub fn choose_with_faults(input: &mut Input<'_>) -> String {
 ///
 /// # Errors
 /// The error that the library gives.
-pub fn open(name: &str) -> gem_coherency::Result<Soft> {
-    Soft::open(name).or_else(|_| Soft::open(&name.replace(",edram=1", "")))
+pub fn open(name: &str) -> gem_coherency::Result<SimDevice> {
+    SimDevice::open(name).or_else(|_| SimDevice::open(&name.replace(",edram=1", "")))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gemtool::script::{self, Action, Attempt, Condition, Making, Script, Step, Target};
 
 /// Bytes of all BOs of a script that is carried out; a larger one takes long, and does what it is told.
@@ -44,7 +44,7 @@ pub fn check(bytes: &[u8]) {
     }
     let device = DEVICES[bytes.len() % DEVICES.len()];
     let reports = [(); 2].map(|()| {
-        let soft = Arc::new(Soft::open(device).expect("a good name"));
+        let soft = Arc::new(SimDevice::open(device).expect("a good name"));
         let report = Target::from_soft(Arc::clone(&soft)).map(|target| script::run(&script, &target));
         assert_eq!((soft.objects_alive(), soft.bytes_in_use()), (0, 0), "left on {device}");
         report.expect("a device that is known").steps

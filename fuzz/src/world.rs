@@ -1,7 +1,7 @@
 //! A simulated process with a few devices, and what is to hold when all of it is gone.
 
 use gem_coherency::backend::{Drm, OpenCounts};
-use gem_coherency_sim::{Minor, Process, Soft};
+use gem_coherency_sim::{Minor, Process, SimDevice};
 use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 
 use crate::arena::ARGS;
@@ -18,7 +18,7 @@ pub struct World {
     /// The process.
     pub process: Process,
     /// The devices, for what no request reaches.
-    pub devices: Vec<Soft>,
+    pub devices: Vec<SimDevice>,
     /// Values that calls returned.
     pub(crate) seen: Vec<u64>,
     /// Offsets among them that mmap(2) may take.

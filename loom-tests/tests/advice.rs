@@ -62,7 +62,7 @@ fn usable_contents_are_not_purged() {
 
 #[test]
 #[should_panic(expected = "the kernel may purge usable contents")]
-fn changing_the_word_behind_the_request_alone_lets_other_advice_in() {
+fn changing_the_word_after_the_request_alone_lets_other_advice_in() {
     model(|object| {
         object.advise(WILL_NEED);
         if object.word.try_update(State::begin_will_need).is_ok() {

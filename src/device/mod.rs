@@ -70,7 +70,7 @@ impl Device {
     pub fn open(spec: &str) -> Result<Self> {
         Self::from_drm(match spec.parse()? {
             DeviceSpec::Path(path) => Arc::new(Node::open(path)?),
-            DeviceSpec::Soft(name) => spec::open_soft(&name)?,
+            DeviceSpec::SimDevice(name) => spec::open_soft(&name)?,
         })
     }
 

@@ -49,7 +49,7 @@ pub enum DeviceSpec {
     /// A device file: `/dev/dri/renderD128`.
     Path(PathBuf),
     /// A software device: `sim:jsl`, `sim:jsl,kernel=6.1`.
-    Soft(String),
+    SimDevice(String),
 }
 
 impl FromStr for DeviceSpec {
@@ -64,7 +64,7 @@ impl FromStr for DeviceSpec {
             .into());
         }
         if text.starts_with(SOFT) {
-            return Ok(Self::Soft(text.to_owned()));
+            return Ok(Self::SimDevice(text.to_owned()));
         }
         Ok(Self::Path(PathBuf::from(text)))
     }
@@ -74,7 +74,7 @@ impl fmt::Display for DeviceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => path.display().fmt(f),
-            Self::Soft(name) => f.write_str(name),
+            Self::SimDevice(name) => f.write_str(name),
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn only_the_prefix_makes_a_software_device() {
         let spec = |text: &str| text.parse::<DeviceSpec>().unwrap();
-        assert_eq!(spec("sim:jsl"), DeviceSpec::Soft("sim:jsl".to_owned()));
+        assert_eq!(spec("sim:jsl"), DeviceSpec::SimDevice("sim:jsl".to_owned()));
         assert_eq!(spec("sim"), DeviceSpec::Path("sim".into()));
         assert_eq!(spec("/dev/dri/card0").to_string(), "/dev/dri/card0");
         assert!(matches!("".parse::<DeviceSpec>(), Err(Error::Open(OpenError::BadDeviceSpec { .. }))));

@@ -13,19 +13,19 @@ use gem_coherency::backend::{
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency::{Errno, Error, Result};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// The device.
 #[derive(Debug)]
 pub struct Late {
-    soft: Arc<Soft>,
+    soft: Arc<SimDevice>,
     /// The requests before the one that fails.
     left: AtomicU64,
 }
 
 impl Late {
     /// Makes the request after `after` others fail when it is done, of those that change an object.
-    pub fn new(soft: &Arc<Soft>, after: u64) -> Arc<Self> {
+    pub fn new(soft: &Arc<SimDevice>, after: u64) -> Arc<Self> {
         Arc::new(Self { soft: Arc::clone(soft), left: AtomicU64::new(after) })
     }
 

@@ -39,21 +39,21 @@ use gem_coherency::object::FlushReport;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// The data that tests write over a BO's zeroes.
 const NEW: [u8; 8] = *b"new data";
 
 /// A software device, and the library's device on it.
 struct Rig {
-    soft: Arc<Soft>,
+    soft: Arc<SimDevice>,
     device: Device,
 }
 
 /// Opens the software device `name`.
 #[track_caller]
 fn rig(name: &str) -> Rig {
-    let soft = Arc::new(Soft::open(name).unwrap());
+    let soft = Arc::new(SimDevice::open(name).unwrap());
     let device = Device::from_drm(Arc::clone(&soft) as Arc<dyn Drm>).unwrap();
     Rig { soft, device }
 }

@@ -7,13 +7,13 @@ use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::object::Bo;
 use gem_coherency::object::CpuAccess;
 use gem_coherency::vocabulary::{CachingMode, MmapMode};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 const SIZE: u64 = 3 * 4096;
 
 /// A BO of a device whose BOs are the kernel's pages, or those of the software device.
 fn bo(name: &str, of_kernel: bool) -> Bo {
-    let soft = Soft::open(name).unwrap();
+    let soft = SimDevice::open(name).unwrap();
     let soft = if of_kernel { soft.mapping_ordinary_memory() } else { soft };
     let device = Device::from_drm(Arc::new(soft)).unwrap();
     let bo = device.alloc(AllocRequest::new(SIZE).caching(CachingMode::Cached)).unwrap();

@@ -10,7 +10,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_exercise::{CURSOR_PIXELS, Error, Screen};
 use gem_coherency_sim::Crc;
-use gem_coherency_sim::{Minor, Soft};
+use gem_coherency_sim::{Minor, SimDevice};
 use std::sync::Arc;
 
 use super::{Rig, nothing_left, refused, rig};
@@ -203,7 +203,7 @@ fn a_missing_screen_is_refused_with_the_reason() {
     let none = error(Screen::open(&gem_coherency_sim::open("sim:jsl").unwrap()));
     assert!(matches!(none, Error::NoScreen { errno: Errno::EOPNOTSUPP, .. }), "{none:?}");
     assert!(none.to_string().contains("fused off"), "{none}");
-    let soft = Soft::open("sim:jsl,display=on").unwrap();
+    let soft = SimDevice::open("sim:jsl,display=on").unwrap();
     let render = Device::from_drm(Arc::new(soft.open_again(Minor::Render))).unwrap();
     let render = error(Screen::open(&render));
     assert!(render.to_string().contains("card0"), "{render}");

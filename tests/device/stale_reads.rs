@@ -13,7 +13,7 @@ use super::{NEW, Rig, gpu, read, rig, write};
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
 /// Writes `data` by the GPU to a line that is in the CPU's cache.
-fn gpu_writes_behind_the_cache(rig: &Rig, bo: &Bo, data: &[u8]) {
+fn gpu_writes_after_the_cache(rig: &Rig, bo: &Bo, data: &[u8]) {
     read(bo, 0);
     rig.device.submit(&[gpu(bo, Access::Write)]).unwrap();
     rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 0, data).unwrap();
@@ -23,7 +23,7 @@ fn gpu_writes_behind_the_cache(rig: &Rig, bo: &Bo, data: &[u8]) {
 fn cpu_read_after_a_non_coherent_gpu_write_invalidates_first() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
-    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    gpu_writes_after_the_cache(&rig, &bo, &NEW);
     assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8], "without the invalidate: old bytes");
 
     let guard = bo.read(0, 128).unwrap();
@@ -41,7 +41,7 @@ fn cpu_read_after_a_non_coherent_gpu_write_invalidates_first() {
 fn a_second_read_invalidates_nothing() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
-    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    gpu_writes_after_the_cache(&rig, &bo, &NEW);
     let lines = || {
         let report = bo.read(0, 128).unwrap().finish();
         (report.decision.verdict, report.decision.rule, report.lines)
@@ -61,7 +61,7 @@ fn coherent_gpu_writes_make_nothing_stale() {
     ] {
         let rig = rig(name);
         let bo = rig.bo(caching, MmapMode::Wb);
-        gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+        gpu_writes_after_the_cache(&rig, &bo, &NEW);
         assert_eq!(bo.stale_lines(), 0, "{name}");
         let report = bo.read(0, 8).unwrap().finish();
         assert_eq!((report.decision.verdict, report.decision.rule), (Verdict::NotNeeded, rule), "{name}");
@@ -73,7 +73,7 @@ fn coherent_gpu_writes_make_nothing_stale() {
 fn a_mapping_around_the_cache_needs_no_invalidate() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wc);
-    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    gpu_writes_after_the_cache(&rig, &bo, &NEW);
     let report = bo.read(0, 8).unwrap().finish();
     assert_eq!((report.decision.verdict, report.decision.rule), (Verdict::NotNeeded, Rule::NotCached));
     assert_eq!(read(&bo, 0), NEW);
@@ -84,7 +84,7 @@ fn a_late_cached_mapping_marks_earlier_writes_stale() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wc);
     rig.raw_load(&bo, MmapMode::Wb, 0);
-    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    gpu_writes_after_the_cache(&rig, &bo, &NEW);
     assert_eq!(bo.stale_lines(), 0, "no cached mapping: nobody keeps account");
     bo.map(MmapMode::Wb).unwrap();
     assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8]);
@@ -95,7 +95,7 @@ fn a_late_cached_mapping_marks_earlier_writes_stale() {
 fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
-    gpu_writes_behind_the_cache(&rig, &bo, &[9; 128]);
+    gpu_writes_after_the_cache(&rig, &bo, &[9; 128]);
     let mut guard = bo.write(0, 128).unwrap();
     guard.write_at(32, &[1; 8]).unwrap();
     let report = guard.finish();
@@ -109,7 +109,7 @@ fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 64), [9; 8]);
 
     let forgotten = rig.bo(None, MmapMode::Wb);
-    gpu_writes_behind_the_cache(&rig, &forgotten, &[9; 128]);
+    gpu_writes_after_the_cache(&rig, &forgotten, &[9; 128]);
     rig.raw_store(&forgotten, MmapMode::Wb, 32, &[1; 8]);
     forgotten.mark_written(32, 8).unwrap();
     super::prepare(&rig.device, &[gpu(&forgotten, Access::Read)]).unwrap();
@@ -120,7 +120,7 @@ fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
 fn a_line_that_is_stored_whole_needs_no_invalidate() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
-    gpu_writes_behind_the_cache(&rig, &bo, &[9; 128]);
+    gpu_writes_after_the_cache(&rig, &bo, &[9; 128]);
     let before = bo.stale_lines();
     let mut guard = bo.write(0, 128).unwrap();
     guard.write_at(0, &[1; 128]).unwrap();
@@ -176,7 +176,7 @@ fn mixed_mappings_need_no_flush_with_an_llc() {
 fn a_pointer_from_a_guard_shows_no_stale_bytes() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
-    gpu_writes_behind_the_cache(&rig, &bo, &[9; 128]);
+    gpu_writes_after_the_cache(&rig, &bo, &[9; 128]);
     let mut guard = bo.write(0, 128).unwrap();
     assert_eq!(guard.as_ptr().unwrap(), bo.as_ptr().unwrap());
     assert_eq!(guard.report().lines, 2);

@@ -7,7 +7,7 @@ use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, Result};
 use gem_coherency_exercise::Screen;
-use gem_coherency_sim::{Fault, Soft};
+use gem_coherency_sim::{Fault, SimDevice};
 use std::sync::Arc;
 
 use super::late::Late;
@@ -26,7 +26,7 @@ enum Flushes {
 /// The state of one lifetime: two BOs, a screen, and the expected contents of the first BO.
 struct Lifetime<'a> {
     device: &'a Device,
-    soft: &'a Arc<Soft>,
+    soft: &'a Arc<SimDevice>,
     flushes: Flushes,
     bo: Bo,
     other: Bo,

@@ -11,13 +11,13 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
 use gem_coherency::{Errno, Error, Unknown};
 use gem_coherency_exercise::Batch;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::{NEW, gpu, read, refused, write};
 
 /// Opens a software device with one fact changed.
 fn disguised(name: &str, param: Param, value: i32) -> Arc<dyn Drm> {
-    Arc::new(Soft::open(name).unwrap().reporting(param, value))
+    Arc::new(SimDevice::open(name).unwrap().reporting(param, value))
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn an_unknown_id_is_refused_without_the_conservative_platform() {
             "{error}"
         );
     }
-    let known: Arc<dyn Drm> = Arc::new(Soft::open("sim:tgl").unwrap());
+    let known: Arc<dyn Drm> = Arc::new(SimDevice::open("sim:tgl").unwrap());
     assert_eq!(Device::with_conservative_platform(known).unwrap().machine().platform.name, "tgl");
 }
 

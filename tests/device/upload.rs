@@ -73,7 +73,7 @@ fn an_upload_is_in_memory_where_the_gpu_does_not_snoop() {
 }
 
 #[test]
-fn stores_around_the_cache_are_in_memory_behind_the_fence_only() {
+fn stores_around_the_cache_are_in_memory_after_the_fence_only() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     let mapping = rig.raw(&bo, MmapMode::Wb);

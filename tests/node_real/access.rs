@@ -89,12 +89,9 @@ fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
                 let mut all = vec![0xee; size as usize];
                 mapping.copy_out(0, &mut all).unwrap();
                 let (before, rest) = all.split_at(offset as usize);
-                let (there, behind) = rest.split_at(len);
+                let (there, after) = rest.split_at(len);
                 assert!(there == data, "{mode}: {len} bytes at {offset}");
-                assert!(
-                    before.iter().chain(behind).all(|&byte| byte == 0),
-                    "{mode}: {len} bytes at {offset}"
-                );
+                assert!(before.iter().chain(after).all(|&byte| byte == 0), "{mode}: {len} bytes at {offset}");
                 let mut part = vec![0; len - 1];
                 mapping.copy_out(offset + 1, &mut part).unwrap();
                 assert!(part == data[1..], "{mode}: {len} bytes at {offset}, the first left out");

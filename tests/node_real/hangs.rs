@@ -13,7 +13,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::{EngineClass, GraphicsVersion, by_id};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::{Bench, Skip, Test, test};
 
@@ -167,7 +167,7 @@ fn a_loop_hangs_or_is_cancelled_as_in_the_software_i915(bench: &Bench) -> Skip {
         return Some("the emulated GPU turns away from batches all the same".to_owned());
     }
     let is_wide = platform.graphics.major >= 8;
-    let soft = Soft::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
+    let soft = SimDevice::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
     let (real, expected) = (outcomes(&node, is_wide), outcomes(&soft, is_wide));
     assert_eq!(real, expected);
     assert!(real.iter().all(|outcome| outcome.waited.is_none()));
@@ -244,7 +244,7 @@ fn a_blit_is_done_or_hangs_as_in_the_software_i915(bench: &Bench) -> Skip {
         for (name, words) in blits(graphics) {
             // The hangs of a file and of a context add up.
             let node = bench.open();
-            let soft = Soft::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
+            let soft = SimDevice::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
             let real = blit(&node, engine, &words);
             assert_eq!(real, blit(&soft, engine, &words), "{name} on the {on} engine");
             match real {

@@ -7,7 +7,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::{EngineClass, Platform, by_id};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::{Bench, Skip, Test, test};
 
@@ -116,7 +116,7 @@ fn a_frame_runs_and_its_writes_arrive_as_on_the_software_i915(bench: &Bench) -> 
     if platform.graphics.major < 6 {
         return Some("the addresses of objects are the kernel's choice".to_owned());
     }
-    let soft = Soft::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
+    let soft = SimDevice::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
     let words = frame(platform);
     let register = if platform.graphics.major >= 8 || platform.name == "hsw" { 9 } else { 0 };
     for drm in [&node as &dyn Drm, &soft] {
@@ -158,7 +158,7 @@ fn batches_are_refused_as_on_the_software_i915(bench: &Bench) -> Skip {
     if platform.graphics.major != 7 {
         return Some("the kernel parses only batches of graphics 7".to_owned());
     }
-    let soft = Soft::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
+    let soft = SimDevice::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
     let mut refused = 0;
     for (engine, first, dwords) in LONG {
         // A no-op for an even number of dwords; operands that are no commands, so that every dword counts.

@@ -6,7 +6,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::{EngineClass, by_id};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::{Bench, Skip, Test, test};
 
@@ -30,10 +30,10 @@ struct Outcome {
     busy: Busy,
     waits: [Option<Errno>; 2],
     read: Option<Errno>,
-    /// Waits for batches that end, on the copy engine and behind the spinner.
+    /// Waits for batches that end, on the copy engine and after the spinner.
     beside: Option<Errno>,
     behind: Option<Errno>,
-    /// The spinner's state after its end, and the wait for the batch behind it.
+    /// The spinner's state after its end, and the wait for the batch after it.
     idle: Busy,
     after: [Option<Errno>; 2],
     hangs: u32,
@@ -79,14 +79,14 @@ fn outcome(drm: &dyn Drm, is_wide: bool) -> Option<Outcome> {
     run(drm, beside, Copy, OTHER);
     let waited_beside = errno(drm.wait(beside, LONG));
     run(drm, behind, Render, OTHER + 0x1000);
-    let waited_behind = errno(drm.wait(behind, SHORT));
+    let waited_after = errno(drm.wait(behind, SHORT));
     put(&map, &[END]);
     let after = [spinner, behind].map(|batch| errno(drm.wait(batch, LONG)));
     let idle = drm.busy(spinner).unwrap();
     for handle in [spinner, beside, behind] {
         drm.close(handle).unwrap();
     }
-    let (beside, behind, hangs) = (waited_beside, waited_behind, drm.hangs().unwrap());
+    let (beside, behind, hangs) = (waited_beside, waited_after, drm.hangs().unwrap());
     Some(Outcome { busy, waits, read, beside, behind, idle, after, hangs })
 }
 
@@ -100,8 +100,8 @@ fn a_spinner_is_busy_until_it_is_ended_as_on_the_software_i915(bench: &Bench) ->
     let is_wide = platform.graphics.major >= 8;
     let name = format!("sim:{},kernel={}", platform.name, node.kernel());
     let real = outcome(&node, is_wide);
-    assert_eq!(real, outcome(&Soft::open(&format!("{name},gpu=timed")).unwrap(), is_wide));
-    let instant = outcome(&Soft::open(&name).unwrap(), is_wide);
+    assert_eq!(real, outcome(&SimDevice::open(&format!("{name},gpu=timed")).unwrap(), is_wide));
+    let instant = outcome(&SimDevice::open(&name).unwrap(), is_wide);
     assert_ne!(real, instant, "on an instant GPU it hangs at once");
     match real {
         Some(_) => None,

@@ -76,7 +76,7 @@ fn a_kernel_stores_where_a_table_says(bench: &Bench) -> Skip {
     };
     let (table, to) = (device.alloc(AllocRequest::new(SIZE)).unwrap(), filled(&device, SIZE, 3));
     let mut want = pattern(SIZE, 3);
-    // Stores of two groups, of which the last ones are behind the end.
+    // Stores of two groups, of which the last ones are after the end.
     let stores: Vec<(u32, u32)> =
         (0..30).map(|number| (number * 0x10c, 0x0101_0101 * (number + 1))).collect();
     let mut write = table.write(0, 2 * COPY_BYTES).unwrap();

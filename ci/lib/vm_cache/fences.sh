@@ -1,5 +1,5 @@
-# Fences: with the adversary, write-combining stores and weak flushes take effect late, so that a load behind them reads old bytes; not behind a
-# fence, and not without the adversary (ci/lib/vm_cache/fences.c). The loads behind weak flushes are uncached, and would look into the CPU's own
+# Fences: with the adversary, write-combining stores and weak flushes take effect late, so that a load after them reads old bytes; not after a
+# fence, and not without the adversary (ci/lib/vm_cache/fences.c). The loads after weak flushes are uncached, and would look into the CPU's own
 # cache without --aliases. A non-temporal store to a half of a line leaves the other half, which was written behind the cache, also if it is
 # late; not if a byte of the line is dirty.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables

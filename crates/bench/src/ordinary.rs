@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::MmapMode;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use crate::error::Error;
 
@@ -36,7 +36,7 @@ impl Part {
 /// # Errors
 /// Those of opening a device.
 pub fn device(part: Part) -> Result<Device, Error> {
-    let soft = Soft::open(part.platform())?.mapping_ordinary_memory();
+    let soft = SimDevice::open(part.platform())?.mapping_ordinary_memory();
     Ok(Device::from_drm(Arc::new(soft))?)
 }
 

@@ -69,8 +69,8 @@ unsafe fn stream(to: &mut [u8], from: *const u8) {
     for line in &mut lines {
         for part in (0..LINE).step_by(UNIT) {
             // SAFETY:
-            // - source: within the caller's bytes, and aligned: `from` is behind the head;
-            // - destination: `part` and the unit behind it lie in `line`.
+            // - source: within the caller's bytes, and aligned: `from` is after the head;
+            // - destination: `part` and the unit after it lie in `line`.
             unsafe {
                 let unit = _mm_stream_load_si128(from.add(done + part).cast());
                 _mm_storeu_si128(line.as_mut_ptr().add(part).cast(), unit);

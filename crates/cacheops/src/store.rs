@@ -97,7 +97,7 @@ pub(super) unsafe fn copy_around_by(chosen: Chosen, to: *mut u8, from: &[u8]) {
     let (whole, tail) = rest.split_at(lines * LINE);
     let interleaved = if chosen.interleaves_pages && lines >= STREAMS_FROM_LINES { lines } else { 0 };
     // SAFETY:
-    // - destinations: the pieces lie one behind the other within the caller's bytes;
+    // - destinations: the pieces lie one after the other within the caller's bytes;
     // - alignment: whole lines begin where one does, which `pieces` finds;
     // - the CPU has the instructions: the caller's obligation.
     unsafe {

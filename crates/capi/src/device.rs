@@ -83,7 +83,7 @@ fn wrap(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Result
 fn open_spec(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
     match spec {
         DeviceSpec::Path(path) => wrap(Arc::new(Node::open(path)?), None, flags),
-        DeviceSpec::Soft(name) => {
+        DeviceSpec::SimDevice(name) => {
             let (drm, soft) = software::open(name)?;
             wrap(drm, Some(soft), flags)
         }

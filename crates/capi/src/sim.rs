@@ -12,7 +12,7 @@ use gem_coherency::error::Error;
 use gem_coherency::vocabulary::Handle;
 use gem_coherency_capi_pure::pointers::{bytes_mut, elements};
 use gem_coherency_capi_pure::types;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// Returns the software device behind `device`.
 ///
@@ -31,7 +31,10 @@ pub(super) unsafe fn software<'a>(device: *const gemco_device) -> Result<&'a Sof
 ///
 /// # Safety
 /// A device and a BO, or null.
-unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(&'a Soft, Handle), Failure> {
+unsafe fn soft<'a>(
+    device: *const gemco_device,
+    bo: *const gemco_bo,
+) -> Result<(&'a SimDevice, Handle), Failure> {
     // SAFETY: the caller's obligations, passed on.
     let (device, bo, software) = unsafe { (open_device(device)?, open_bo(bo, "bo")?, software(device)?) };
     // On another device, or after a close, the number may belong to another object.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency::Errno;
 use gem_coherency::fork::Confined;
 use gem_coherency_capi_pure::pointers::{Out, bytes_mut, elements};
-use gem_coherency_sim::{Pages, Process, ProgramMemory, Soft};
+use gem_coherency_sim::{Pages, Process, ProgramMemory, SimDevice};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
@@ -24,7 +24,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Creates the process, which shares the file `device`.
-    pub(super) fn new(device: Arc<Soft>) -> Self {
+    pub(super) fn new(device: Arc<SimDevice>) -> Self {
         let mut process = Process::of_program(Arc::new(OwnMemory));
         let fd = process.share(device);
         Self { process: Confined::new(Mutex::new(process)), fd }

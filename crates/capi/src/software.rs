@@ -9,17 +9,17 @@ use gem_coherency::error::Error;
 #[cfg(feature = "exercise")]
 pub(super) struct Software {
     /// Its file.
-    pub(super) soft: Arc<gem_coherency_sim::Soft>,
+    pub(super) soft: Arc<gem_coherency_sim::SimDevice>,
     /// This program, as the device's kernel sees it.
     pub(super) program: super::sim_process::Program,
 }
 
 #[cfg(feature = "exercise")]
 impl Software {
-    fn new(soft: gem_coherency_sim::Soft) -> Opened {
+    fn new(soft: gem_coherency_sim::SimDevice) -> Opened {
         let soft = Arc::new(soft);
         let program = super::sim_process::Program::new(Arc::clone(&soft));
-        (Arc::<gem_coherency_sim::Soft>::clone(&soft), Arc::new(Self { soft, program }))
+        (Arc::<gem_coherency_sim::SimDevice>::clone(&soft), Arc::new(Self { soft, program }))
     }
 }
 
@@ -36,7 +36,7 @@ type Opened = (Arc<dyn Drm>, Arc<Software>);
 /// [`gem_coherency::OpenError::BadDeviceSpec`].
 #[cfg(feature = "exercise")]
 pub(super) fn open(name: &str) -> Result<Opened, Error> {
-    Ok(Software::new(gem_coherency_sim::Soft::open(name)?))
+    Ok(Software::new(gem_coherency_sim::SimDevice::open(name)?))
 }
 
 /// Refuses: no software device is linked.

@@ -23,7 +23,7 @@ const DISCRETE_STEP: u64 = 2 << 20;
 /// the same handle takes over the range, if it fits.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// The first address behind the usable ones.
+    /// The first address after the usable ones.
     end: u64,
     step: u64,
     ranges: Mutex<Ranges>,

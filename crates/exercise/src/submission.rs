@@ -46,7 +46,7 @@ impl Objects {
         Self { device: device.clone(), bos: Vec::new(), uses: Vec::new() }
     }
 
-    /// Returns the number behind those of the BOs, which is the batch's own.
+    /// Returns the number after those of the BOs, which is the batch's own.
     pub(crate) fn own(&self) -> u32 {
         self.bos.len() as u32
     }

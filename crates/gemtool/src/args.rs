@@ -78,7 +78,7 @@ Examples:
   gemtool dispatch examples/kernels/add.spv --device sim:jsl \\
       --surface 0=4096 --surface 1=4096 --mocs bypass-llc";
 
-/// Display order behind the flags of a command.
+/// Display order after the flags of a command.
 const LAST: usize = 900;
 
 /// Shows, explains and checks the cache coherency of GEM buffer objects on Intel GPUs

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gemtool::script::{self, Outcome, Report, StepReport, Target};
 use proptest::prelude::*;
 
@@ -331,7 +331,7 @@ proptest! {
         lines in proptest::collection::vec(line(), 0..24),
         expected in any::<bool>(),
     ) {
-        let soft = Arc::new(Soft::open(&format!("sim:{device}")).unwrap());
+        let soft = Arc::new(SimDevice::open(&format!("sim:{device}")).unwrap());
         let mut text = "a = alloc 8KiB\nb = alloc 8KiB\n".to_owned();
         for line in lines {
             // A line that is refused must not stop the script.

@@ -4,22 +4,22 @@
 //! agent's access goes through [`gem_coherency_memory_model`], so a missing flush shows as stale bytes. A fresh
 //! object's memory holds [`PREVIOUS_OWNER`]'s bytes until its zeroes, which are dirty in the cache, are
 //! flushed. [`gem_coherency::policy::kernel`] determines the state that the kernel keeps for an object and
-//! the flushes it does; this crate executes them and logs them in [`Soft::kernel_flushes`].
+//! the flushes it does; this crate executes them and logs them in [`SimDevice::kernel_flushes`].
 //!
 //! The display has CRTCs, planes and a screen, by the typed requests of [`gem_coherency::backend::display`] and by number.
-//! [`Soft::display_crc`] tells what it reads from memory; [`Soft::events`] and [`Process::read`] return its events.
+//! [`SimDevice::display_crc`] tells what it reads from memory; [`SimDevice::events`] and [`Process::read`] return its events.
 //!
 //! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence in the kernel, or a
 //! load on the same route. Not simulated: instruction reordering, several CPUs, and the GPU's own caches
 //! between batches. Where a real device raises SIGBUS, the access returns an error that names the page fault,
-//! and is counted ([`Soft::bus_errors`]).
+//! and is counted ([`SimDevice::bus_errors`]).
 //!
 //! ```
 //! use gem_coherency::backend::Drm;
-//! use gem_coherency_sim::Soft;
+//! use gem_coherency_sim::SimDevice;
 //! use gem_coherency::vocabulary::{MmapMode, MocsClass};
 //!
-//! let device = Soft::open("sim:glk")?;
+//! let device = SimDevice::open("sim:glk")?;
 //! let bo = device.create(4096)?;
 //! let map = device.map(bo.handle, MmapMode::Wb, bo.size_bytes)?;
 //! map.copy_in(0, b"new")?;
@@ -112,7 +112,7 @@ use sync::syncobj::Syncobjs;
 
 /// Links the software device, so that [`Device::open`] can open `sim:...`.
 pub fn link() {
-    gem_coherency::device::link_soft(|name| Ok(Arc::new(Soft::open(name)?)));
+    gem_coherency::device::link_soft(|name| Ok(Arc::new(SimDevice::open(name)?)));
 }
 
 /// Links the software device and opens the device `spec` with [`Device::open`].
@@ -125,9 +125,9 @@ pub fn open(spec: &str) -> Result<Device> {
 }
 
 /// An open file of a software i915, which has a device and a machine of its own unless it was opened by
-/// [`Soft::open_again`].
+/// [`SimDevice::open_again`].
 #[derive(Debug)]
-pub struct Soft {
+pub struct SimDevice {
     name: String,
     system: Arc<System>,
     own: Confined<Own>,
@@ -171,7 +171,7 @@ pub enum Minor {
     Render,
 }
 
-impl Soft {
+impl SimDevice {
     /// Opens the device described by `name`, such as `sim:jsl` or `sim:jsl,kernel=6.1,seed=7`.
     ///
     /// Options after the platform:
@@ -181,7 +181,7 @@ impl Soft {
     /// - `memory=cached|coherent`: `coherent` makes every agent see every byte at once, as under emulation;
     ///   `cached` by default.
     /// - `gpu=instant|timed`: `timed` lets batches take time: engines run beside each other, and a batch that polls
-    ///   memory runs until a program ends it, or the kernel does ([`Soft::set_gpu_times`]); `instant` by default.
+    ///   memory runs until a program ends it, or the kernel does ([`SimDevice::set_gpu_times`]); `instant` by default.
     /// - `selfsnoop=on|off`: whether the CPU looks its own caches up at accesses of programs through WC mappings; by default,
     ///   as Linux takes the CPU of the platform. `off` is refused where i915 relies on it: with an LLC, and on Meteor Lake.
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
@@ -314,7 +314,7 @@ fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
     machine.has_full_ppgtt().then(|| kernel::spaces::limits::address_space(machine))
 }
 
-impl Drop for Soft {
+impl Drop for SimDevice {
     fn drop(&mut self) {
         if !self.own.is_here() {
             // Another thread of the parent may have been changing the device at the fork.

@@ -65,7 +65,7 @@ const WRITE_120: [u32; 4] = [0x0004_2031, 0x0000_0000, 0xcc02_0314, 0x0096_0514]
 const WRITE: usize = 3;
 
 /// Returns a kernel for `machine` that copies: the group n copies [`COPY_BYTES`] bytes from surface 0 to surface 1, n times as many bytes
-/// behind their beginnings.
+/// after their beginnings.
 ///
 /// # Errors
 /// [`gem_coherency::Error::NotAvailable`] before Haswell.
@@ -74,7 +74,7 @@ pub fn copy(machine: &Machine) -> Result<Vec<u8>> {
 }
 
 /// Returns a kernel for `machine` that stores dwords where a table says: the group n reads [`SCATTER_STORES`] offsets in surface 1, and as
-/// many dwords behind them, from surface 0, 128 times n bytes behind its beginning. An offset behind the end of surface 1 stores
+/// many dwords after them, from surface 0, 128 times n bytes after its beginning. An offset after the end of surface 1 stores
 /// nothing.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Batches for the render engine that run a kernel: a walker starts its groups, a thread each.
 //!
-//! Kernel, constants, surface states, and the binding table lie in the batch's own buffer, behind its end. The GPU reads each of them by itself,
+//! Kernel, constants, surface states, and the binding table lie in the batch's own buffer, after its end. The GPU reads each of them by itself,
 //! with the MOCS entry that follows the page table; surfaces have entries of their own.
 //!
 //! Sources: Mesa's `src/intel/genxml` (`gen75.xml` to `gen125.xml`), and the walkers of IGT's `gpu_cmds.c`.
@@ -74,7 +74,7 @@ const THREADS: u32 = 64;
 const CONSTANT_REGISTERS: u32 = 1;
 const CONSTANT_ALLOCATION: u32 = 2;
 
-/// Places in the batch's buffer, in bytes: behind the longest commands.
+/// Places in the batch's buffer, in bytes: after the longest commands.
 const BINDING_TABLE: u32 = 512;
 const DESCRIPTOR: u32 = 576;
 const CONSTANTS: u32 = 640;
@@ -82,7 +82,7 @@ const SURFACE_STATES: u32 = 704;
 /// Bytes of a surface state, which are its alignment, too; and of an interface descriptor.
 const SURFACE_STATE_BYTES: u32 = 64;
 const DESCRIPTOR_BYTES: u32 = 32;
-/// Bytes behind a kernel that the instruction fetch may read ahead.
+/// Bytes after a kernel that the instruction fetch may read ahead.
 const READ_AHEAD: usize = 128;
 
 /// The limits of a [`Walker`].

@@ -60,7 +60,7 @@ pub struct Serve {
     pub folder: Option<PathBuf>,
 }
 
-/// A list of software devices, as `Soft::open` takes them.
+/// A list of software devices, as `SimDevice::open` takes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Devices(pub Vec<String>);
 

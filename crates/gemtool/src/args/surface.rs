@@ -122,8 +122,7 @@ impl FromStr for Mocs {
 
 /// Parses `BINDING=WHAT`.
 pub fn bound<T>(text: &str, what: impl FnOnce(&str) -> Result<T, String>) -> Result<Bound<T>, String> {
-    let (place, rest) =
-        text.split_once('=').ok_or_else(|| format!("'{text}' has no '=' behind a binding"))?;
+    let (place, rest) = text.split_once('=').ok_or_else(|| format!("'{text}' has no '=' after a binding"))?;
     Ok(Bound { place: place.parse()?, what: what(rest)? })
 }
 

@@ -8,7 +8,7 @@ use gem_shader_compiler::Scalar;
 
 use crate::script::size::{dword, number};
 
-/// Digits behind the point of the number between two neighbouring half floats: the least one is 2^-25.
+/// Digits after the point of the number between two neighbouring half floats: the least one is 2^-25.
 const DIGITS_OF_TIES: usize = 25;
 /// The code of an infinite half float, without its sign.
 const INFINITE_HALF: u64 = 0x7c00;
@@ -194,7 +194,7 @@ fn half(text: &str) -> Result<u64, String> {
 /// The magnitude of a decimal number, whatever its length.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Decimal {
-    /// Digits before the point, less the zeroes behind it, if there are any; the least one for zero.
+    /// Digits before the point, less the zeroes after it, if there are any; the least one for zero.
     point: i64,
     /// The digits, without zeroes at either end.
     digits: String,

@@ -6,7 +6,7 @@ use gem_coherency::error::Result as Done;
 use gem_coherency::object::Bo;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_sim::{KernelClock, Soft};
+use gem_coherency_sim::{KernelClock, SimDevice};
 use intel_eu::execute::{self, Bus};
 
 use super::Halt;
@@ -36,7 +36,7 @@ pub struct Touched {
     pub access: Access,
     /// Accessed bytes; one that is accessed twice counts twice.
     pub bytes: u64,
-    /// Bytes behind the end of the surface, counted in the same way: they read as zeroes, and writes to them are dropped.
+    /// Bytes after the end of the surface, counted in the same way: they read as zeroes, and writes to them are dropped.
     pub outside: u64,
     /// The lines.
     pub lines: LineSet,
@@ -47,7 +47,7 @@ pub struct Touched {
 /// The surfaces of a kernel, and the accesses to them so far. The device is watched while this exists.
 #[derive(Debug)]
 pub struct Watched<'a> {
-    soft: &'a Soft,
+    soft: &'a SimDevice,
     surfaces: &'a [Surface],
     /// By instruction, surface, and kind of access.
     touched: BTreeMap<(u32, u8, Access), Touched>,
@@ -57,7 +57,7 @@ pub struct Watched<'a> {
 
 impl<'a> Watched<'a> {
     /// Watches the surfaces from now on.
-    pub fn new(soft: &'a Soft, surfaces: &'a [Surface]) -> Self {
+    pub fn new(soft: &'a SimDevice, surfaces: &'a [Surface]) -> Self {
         soft.watch(true);
         // Accesses before the threads are not theirs.
         drop(soft.incoherent());
@@ -85,7 +85,7 @@ impl<'a> Watched<'a> {
         at: execute::Access,
         access: Access,
         len: usize,
-        make: impl FnOnce(&Soft, &Surface, u64, usize) -> Done<()>,
+        make: impl FnOnce(&SimDevice, &Surface, u64, usize) -> Done<()>,
     ) {
         let Some(surface) = self.surfaces.get(usize::from(at.surface)) else {
             let count = self.surfaces.len();

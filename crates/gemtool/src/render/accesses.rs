@@ -88,7 +88,7 @@ fn table(names: &[String], rows: &[AccessRow]) -> Table {
         };
         table.note(match row.outside {
             0 => row.text.clone(),
-            outside => format!("{}; {} behind the surface's end: {effect}", row.text, bytes(outside)),
+            outside => format!("{}; {} after the surface's end: {effect}", row.text, bytes(outside)),
         });
     }
     table

@@ -2,7 +2,7 @@
 
 use gem_coherency::object::FlushReport;
 use gem_coherency::vocabulary::Access;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::report::{Decided, Dispatched, GpuLines};
 use super::shader::{BoundBo, Dispatch};
@@ -81,7 +81,7 @@ impl State<'_> {
     }
 
     /// Runs the threads on a software device; unless the dispatch is raw, the library prepares the BOs, and learns of the writes.
-    fn on_soft(&self, soft: &Soft, ready: &Ready<'_>, threads: &Threads<'_>) -> Result<Done, Refused> {
+    fn on_soft(&self, soft: &SimDevice, ready: &Ready<'_>, threads: &Threads<'_>) -> Result<Done, Refused> {
         let Ready { dispatch, compiled, bound, surfaces, .. } = ready;
         let used = &compiled.kernel.surfaces;
         let mut decisions = Vec::new();

@@ -17,7 +17,7 @@ use gem_coherency::policy::driver::path_refusal;
 use gem_coherency::policy::{Path, Rule};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// The reason why a statement was not performed.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl<'a> State<'a> {
     }
 
     /// Returns the software device.
-    pub(super) fn soft(&self) -> Result<&'a Soft, Refused> {
+    pub(super) fn soft(&self) -> Result<&'a SimDevice, Refused> {
         self.target.soft().ok_or_else(|| Refused::Usage("this needs a software device (sim:...)".to_owned()))
     }
 

@@ -6,13 +6,13 @@ use super::statement::{Condition, Fact};
 use gem_coherency::device::{Device, DeviceSpec};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// An open device; and, if it is a software device, its additional interface.
 #[derive(Clone, Debug)]
 pub struct Target {
     device: Device,
-    soft: Option<Arc<Soft>>,
+    soft: Option<Arc<SimDevice>>,
 }
 
 impl Target {
@@ -23,7 +23,7 @@ impl Target {
     pub fn open(spec: &str) -> Result<Self> {
         match spec.parse()? {
             DeviceSpec::Path(_) => Device::open(spec).map(Self::from_device),
-            DeviceSpec::Soft(name) => Self::from_soft(Arc::new(Soft::open(&name)?)),
+            DeviceSpec::SimDevice(name) => Self::from_soft(Arc::new(SimDevice::open(&name)?)),
         }
     }
 
@@ -32,11 +32,11 @@ impl Target {
         Self { device, soft: None }
     }
 
-    /// Uses a software device; a script takes the flushes out of its log ([`Soft::take_kernel_flushes`]).
+    /// Uses a software device; a script takes the flushes out of its log ([`SimDevice::take_kernel_flushes`]).
     ///
     /// # Errors
     /// The errors of [`Device::from_drm`].
-    pub fn from_soft(soft: Arc<Soft>) -> Result<Self> {
+    pub fn from_soft(soft: Arc<SimDevice>) -> Result<Self> {
         let device = Device::from_drm(soft.clone())?;
         Ok(Self { device, soft: Some(soft) })
     }
@@ -47,7 +47,7 @@ impl Target {
     }
 
     /// Returns the software device, if it is one.
-    pub fn soft(&self) -> Option<&Soft> {
+    pub fn soft(&self) -> Option<&SimDevice> {
         self.soft.as_deref()
     }
 

@@ -406,7 +406,7 @@ fn the_ir_is_shown_before_the_first_pass_and_after_each_or_around_one() {
     assert_eq!(all[..3], ["before opt_forward_stores", "after opt_forward_stores", "after opt_algebraic"]);
     assert_eq!((all.len(), all.last().unwrap().as_str()), (15, "after opt_copy_prop"));
 
-    // The end of lanes is behind the load before the pass, and in front of it after the pass.
+    // The end of lanes is after the load before the pass, and in front of it after the pass.
     let text = gemtool(&format!("{line} --print-ir=hoist_discard")).held();
     let section = |heading: &str| {
         let (_, rest) = text.split_once(&format!("\n{heading}\n")).expect(heading);

@@ -10,9 +10,9 @@ fn help(line: &str, columns: usize) -> String {
 }
 
 /// Returns the text after the flags.
-fn behind_the_flags(help: &str) -> &str {
-    let (_, behind) = help.split_once("\n  -h, --help").expect("the last flag but --version");
-    behind.split_once("\n\n").map_or("", |(_, text)| text)
+fn after_the_flags(help: &str) -> &str {
+    let (_, after) = help.split_once("\n  -h, --help").expect("the last flag but --version");
+    after.split_once("\n\n").map_or("", |(_, text)| text)
 }
 
 fn is_indented(line: &&str) -> bool {
@@ -25,16 +25,16 @@ fn help_fits_every_width_and_breaks_nothing_but_paragraphs() {
     let lines = commands.iter().map(|command| format!("{command} --help")).chain(["--help".to_owned()]);
     for line in lines {
         let wide = help(&line, 120);
-        let whole: Vec<_> = behind_the_flags(&wide).lines().filter(is_indented).collect();
+        let whole: Vec<_> = after_the_flags(&wide).lines().filter(is_indented).collect();
         assert!(whole.iter().any(|text| text.contains("gemtool")), "{line}: {wide}");
         for columns in [80, 100, 120] {
             let text = help(&line, columns);
             let width = columns.min(100);
             fits(&text, width);
-            let behind = behind_the_flags(&text);
+            let after = after_the_flags(&text);
             // Examples, lists and tables: a broken one leaves its last word on a line of its own.
-            assert_eq!(behind.lines().filter(is_indented).collect::<Vec<_>>(), whole, "{line} at {columns}");
-            let mut lines = behind.lines().peekable();
+            assert_eq!(after.lines().filter(is_indented).collect::<Vec<_>>(), whole, "{line} at {columns}");
+            let mut lines = after.lines().peekable();
             while let (Some(one), Some(next)) = (lines.next(), lines.peek()) {
                 let is_paragraph = !is_indented(&one) && !one.is_empty() && !is_indented(next);
                 let Some(word) = next.split(' ').next().filter(|word| is_paragraph && !word.is_empty())
@@ -43,7 +43,7 @@ fn help_fits_every_width_and_breaks_nothing_but_paragraphs() {
                 };
                 let begins = word.starts_with("--who");
                 let filled = one.chars().count() + 1 + word.chars().count() > width;
-                assert!(filled || begins, "{line} at {columns}: '{word}' fits behind '{one}'");
+                assert!(filled || begins, "{line} at {columns}: '{word}' fits after '{one}'");
             }
         }
     }

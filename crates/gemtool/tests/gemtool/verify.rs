@@ -318,7 +318,7 @@ fn a_kernel_without_the_bypass_flush_fails_on_jasper_lake() {
 }
 
 #[test]
-fn kernels_behind_one_that_fails_are_skipped_and_counted() {
+fn kernels_after_one_that_fails_are_skipped_and_counted() {
     let lists = |path: &str| -> (Vec<Value>, Vec<Value>) {
         let line = "--quick --device sim:jsl,fault=eio@20 --caching cached --over cpu-wb --write cpu-wb";
         let ran = gemtool(&format!("verify --json {line} --read {path}"));

@@ -1,6 +1,6 @@
 //! The log of a program's flushes, line by line, and of the pages whose stores are not seen, in memory that the server reads, too.
 //!
-//! It lies behind the [`SiteRecord`](crate::SiteRecord)s, in the same file. An entry is written by the thread that flushes,
+//! It lies after the [`SiteRecord`](crate::SiteRecord)s, in the same file. An entry is written by the thread that flushes,
 //! and read by the server before the program's next request.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -130,12 +130,12 @@ numbered! {
         Fork = 10,
         /// The first of a child's connection. The server takes its id from the kernel.
         Child = 11,
-        /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s, behind which is the log of flushes.
+        /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s, after which is the log of flushes.
         Sites = 12,
         /// mprotect(2) of pages: address, length, protection.
         Protected = 13,
         /// A load of lines that are stale, which got old bytes or which the server wants ([`WANTS_LOADS`]): number of the object,
-        /// the first line, the one behind the last. The payload has the call stack, as [`Frame`](crate::Frame)s.
+        /// the first line, the one after the last. The payload has the call stack, as [`Frame`](crate::Frame)s.
         Loaded = 14,
         /// Makes the folder of files ([`FOLDER`](crate::FOLDER)) if it is missing, for any process: needs no
         /// [`Self::Hello`].
@@ -164,7 +164,7 @@ numbered! {
         Stack = 105,
         /// Asks for the file of a descriptor. The answer's descriptor is a copy of it; EBADF.
         Copy = 106,
-        /// Lines may have become stale: number of the object, the first line, the one behind the last. The answer is empty.
+        /// Lines may have become stale: number of the object, the first line, the one after the last. The answer is empty.
         Stale = 107,
         /// The first load of each page of lines is to be seen: as [`Self::Stale`]. The log says of which pages it cannot be.
         SeeLoads = 108,

@@ -55,7 +55,7 @@ pub struct SiteRecord {
 }
 
 /// Consecutive lines of an object that a site flushed one after the other: the object's number, the first line, and the
-/// one behind the last.
+/// one after the last.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct RunRecord {
@@ -71,7 +71,7 @@ pub struct Run {
     pub object: u64,
     /// The first line.
     pub first: u64,
-    /// The line behind the last.
+    /// The line after the last.
     pub end: u64,
 }
 

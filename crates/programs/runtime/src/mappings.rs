@@ -129,8 +129,8 @@ impl Table {
         if self.room.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(self.room, self.count) } }
     }
 
-    /// Returns the index of the first mapping that ends behind `address`.
-    fn behind(&self, address: usize) -> usize {
+    /// Returns the index of the first mapping that ends after `address`.
+    fn after(&self, address: usize) -> usize {
         self.all().partition_point(|mapping| mapping.end() <= address)
     }
 
@@ -148,7 +148,7 @@ impl Table {
         if self.count == MOST {
             return false;
         }
-        let at = self.behind(mapping.start);
+        let at = self.after(mapping.start);
         // SAFETY: there is room for one more, and `at` is one of them.
         unsafe {
             let place = self.room.add(at);
@@ -173,7 +173,7 @@ impl Table {
     /// Takes the mappings' parts from `start` to `end` out of the table, and passes each to `taken`.
     fn cut(&mut self, start: usize, end: usize, mut taken: impl FnMut(Mapping)) {
         loop {
-            let at = self.behind(start);
+            let at = self.after(start);
             match self.all().get(at) {
                 Some(mapping) if mapping.start < end => {}
                 Some(_) | None => return,
@@ -210,7 +210,7 @@ fn put(mut table: Held<'_, Table>, mapping: Mapping) {
 /// Those of `map`.
 pub(crate) fn replace(mapping: Mapping, map: impl FnOnce() -> Result<(), i32>) -> Result<(), i32> {
     let table = TABLE.hold();
-    let old = table.all().get(table.behind(mapping.start));
+    let old = table.all().get(table.after(mapping.start));
     let is_there = |old: &Mapping| {
         old.object == mapping.object && old.start <= mapping.start && mapping.end() <= old.end()
     };
@@ -234,7 +234,7 @@ pub(crate) fn overlap(start: usize, len: usize) -> bool {
 /// [`each_cached`] waits.
 pub(crate) fn if_overlap(start: usize, len: usize, act: impl FnOnce()) {
     let table = TABLE.hold();
-    let at = table.behind(start);
+    let at = table.after(start);
     if table.all().get(at).is_some_and(|mapping| mapping.start < start.saturating_add(len)) {
         act();
     }
@@ -269,7 +269,7 @@ pub(crate) fn shift(from: usize, len: usize, to: usize, new_len: usize) {
 /// Calls `see` with the mapping at an address; returns its result.
 pub(crate) fn at<T>(address: usize, see: impl FnOnce(&Mapping) -> T) -> Option<T> {
     let table = TABLE.hold();
-    let mapping = table.all().get(table.behind(address))?;
+    let mapping = table.all().get(table.after(address))?;
     (mapping.start <= address).then(|| see(mapping))
 }
 

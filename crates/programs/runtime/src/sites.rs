@@ -20,7 +20,7 @@ pub(crate) const MOST_FRAMES: usize = 16;
 /// The records, in a memory file that the server reads, too.
 static RECORDS: AtomicPtr<SiteRecord> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The log of flushes behind the records.
+/// The log of flushes after the records.
 static LOG: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The server collects findings.

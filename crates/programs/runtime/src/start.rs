@@ -344,7 +344,7 @@ extern "C" fn at_load() {
     server();
 }
 
-/// Tells the server that the process ends, behind the functions that the program gave to atexit(3).
+/// Tells the server that the process ends, after the functions that the program gave to atexit(3).
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static AT_END: extern "C" fn() = at_end;

@@ -2,7 +2,7 @@
 
 #include "check.h"
 
-/* Two rows of tiles, and one page behind them, which is no whole row. */
+/* Two rows of tiles, and one page after them, which is no whole row. */
 enum { X_STRIDE = 1024, Y_STRIDE = 256, ROWS = 2, SIZE = 5 * PAGE };
 
 static int fd;

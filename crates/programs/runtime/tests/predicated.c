@@ -6,7 +6,7 @@ int main(int count, char **words) {
     const uint32_t handles[] = {create(SIZE), create_shared(4096)};
     char *vertices = map(handles[0], SIZE, I915_MMAP_OFFSET_WB);
     struct commands batch = {.words = map_shared(handles[1], 4096)};
-    // MI_SET_PREDICATE: the commands behind it depend on MI_PREDICATE's result.
+    // MI_SET_PREDICATE: the commands after it depend on MI_PREDICATE's result.
     if (wrong) EMIT(&batch, 0x00800002);
     vertex_state(&batch, 2, FIRST_ADDRESS, SIZE, LINE);
     draw(&batch, 0, 3, 0);

@@ -10,7 +10,7 @@ use gem_coherency_protocol::{
     MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, WANTS_FINDINGS, WANTS_LOADS, ask_for_senders,
     frames, share_memory,
 };
-use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft, end_kernels_when};
+use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, SimDevice, end_kernels_when};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
@@ -305,7 +305,7 @@ impl Connection {
     }
 
     /// Returns the node by which a device's file was opened.
-    fn node_of(&self, device: &Soft) -> Option<Node> {
+    fn node_of(&self, device: &SimDevice) -> Option<Node> {
         let index = self.shared.devices.iter().position(|other| other.is_same_device(device))?;
         let minor = device.minor();
         Some(Node { device: index, minor })

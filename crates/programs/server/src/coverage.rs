@@ -1,7 +1,7 @@
 //! What the devices of a server simulated of what programs asked for.
 
 use gem_coherency::backend::Drm as _;
-use gem_coherency_sim::{Coverage, Soft};
+use gem_coherency_sim::{Coverage, SimDevice};
 
 use crate::server::Server;
 
@@ -20,7 +20,7 @@ impl Server {
     /// Returns what each device simulated so far, of all programs.
     pub fn coverage(&self) -> Vec<DeviceCoverage> {
         let devices = (0..).zip(&self.shared.devices);
-        let of_device = |(number, device): (usize, &Soft)| DeviceCoverage {
+        let of_device = |(number, device): (usize, &SimDevice)| DeviceCoverage {
             device: device.name().to_owned(),
             requests: self.shared.requests.on_device(number),
             simulated: device.coverage(),

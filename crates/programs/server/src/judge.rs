@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
-use gem_coherency_sim::{MadeStale, Screens, Soft};
+use gem_coherency_sim::{MadeStale, Screens, SimDevice};
 
 /// The processes that share what the library in a program records: a program, and its children until they execute another one.
 pub type Family = Arc<()>;
@@ -14,31 +14,31 @@ pub type Family = Arc<()>;
 /// Judges what programs do. The calls come from the threads of connections, each in the order of its program's requests.
 pub trait Judge: fmt::Debug + Send + Sync {
     /// Begins with the devices of a server, which have no objects yet.
-    fn begin(&self, devices: &[Soft]);
+    fn begin(&self, devices: &[SimDevice]);
 
     /// Returns whether programs report each first load of a line that flushes dropped; otherwise those of old bytes.
     fn wants_loads(&self) -> bool;
 
     /// A program's table of first stores is in a file.
-    fn add_stores(&self, devices: &[Soft], file: File, family: &Family);
+    fn add_stores(&self, devices: &[SimDevice], file: File, family: &Family);
 
-    /// A program's records of the places of its flushes, and the log behind them, are in a file.
-    fn add_flushes(&self, devices: &[Soft], file: File, family: &Family);
+    /// A program's records of the places of its flushes, and the log after them, are in a file.
+    fn add_flushes(&self, devices: &[SimDevice], file: File, family: &Family);
 
     /// A program is about to make a request on a file, of `device` if it is one's. Returns the screens, if it may change what they show.
-    fn before(&self, devices: &[Soft], device: Option<&Soft>, code: u32) -> Option<Screens>;
+    fn before(&self, devices: &[SimDevice], device: Option<&SimDevice>, code: u32) -> Option<Screens>;
 
     /// A program has made a request.
     fn after(&self, program: &dyn Program, done: Done<'_>);
 
     /// A program loaded lines of an object by a call stack.
-    fn loaded(&self, devices: &[Soft], object: u64, lines: LineRange, stack: Vec<Frame>);
+    fn loaded(&self, devices: &[SimDevice], object: u64, lines: LineRange, stack: Vec<Frame>);
 
     /// A program is about to end, or `closes` a device.
     fn part(&self, program: &dyn Program, closes: bool);
 
     /// Files of programs may have been closed.
-    fn settle(&self, devices: &[Soft]);
+    fn settle(&self, devices: &[SimDevice]);
 
     /// Returns whether loads of an object have to be seen.
     fn sees_loads(&self, object: u64) -> bool;
@@ -51,9 +51,9 @@ pub trait Judge: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Done<'a> {
     /// The devices that logged it: that of the file, or all for a dma-buf's.
-    pub on: Vec<&'a Soft>,
+    pub on: Vec<&'a SimDevice>,
     /// The device of the file, if it is one's.
-    pub device: Option<&'a Soft>,
+    pub device: Option<&'a SimDevice>,
     /// The code.
     pub code: u32,
     /// It succeeded.
@@ -67,13 +67,13 @@ pub struct Done<'a> {
 /// A program during its request.
 pub trait Program {
     /// Returns the devices of the server.
-    fn devices(&self) -> &[Soft];
+    fn devices(&self) -> &[SimDevice];
 
     /// Returns the call stack of the request; empty if the program does not know it, or is gone.
     fn stack(&self) -> Vec<Frame>;
 
     /// Lets the program see its first load of each page of an object's lines; returns false where others map the object, too.
-    fn see_loads(&self, device: &Soft, object: u64, lines: &[LineRange]) -> bool;
+    fn see_loads(&self, device: &SimDevice, object: u64, lines: &[LineRange]) -> bool;
 
     /// Notes lines of an object that became stale: this program is told when its request is over, the others at their next one.
     fn note_stale(&self, object: u64, lines: &[LineRange]);

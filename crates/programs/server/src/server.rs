@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gem_coherency_protocol::{ENVIRONMENT, FOLDER, SOCKET, ask_for_senders};
-use gem_coherency_sim::{PREFIX, Soft, deliver_events};
+use gem_coherency_sim::{PREFIX, SimDevice, deliver_events};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, Backlog, Shutdown, SockFlag, SockType, UnixAddr, bind, connect, listen, shutdown, socket,
@@ -67,7 +67,7 @@ impl Drop for Listener {
 }
 
 impl Server {
-    /// Starts a server of the devices `specs`, each as [`Soft::open_for_programs`] takes it, or the path of a real one, which runs the
+    /// Starts a server of the devices `specs`, each as [`SimDevice::open_for_programs`] takes it, or the path of a real one, which runs the
     /// batches then and answers beside a software device of the same platform.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Server {
         for (number, spec) in specs.iter().map(AsRef::as_ref).enumerate() {
             if spec.starts_with(PREFIX) {
                 let failed = |error| ServeError::Device { spec: spec.to_owned(), error };
-                devices.push(Soft::open_for_programs(spec).map_err(failed)?);
+                devices.push(SimDevice::open_for_programs(spec).map_err(failed)?);
             } else {
                 let (device, mirror) = Mirror::open(spec)?;
                 devices.push(device);
@@ -142,7 +142,7 @@ impl Server {
     }
 
     /// Returns the devices; in place of a real device, the software device beside it.
-    pub fn devices(&self) -> &[Soft] {
+    pub fn devices(&self) -> &[SimDevice] {
         &self.shared.devices
     }
 
@@ -153,7 +153,7 @@ impl Server {
 
     /// Ends the GPU kernels that run, and those that are started from now on, because no program waits for them.
     pub fn stop_kernels(&self) {
-        self.shared.devices.iter().for_each(Soft::stop_kernels);
+        self.shared.devices.iter().for_each(SimDevice::stop_kernels);
     }
 
     /// Returns the number of programs that are connected.

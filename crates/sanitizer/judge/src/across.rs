@@ -9,7 +9,7 @@ use gem_coherency::platform::Platform;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
 use gem_coherency_server::Family;
-use gem_coherency_sim::{FoundLine, Instruction, MadeStale, Soft, Upkeep};
+use gem_coherency_sim::{FoundLine, Instruction, MadeStale, SimDevice, Upkeep};
 
 use crate::domain_calls::DomainChange;
 use crate::need::{Counts, Need};
@@ -50,9 +50,9 @@ pub struct FlushSite {
 impl Across {
     /// Begins to trace `devices`, which have no objects yet, and to judge what happens by `platforms`; if there are none, by
     /// the devices' own.
-    pub(crate) fn new(devices: &[Soft], platforms: &[&'static Platform]) -> Self {
+    pub(crate) fn new(devices: &[SimDevice], platforms: &[&'static Platform]) -> Self {
         let by_many = !platforms.is_empty();
-        let judge = |device: &Soft| {
+        let judge = |device: &SimDevice| {
             if by_many {
                 device.trace();
                 Judge::new(device.machine(), device.rules(), platforms)
@@ -65,13 +65,13 @@ impl Across {
         Self { judges, logs: FlushLogs::default(), by_many }
     }
 
-    /// Adds the log of a program's processes, which is behind its records in `file`.
+    /// Adds the log of a program's processes, which is after its records in `file`.
     pub(crate) fn add_log(&self, file: Arc<File>, family: &Family) {
         self.logs.add(file, family);
     }
 
     /// Adds what programs flushed since the last time to the traces of `devices`.
-    pub(crate) fn hear_flushes(&self, devices: &[Soft]) {
+    pub(crate) fn hear_flushes(&self, devices: &[SimDevice]) {
         // One of the devices has the object.
         self.logs.read(|site, flushed| {
             let &Flushed { object, line, .. } = flushed;
@@ -105,7 +105,7 @@ impl Across {
     }
 
     /// Judges what happened on a device since the last time.
-    pub(crate) fn judge(&self, number: usize, device: &Soft) -> Judged {
+    pub(crate) fn judge(&self, number: usize, device: &SimDevice) -> Judged {
         let Some(judge) = self.judges.get(number) else { return Judged::default() };
         // Held first, so that parts of a trace are judged in their order.
         let mut judge = lock(judge);
@@ -144,10 +144,10 @@ impl Across {
         self.judges.iter().any(|judge| lock(judge).is_hidden(object))
     }
 
-    /// Judges a program's load of an object's lines, behind what it stored and flushed so far.
-    pub(crate) fn load(&self, devices: &[Soft], object: u64, lines: LineRange) -> Vec<Verdict> {
+    /// Judges a program's load of an object's lines, after what it stored and flushed so far.
+    pub(crate) fn load(&self, devices: &[SimDevice], object: u64, lines: LineRange) -> Vec<Verdict> {
         self.hear_flushes(devices);
-        let of_device = |(judge, device): (&Mutex<Judge>, &Soft)| {
+        let of_device = |(judge, device): (&Mutex<Judge>, &SimDevice)| {
             let mut judge = lock(judge);
             device.trace_stores(object, lines);
             judge.hear(device.take_trace());
@@ -157,7 +157,7 @@ impl Across {
     }
 
     /// Judges the dirty lines of a device's screens, and the flushes of lines that they show, as a program ends.
-    pub(crate) fn part(&self, number: usize, device: &Soft) -> Vec<Verdict> {
+    pub(crate) fn part(&self, number: usize, device: &SimDevice) -> Vec<Verdict> {
         let Some(judge) = self.judges.get(number) else { return Vec::new() };
         let mut judge = lock(judge);
         drop(device.look_at_screens());
@@ -166,7 +166,7 @@ impl Across {
     }
 
     /// Returns the flushes of all places, as if the run ended now.
-    pub(crate) fn sites(&self, devices: &[Soft]) -> Vec<FlushSite> {
+    pub(crate) fn sites(&self, devices: &[SimDevice]) -> Vec<FlushSite> {
         self.hear_flushes(devices);
         let mut sites: Vec<FlushSite> = Vec::new();
         let stacks = self.logs.stacks();
@@ -213,10 +213,10 @@ impl Across {
     }
 
     /// Returns the platforms that refuse requests which `devices` accepted, with the reasons.
-    pub(crate) fn refusals(&self, devices: &[Soft]) -> BTreeMap<&'static str, Vec<&'static str>> {
+    pub(crate) fn refusals(&self, devices: &[SimDevice]) -> BTreeMap<&'static str, Vec<&'static str>> {
         let mut all: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
         let of_device =
-            |(judge, device): (&Mutex<Judge>, &Soft)| lock(judge).refusals(&device.accepted_calls());
+            |(judge, device): (&Mutex<Judge>, &SimDevice)| lock(judge).refusals(&device.accepted_calls());
         for (platform, reasons) in self.judges.iter().zip(devices).flat_map(of_device) {
             let known = all.entry(platform.name).or_default();
             for why in reasons {

@@ -3,7 +3,7 @@
 use gem_coherency::backend::Drm;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_protocol::Frame;
-use gem_coherency_sim::{Incoherent, IncoherentKind, Soft};
+use gem_coherency_sim::{Incoherent, IncoherentKind, SimDevice};
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_CURSOR2, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
@@ -34,7 +34,7 @@ const MOST_PAGES: usize = 1024;
 /// Lets the display engine read the screens after a request that shows something.
 ///
 /// It reads all the time, but between these requests a program may be about to flush.
-pub(crate) fn show(device: &Soft, code: u32) {
+pub(crate) fn show(device: &SimDevice, code: u32) {
     if SHOWS.contains(&code)
         && let Err(error) = device.read_screens()
     {
@@ -46,7 +46,7 @@ pub(crate) fn show(device: &Soft, code: u32) {
 /// or many platforms judged them.
 pub(crate) fn collect(
     findings: &Findings,
-    device: &Soft,
+    device: &SimDevice,
     Judged { verdicts, domain_changes }: Judged,
     stack: impl Fn() -> Vec<Frame>,
 ) {
@@ -70,7 +70,7 @@ pub(crate) fn collect(
 /// Returns findings on a device with the places in the program that stored: one for each of them. `stack` is that of the request.
 pub(crate) fn placed(
     findings: &Findings,
-    device: &Soft,
+    device: &SimDevice,
     found: Vec<Finding>,
     stack: &[Frame],
 ) -> Vec<Finding> {
@@ -86,14 +86,14 @@ pub(crate) fn placed(
 }
 
 /// Returns an access that the device logged as a finding without places.
-pub(crate) fn of_access(device: &Soft, access: Incoherent) -> Finding {
+pub(crate) fn of_access(device: &SimDevice, access: Incoherent) -> Finding {
     let object = (access.object, access.handle, access.size);
     let finding = Finding::new(access.kind.into(), device.name(), object, access.level, access.lines);
     Finding { route: Some(access.route), ..finding }
 }
 
 /// Returns the mistakes that a device logged.
-fn logged(device: &Soft) -> Vec<Finding> {
+fn logged(device: &SimDevice) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     // The certain ones come first: a surface's lines that an agent read are known exactly.
     let (surfaces, accesses): (Vec<_>, Vec<_>) =
@@ -118,7 +118,7 @@ fn logged(device: &Soft) -> Vec<Finding> {
 }
 
 /// Returns the verdicts on a run as findings.
-pub(crate) fn findings_of(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
+pub(crate) fn findings_of(device: &SimDevice, verdicts: Vec<Verdict>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for verdict in verdicts {
         let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name).collect();

@@ -8,7 +8,7 @@ use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency_memory_model::Route;
 use gem_coherency_protocol::Frame;
 use gem_coherency_server::Program;
-use gem_coherency_sim::{MadeStale, Soft};
+use gem_coherency_sim::{MadeStale, SimDevice};
 
 use crate::findings::{Finding, FindingKind, Findings};
 use crate::history::Histories;
@@ -16,7 +16,7 @@ use crate::platforms::Verdict;
 use crate::stale::{FoundLoad, Written};
 
 /// Notes which lines of `device` were `made` stale, of which programs are told.
-pub(crate) fn note(findings: &Findings, device: &Soft, made: Vec<MadeStale>, program: &dyn Program) {
+pub(crate) fn note(findings: &Findings, device: &SimDevice, made: Vec<MadeStale>, program: &dyn Program) {
     if !made.is_empty() {
         let request = program.stack();
         for stale in made {
@@ -30,7 +30,7 @@ pub(crate) fn note(findings: &Findings, device: &Soft, made: Vec<MadeStale>, pro
 /// platforms. Loads by one place since the last write are one.
 pub(crate) fn add(
     findings: &Findings,
-    devices: &[Soft],
+    devices: &[SimDevice],
     object: u64,
     lines: LineRange,
     judged: Option<Vec<Verdict>>,
@@ -59,7 +59,13 @@ struct Loaded {
     platforms: Vec<&'static str>,
 }
 
-fn add_load(findings: &Findings, devices: &[Soft], written: &mut Written, loaded: Loaded, load: Vec<Frame>) {
+fn add_load(
+    findings: &Findings,
+    devices: &[SimDevice],
+    written: &mut Written,
+    loaded: Loaded,
+    load: Vec<Frame>,
+) {
     let Loaded { lines, level, platforms } = loaded;
     let known = written.found.iter().find(|known| known.load == load && known.platforms == platforms);
     match known.map(|known| known.finding) {

@@ -8,7 +8,7 @@ use gem_coherency::platform::Platform;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
 use gem_coherency_server::{Done, Family, Judge, Program, Server};
-use gem_coherency_sim::{MadeStale, Screens, Soft};
+use gem_coherency_sim::{MadeStale, Screens, SimDevice};
 
 use crate::across::{Across, FlushSite};
 use crate::domain_calls::DomainSite;
@@ -86,7 +86,7 @@ impl Sanitizer {
     }
 
     /// Adds what was found on a device since the last time, and notes stale lines: those that were `made` before the request, and by it.
-    fn collect(&self, program: &dyn Program, device: &Soft, mut made: Vec<MadeStale>) {
+    fn collect(&self, program: &dyn Program, device: &SimDevice, mut made: Vec<MadeStale>) {
         let number = program.devices().iter().position(|other| other.is_same_device(device));
         let across = self.across.get().zip(number);
         let judged = across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Sanitizer {
 }
 
 impl Judge for Sanitizer {
-    fn begin(&self, devices: &[Soft]) {
+    fn begin(&self, devices: &[SimDevice]) {
         let by_many = self.across.get_or_init(|| Across::new(devices, &self.platforms)).by_many;
         for device in devices {
             device.watch(!by_many);
@@ -116,11 +116,11 @@ impl Judge for Sanitizer {
         !self.platforms.is_empty()
     }
 
-    fn add_stores(&self, devices: &[Soft], file: File, family: &Family) {
+    fn add_stores(&self, devices: &[SimDevice], file: File, family: &Family) {
         self.findings.stores.add(file, family, |object| has_object(devices, object));
     }
 
-    fn add_flushes(&self, devices: &[Soft], file: File, family: &Family) {
+    fn add_flushes(&self, devices: &[SimDevice], file: File, family: &Family) {
         let file = Arc::new(file);
         if let Some(across) = self.across.get() {
             across.add_log(Arc::clone(&file), family);
@@ -128,7 +128,7 @@ impl Judge for Sanitizer {
         self.findings.add_records(file, family, |object| has_object(devices, object));
     }
 
-    fn before(&self, devices: &[Soft], device: Option<&Soft>, code: u32) -> Option<Screens> {
+    fn before(&self, devices: &[SimDevice], device: Option<&SimDevice>, code: u32) -> Option<Screens> {
         if let Some(across) = self.across.get() {
             across.hear_flushes(devices);
         }
@@ -154,7 +154,7 @@ impl Judge for Sanitizer {
         }
     }
 
-    fn loaded(&self, devices: &[Soft], object: u64, lines: LineRange, stack: Vec<Frame>) {
+    fn loaded(&self, devices: &[SimDevice], object: u64, lines: LineRange, stack: Vec<Frame>) {
         let judged = self.across.get().map(|across| (across.by_many, across.load(devices, object, lines)));
         let judged = judged.and_then(|(by_many, verdicts)| by_many.then_some(verdicts));
         loads::add(&self.findings, devices, object, lines, judged, stack);
@@ -164,7 +164,7 @@ impl Judge for Sanitizer {
         screens::part(&self.findings, self.across.get(), program, closes);
     }
 
-    fn settle(&self, devices: &[Soft]) {
+    fn settle(&self, devices: &[SimDevice]) {
         screens::settle(&self.findings, devices);
     }
 
@@ -178,6 +178,6 @@ impl Judge for Sanitizer {
 }
 
 /// Returns whether one of the devices has an object with a number.
-fn has_object(devices: &[Soft], object: u64) -> bool {
+fn has_object(devices: &[SimDevice], object: u64) -> bool {
     devices.iter().any(|device| device.has_object(object))
 }

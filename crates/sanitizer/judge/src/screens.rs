@@ -5,7 +5,7 @@
 //! drawing.
 
 use gem_coherency_server::Program;
-use gem_coherency_sim::{Screens, Soft};
+use gem_coherency_sim::{Screens, SimDevice};
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_OBJ_SETPROPERTY, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_MODE_SETPROPERTY,
 };
@@ -19,7 +19,7 @@ const CHANGES: [u32; 3] =
     [DRM_IOCTL_MODE_RMFB.code, DRM_IOCTL_MODE_SETPROPERTY.code, DRM_IOCTL_MODE_OBJ_SETPROPERTY.code];
 
 /// Looks at the screens before a request that may change what they show.
-pub(crate) fn before(device: &Soft, code: u32) -> Option<Screens> {
+pub(crate) fn before(device: &SimDevice, code: u32) -> Option<Screens> {
     (SHOWS.contains(&code) || CHANGES.contains(&code)).then(|| device.look_at_screens())
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn go_on(findings: &Findings) {
 }
 
 /// Adds what was noted to the findings, of objects that no screen shows any more.
-pub(crate) fn settle(findings: &Findings, devices: &[Soft]) {
+pub(crate) fn settle(findings: &Findings, devices: &[SimDevice]) {
     let shown = |finding: &Finding| devices.iter().any(|device| device.shows_object(finding.object));
     let mut partings = findings.partings();
     let (stay, gone): (Vec<_>, Vec<_>) = partings.drain(..).partition(shown);

@@ -7,7 +7,7 @@ use gem_coherency::backend::Drm as _;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
 use gem_coherency_server::StaleLines;
-use gem_coherency_sim::{MadeStale, Soft};
+use gem_coherency_sim::{MadeStale, SimDevice};
 
 /// The objects of which lines became stale.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl StaleObjects {
     }
 
     /// Notes a write by which lines became stale, and the call stack of the request that showed it.
-    pub(crate) fn wrote(&self, device: &Soft, stale: MadeStale, request: Vec<Frame>) {
+    pub(crate) fn wrote(&self, device: &SimDevice, stale: MadeStale, request: Vec<Frame>) {
         lock(&self.lines).add(stale.object, &stale.lines);
         let (object, device) = (stale.object, device.name().to_owned());
         lock(&self.objects).insert(object, Written { device, stale, request, found: Vec::new() });

@@ -10,7 +10,7 @@ use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_memory_model::Route;
 use gem_coherency_sanitizer::{Finding, FindingKind, Frame, RecentFlush};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct FindingRow {
     pub lines: String,
     /// Number of these lines.
     pub line_count: u64,
-    /// The first byte of these lines, and the one behind the last.
+    /// The first byte of these lines, and the one after the last.
     pub bytes: [u64; 2],
     /// How often it happened.
     pub times: u64,
@@ -88,7 +88,7 @@ impl Places {
 
     /// Returns the function that a frame is in, after those that were inlined there.
     fn place(&mut self, frame: &Frame, is_call: bool) -> Vec<PlaceRow> {
-        // A return address is behind its call.
+        // A return address is after its call.
         let address = if is_call { frame.address.saturating_sub(1) } else { frame.address };
         let row = |found: Place| PlaceRow {
             function: found.function,
@@ -152,7 +152,7 @@ impl Places {
 
 /// Returns the machine of a software device.
 fn machine_of(device: &str) -> Option<Machine> {
-    Soft::open(device).ok().map(|soft| soft.machine())
+    SimDevice::open(device).ok().map(|soft| soft.machine())
 }
 
 fn kind_name(kind: FindingKind) -> &'static str {

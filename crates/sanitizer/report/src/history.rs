@@ -69,7 +69,7 @@ pub(crate) fn view(
     let wrong = history.steps.iter().rposition(|step| is_wrong(finding, step.what))?;
     let steps = history.steps.into_iter().take(wrong + 1).map(|step| StepView {
         what: step.what,
-        // The address of a store, a load or a flush is the instruction's; a request's is behind a call.
+        // The address of a store, a load or a flush is the instruction's; a request's is after a call.
         place: places.stack(&step.stack, !matches!(step.what, What::Stored | What::Loaded | What::Flushed)),
         lines: step.lines,
         written_back: step.written_back,

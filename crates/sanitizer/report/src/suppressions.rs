@@ -72,7 +72,7 @@ fn one(line: usize, text: &str) -> Result<Suppression, String> {
         return Err("the pattern of a function, a file or a module is missing".to_owned());
     }
     if reason.is_empty() {
-        return Err(format!("'{kind} {pattern}' has no reason: say behind it why it is accepted"));
+        return Err(format!("'{kind} {pattern}' has no reason: say after it why it is accepted"));
     }
     let (kind, pattern, reason) = (kind.to_owned(), pattern.to_owned(), reason.to_owned());
     Ok(Suppression { line, kind, pattern, reason, hidden: 0 })

@@ -29,7 +29,7 @@ pub enum Error {
         /// The errno of the call.
         errno: i32,
     },
-    /// A range to watch does not begin at a page, is empty, or ends behind the addresses of four-level page tables.
+    /// A range to watch does not begin at a page, is empty, or ends after the addresses of four-level page tables.
     Range {
         /// First byte of the range.
         address: usize,

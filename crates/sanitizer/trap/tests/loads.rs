@@ -156,7 +156,7 @@ fn a_store_opens_the_page_and_is_recorded() {
     // An instruction that loads and stores is a store (the CPU asks for both rights at once).
     assert_eq!(library.call("add", [at + PAGE + 7, 9, 0]), 11);
     assert!(watch::is_writable(at + PAGE));
-    // A page that was stored to before it was hidden is writable behind that.
+    // A page that was stored to before it was hidden is writable after that.
     watch::hide(at, PAGE).unwrap();
     assert!(!watch::is_writable(at));
     ENOUGH.store(1, SeqCst);

@@ -23,8 +23,8 @@ ret
 breakpoint:
 .cfi_startproc
 int3
-.globl behind_breakpoint
-behind_breakpoint:
+.globl after_breakpoint
+after_breakpoint:
 mov eax, 9
 ret
 .cfi_endproc
@@ -67,7 +67,7 @@ fn breakpoints_of_the_program_reach_its_handler() {
     let before = COUNT.load(SeqCst);
     assert_eq!(library.call("breakpoint", [0; 3]), 9);
     assert_eq!(SIGNAL.swap(0, SeqCst), libc::SIGTRAP);
-    assert_eq!(RIP.load(SeqCst), library.symbol("behind_breakpoint"));
+    assert_eq!(RIP.load(SeqCst), library.symbol("after_breakpoint"));
     assert_eq!(COUNT.load(SeqCst), before);
     // A trap of the crate's does not reach it.
     library.call("flush", [(&raw const new).expose_provenance(), 0, 0]);

@@ -47,7 +47,7 @@ __asm__(".text\n.globl no_table\n.type no_table, @function\nno_table:\n"
 int ends_in_call(char *target);
 __asm__(".text\n.globl ends_in_call\n.type ends_in_call, @function\nends_in_call:\n"
         ".cfi_startproc\nsub $40, %rsp\n.cfi_adjust_cfa_offset 40\ncall escapes\n.cfi_endproc\n.size ends_in_call, .-ends_in_call\n"
-        ".globl behind\n.type behind, @function\nbehind:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n.size behind, .-behind\n"
+        ".globl after\n.type after, @function\nafter:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n.size after, .-after\n"
         ".globl escapes\n.type escapes, @function\nescapes:\n.cfi_startproc\nclflush (%rdi)\n"
         "add $48, %rsp\n.cfi_adjust_cfa_offset -48\nret\n.cfi_endproc\n.size escapes, .-escapes\n");
 __attribute__((noinline)) int calls_ends_in_call(char *target) {

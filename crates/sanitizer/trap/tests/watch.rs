@@ -331,7 +331,7 @@ fn many_mappings_are_watched() {
         let first = watch::first_store(page).expect("each mapping is watched");
         assert_eq!(first.address, page + 8);
         assert_eq!(name(first.callers[0]), if page / PAGE % 3 == 0 { "other" } else { "store" });
-        assert_eq!(watch::first_store(page + PAGE), None, "the twin: not the page behind");
+        assert_eq!(watch::first_store(page + PAGE), None, "the twin: not the page after");
     }
     watch::forget(at, 2 * MAPPINGS * PAGE).unwrap();
     assert_eq!(pages().find_map(watch::first_store), None);
@@ -403,7 +403,7 @@ fn stores_succeed_when_the_process_can_have_no_more_areas() {
         stored().skip(100).for_each(|page| store(page, 7));
         let is_opened = stored().all(|page| byte(page) == 7 && watch::is_writable(page));
         let known = stored().filter(|&page| watch::first_store(page).is_some()).count();
-        // Before the limit each store is recorded; behind it, the first one.
+        // Before the limit each store is recorded; after it, the first one.
         // SAFETY: ends the child.
         unsafe { libc::_exit(if is_full && is_opened && known == 101 { 42 } else { 43 }) };
     });

@@ -11,7 +11,7 @@ use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
 use rspirv::spirv::{Capability, Decoration, GlslStd450Op as Glsl, Op, StorageClass, Word};
 
-/// Returns the type with a name: `i8`, `u32`, `f16`, `b`, with the number of components behind it (`f32x3`), and of columns (`f32x3x3`).
+/// Returns the type with a name: `i8`, `u32`, `f16`, `b`, with the number of components after it (`f32x3`), and of columns (`f32x3x3`).
 fn named(b: &mut Builder, name: &str) -> Word {
     let mut parts = name.split('x');
     let kind = parts.next().unwrap();
@@ -393,8 +393,8 @@ fn pointers_lead_to_what_they_are_declared_for() {
 }
 
 #[test]
-fn ids_are_used_behind_their_results() {
-    let sum = |is_behind: bool| {
+fn ids_are_used_after_their_results() {
+    let sum = |is_after: bool| {
         let (mut b, types) = module();
         let uint = types[2];
         let one = b.constant_bit32(uint, 1);
@@ -402,7 +402,7 @@ fn ids_are_used_behind_their_results() {
             let first = b.i_add(uint, None, one, one).unwrap();
             let _ = b.i_add(uint, None, first, one).unwrap();
         });
-        if !is_behind {
+        if !is_after {
             b.module_mut().functions[0].blocks[0].instructions.swap(0, 1);
         }
         b
@@ -412,22 +412,22 @@ fn ids_are_used_behind_their_results() {
 }
 
 #[test]
-fn a_result_of_one_branch_has_no_value_behind_it() {
+fn a_result_of_one_branch_has_no_value_after_it() {
     let branch = |is_inside: bool| {
         let (mut b, types) = module();
         let (uint, bool) = (types[2], b.type_bool());
         let (one, yes) = (b.constant_bit32(uint, 1), b.constant_true(bool));
         entry(&mut b, types, |b| {
-            let [then, behind] = [b.id(), b.id()];
-            b.selection_merge(behind, rspirv::spirv::SelectionControl::NONE).unwrap();
-            b.branch_conditional(yes, then, behind, []).unwrap();
+            let [then, after] = [b.id(), b.id()];
+            b.selection_merge(after, rspirv::spirv::SelectionControl::NONE).unwrap();
+            b.branch_conditional(yes, then, after, []).unwrap();
             b.begin_block(Some(then)).unwrap();
             let sum = b.i_add(uint, None, one, one).unwrap();
             if is_inside {
                 let _ = b.i_add(uint, None, sum, one).unwrap();
             }
-            b.branch(behind).unwrap();
-            b.begin_block(Some(behind)).unwrap();
+            b.branch(after).unwrap();
+            b.begin_block(Some(after)).unwrap();
             if !is_inside {
                 let _ = b.i_add(uint, None, sum, one).unwrap();
             }
@@ -491,10 +491,10 @@ fn sections_are_in_their_order() {
         Shader::read(&bytes).map(drop)
     };
     assert!(read("valid", &words).is_ok());
-    // The capability, of two words behind the header, moves behind the memory model, of three.
+    // The capability, of two words after the header, moves after the memory model, of three.
     let moved = [&words[..5], &words[7..10], &words[5..7], &words[10..]].concat();
     let error = read("invalid", &moved).unwrap_err().to_string();
-    assert!(error.contains("OpCapability at word 8 is behind a later section"), "{error}");
+    assert!(error.contains("OpCapability at word 8 is after a later section"), "{error}");
     let twice = [&words[..10], &words[7..10], &words[10..]].concat();
     let error = read("invalid", &twice).unwrap_err().to_string();
     assert!(error.contains("OpMemoryModel at word 10 is the second one"), "{error}");

@@ -35,7 +35,7 @@ pub struct Instruction {
     /// Its encoding is one of 64 bits ([`crate::Encoding`]); [`crate::encode`] and [`crate::decode`] know the 128 bits that these
     /// stand for.
     pub compacted: bool,
-    /// Synchronisation with instructions before and behind.
+    /// Synchronisation with instructions before and after.
     pub order: Order,
     /// The destination.
     pub destination: Option<Destination>,
@@ -143,7 +143,7 @@ pub enum Source {
         region: Region,
         /// Their absolute values are taken.
         absolute: bool,
-        /// They are negated, behind that; of logic operations, inverted.
+        /// They are negated, after that; of logic operations, inverted.
         negate: bool,
     },
     /// A number in the instruction.

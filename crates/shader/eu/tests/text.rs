@@ -49,7 +49,7 @@ fn an_instruction_without_operands_has_a_text() {
 }
 
 #[test]
-fn the_immediate_of_dim_is_a_double_behind_the_code_of_a_float() {
+fn the_immediate_of_dim_is_a_double_after_the_code_of_a_float() {
     let word = 0x3ff80000_00000001_206003f9_0000000a;
     // Mesa repeats the code of the type where a second source has its own.
     for word in [word, word | 7 << 44] {

@@ -138,7 +138,7 @@ fn judge(arguments: &Arguments) -> Result<(), String> {
         scope.spawn(|| {
             let sender = sender;
             for path in paths.iter().filter(chosen) {
-                // The receiver is gone behind an error.
+                // The receiver is gone after an error.
                 let Ok(()) = sender.send((path, read(path))) else { break };
             }
         });

@@ -1,5 +1,5 @@
 #version 450
-// Lanes behind the end of the work return first.
+// Lanes after the end of the work return first.
 // dispatch: 4 1 1
 // surface 0 0: 4 45
 // surface 0 1: 180 ints

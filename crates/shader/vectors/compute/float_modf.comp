@@ -1,5 +1,5 @@
 #version 450
-// Parts of floats before and behind the point, by a function that stores one of them.
+// Parts of floats before and after the point, by a function that stores one of them.
 // dispatch: 3 1 1
 // surface 0 0: 192 floats
 // surface 0 1: 384 zero

@@ -1,5 +1,5 @@
 #version 450
-// A loop whose condition is behind its body.
+// A loop whose condition is after its body.
 // dispatch: 3 1 1
 // surface 0 0: 192 small
 // surface 0 1: 192 zero

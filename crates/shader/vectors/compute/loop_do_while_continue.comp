@@ -1,5 +1,5 @@
 #version 450
-// A loop whose condition is behind its body, with lanes that go to the condition early.
+// A loop whose condition is after its body, with lanes that go to the condition early.
 // dispatch: 3 1 1
 // surface 0 0: 192 random
 // surface 0 1: 192 zero

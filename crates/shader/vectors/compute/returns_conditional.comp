@@ -1,5 +1,5 @@
 #version 450
-// Lanes return in several places, before and behind stores.
+// Lanes return in several places, before and after stores.
 // dispatch: 3 1 1
 // surface 0 0: 192 small
 // surface 0 1: 384 zero

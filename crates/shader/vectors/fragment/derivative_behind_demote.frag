@@ -1,5 +1,5 @@
 #version 450
-// Differences behind a demotion, to which the demoted pixels contribute.
+// Differences after a demotion, to which the demoted pixels contribute.
 // pixels: 20 8
 // output 0: vec4
 #extension GL_EXT_demote_to_helper_invocation : require

@@ -1,5 +1,5 @@
 #version 450
-// Differences behind a discard of all four pixels of a quad.
+// Differences after a discard of all four pixels of a quad.
 // pixels: 20 8
 // output 0: vec4
 layout(location = 0) out vec4 color;

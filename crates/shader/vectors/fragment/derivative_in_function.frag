@@ -1,5 +1,5 @@
 #version 450
-// Differences in a function, behind a branch that all pixels of a quad take.
+// Differences in a function, after a branch that all pixels of a quad take.
 // pixels: 20 8
 // output 0: vec4
 layout(location = 0) out vec4 color;

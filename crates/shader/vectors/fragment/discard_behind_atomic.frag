@@ -1,5 +1,5 @@
 #version 450
-// Pixels count themselves, and are discarded behind that.
+// Pixels count themselves, and are discarded after that.
 // pixels: 16 6
 // surface 0 0: 16 zero
 // input 0: uvec4 small

@@ -1,5 +1,5 @@
 #version 450
-// Discards pixels behind the reads of inputs that the condition does not need.
+// Discards pixels after the reads of inputs that the condition does not need.
 // pixels: 33 8
 // input 0: vec4 floats
 // input 1: vec4 floats

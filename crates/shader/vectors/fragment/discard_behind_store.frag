@@ -1,5 +1,5 @@
 #version 450
-// Pixels store in a buffer, and are discarded behind that.
+// Pixels store in a buffer, and are discarded after that.
 // pixels: 16 6
 // surface 0 0: 384 zero
 // input 0: ivec4 small

@@ -1,5 +1,5 @@
 #version 450
-// Discards pixels by what a buffer has for them, behind reads of another buffer.
+// Discards pixels by what a buffer has for them, after reads of another buffer.
 // pixels: 16 8
 // surface 0 0: 512 small
 // surface 0 1: 2048 floats

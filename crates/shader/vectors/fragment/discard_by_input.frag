@@ -1,5 +1,5 @@
 #version 450
-// Discards pixels by an input, behind the reads of others.
+// Discards pixels by an input, after the reads of others.
 // pixels: 33 8
 // input 0: vec4 floats
 // input 1: vec4 floats

@@ -6,12 +6,12 @@
 //! can be the caller, too ([`Process::of_program`]): its pointers are the addresses.
 //!
 //! ```
-//! use gem_coherency_sim::{Minor, Pages, Process, Soft};
+//! use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 //! use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
 //! use zerocopy::IntoBytes;
 //!
 //! let mut process = Process::default();
-//! let fd = process.open(&Soft::open("sim:tgl")?, Minor::Render);
+//! let fd = process.open(&SimDevice::open("sim:tgl")?, Minor::Render);
 //! process.allocate(0x10000, 4096, Pages::ReadWrite)?;
 //! let create = drm_i915_gem_create { size: 5000, ..Default::default() };
 //! process.store(0x10000, create.as_bytes())?;
@@ -39,7 +39,7 @@ use crate::process::memory::Memory;
 use crate::process::program::ProgramMemory;
 use crate::requests::{self, Caller};
 use crate::sync::progress::Patience;
-use crate::{Minor, Soft};
+use crate::{Minor, SimDevice};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 
@@ -112,19 +112,19 @@ impl Process {
     /// Opens another file of `device`: open(2) of its primary or its render node.
     ///
     /// Returns the lowest free descriptor. The first file of a primary node becomes its master.
-    pub fn open(&mut self, device: &Soft, minor: Minor) -> i32 {
+    pub fn open(&mut self, device: &SimDevice, minor: Minor) -> i32 {
         self.share(Arc::new(device.open_again(minor)))
     }
 
     /// Installs an open file of a device, which the process then shares with its owner; returns its descriptor.
-    pub fn share(&mut self, device: Arc<Soft>) -> i32 {
+    pub fn share(&mut self, device: Arc<SimDevice>) -> i32 {
         // A table of 2^31 descriptors does not fill up.
         self.files.install(File::Device(device), true).unwrap_or(-1)
     }
 
     /// Returns the device of a descriptor, for functions that are not requests; `None` for other files, and for those
     /// of a program that is not simulated.
-    pub fn device(&self, fd: i32) -> Option<&Soft> {
+    pub fn device(&self, fd: i32) -> Option<&SimDevice> {
         self.files.device(fd)
     }
 
@@ -303,7 +303,7 @@ impl Process {
         self.memory.unmap(address)
     }
 
-    /// Returns files of the object's bytes behind the mapping at `address`. Another process maps the one that
+    /// Returns files of the object's bytes after the mapping at `address`. Another process maps the one that
     /// [`Views::shows`] names in the mapping's place, and loads and stores there without further calls; it flushes lines by
     /// [`Self::maintain`], or itself, as [`Views`] describes.
     ///

@@ -5,9 +5,9 @@ use gem_coherency::units::LineRange;
 
 use crate::observe::coverage::Coverage;
 use crate::observe::deeds::{Deed, Fact, Instruction};
-use crate::{Process, Soft};
+use crate::{Process, SimDevice};
 
-impl Soft {
+impl SimDevice {
     /// Begins to trace the device for several platforms, before it has objects. From now on every agent sees every byte at once, as
     /// with `memory=coherent`; the trace is to be read at times ([`Self::take_trace`]).
     pub fn trace(&self) {
@@ -37,7 +37,7 @@ impl Soft {
         self.system.trace.calls()
     }
 
-    /// Traces an instruction of a program. An object that is gone, and a line behind its end, are ignored.
+    /// Traces an instruction of a program. An object that is gone, and a line after its end, are ignored.
     pub fn maintained(&self, done: &Instruction) {
         if let Some(object) = self.system.object(done.object)
             && let Err(error) = object.trace_maintained(done)
@@ -73,7 +73,7 @@ impl Soft {
         self.system.object(object).is_some_and(|object| object.store().is_mapped_by_others(process.space()))
     }
 
-    /// Traces the stores of programs to lines of an object that were not traced yet. An object that is gone, and lines behind
+    /// Traces the stores of programs to lines of an object that were not traced yet. An object that is gone, and lines after
     /// its end, are ignored.
     pub fn trace_stores(&self, object: u64, lines: LineRange) {
         if let Some(object) = self.system.object(object)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::gpu::real_gpu::{Operand, RealGpu};
 use crate::gpu::{GpuFault, GpuHang, GpuTimes, KernelClock};
 use crate::kernel::faults::{Fault, Needs};
@@ -25,7 +25,7 @@ use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
 
-impl Soft {
+impl SimDevice {
     /// Creates an object in local memory, like [`Drm::create_in`] with [`Placement::LOCAL`].
     ///
     /// # Errors

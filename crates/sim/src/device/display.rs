@@ -12,7 +12,7 @@ use crate::kernel::faults::Needs;
 use crate::observe::incoherent::Incoherent;
 use crate::refuse::refuse;
 use crate::requests::{CrtcChange, Cursor, Flip, modes_of};
-use crate::{Minor, Soft};
+use crate::{Minor, SimDevice};
 use gem_coherency::backend::Created;
 use gem_coherency::backend::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown,
@@ -29,7 +29,7 @@ use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
 
 const XRGB8888_BITS: u32 = 32;
 
-impl Soft {
+impl SimDevice {
     /// Checks that a display request may proceed: permissions, faults, and that there is a display.
     fn enter_as(&self, request: &'static str, allowed: Allowed, needs: Needs) -> Result<()> {
         self.permit_as(request, allowed)?;
@@ -132,7 +132,7 @@ fn scan(crc: &mut Crc, shape: &Shape, from: (u32, u32), size: (u32, u32)) -> Res
     Ok(())
 }
 
-impl Display for Soft {
+impl Display for SimDevice {
     fn resources(&self) -> Result<Resources> {
         self.enter_as(DRM_IOCTL_MODE_GETRESOURCES.name, Allowed::Primary, Needs::Nothing)?;
         Ok(Resources { crtcs: self.system.crtcs().all(), connectors: Crtcs::CONNECTORS.to_vec() })

@@ -15,7 +15,7 @@ use crate::kernel::spaces::limits::SYSTEM_BYTES;
 use crate::refuse::refuse;
 use crate::requests;
 use crate::sync::progress::Patience;
-use crate::{Maps, Soft};
+use crate::{Maps, SimDevice};
 use gem_coherency::backend::display::Display;
 use gem_coherency::backend::mapping::Counted;
 use gem_coherency::backend::{
@@ -35,7 +35,7 @@ use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_PWRITE, I915_MMAP_WC, drm_i915_gem_wait,
 };
 
-impl Soft {
+impl SimDevice {
     /// Refuses a call that the platform refuses whatever its arguments are; traces one that it accepts.
     pub(crate) fn check(&self, request: &'static str, call: Call) -> Result<()> {
         match self.system.machine.refusal(call) {
@@ -98,7 +98,7 @@ impl Soft {
     }
 }
 
-impl Drm for Soft {
+impl Drm for SimDevice {
     fn name(&self) -> &str {
         &self.name
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Minor, Soft};
+use crate::{Minor, SimDevice};
 use gem_coherency::Errno;
 
 /// The master state of a file (`struct drm_file`).
@@ -176,7 +176,7 @@ pub(crate) enum Allowed {
 }
 
 /// Checks that the file may make such a request (`drm_ioctl_permit`); the process runs as root.
-pub(crate) fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
+pub(crate) fn permit(device: &SimDevice, allowed: Allowed) -> Result<(), Errno> {
     let fine = match (allowed, device.minor) {
         (Allowed::Everyone, _) => true,
         (Allowed::Primary, Minor::Primary) => true,

@@ -6,7 +6,7 @@
 //! makes no difference.
 //!
 //! A request that tells the kernel about stores ends the watch of the lines that are dirty then, until their bytes change: one after
-//! which [`Soft::read_screens`](crate::Soft::read_screens) judges them, and SET_DOMAIN.
+//! which [`SimDevice::read_screens`](crate::SimDevice::read_screens) judges them, and SET_DOMAIN.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -326,8 +326,8 @@ impl Store {
 
 /// Returns whether a line is in one of these ranges, which are ascending.
 fn has(ranges: &[LineRange], line: u64) -> bool {
-    let behind = ranges.partition_point(|range| range.first() <= line);
-    behind.checked_sub(1).and_then(|last| ranges.get(last)).is_some_and(|range| line < range.end())
+    let after = ranges.partition_point(|range| range.first() <= line);
+    after.checked_sub(1).and_then(|last| ranges.get(last)).is_some_and(|range| line < range.end())
 }
 
 /// Returns the lines of ascending ranges that are in none of `others`, which are ascending, too.

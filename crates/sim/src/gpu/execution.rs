@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
     /// Returns the first dword of the current command.
     ///
     /// # Errors
-    /// Those of [`Self::word`]; behind the end of a batch that a skipped kernel should have written, [`HangCause::Endless`].
+    /// Those of [`Self::word`]; after the end of a batch that a skipped kernel should have written, [`HangCause::Endless`].
     fn next_word(&mut self) -> Result<u32, HangCause> {
         let is_past = self.unwritten.as_ref().is_some_and(|Unwritten { levels, object }| {
             self.returns.len() == *levels && !object.contains(&self.at)

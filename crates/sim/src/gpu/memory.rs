@@ -155,7 +155,7 @@ impl View<'_> {
             address = self.address(address);
             let piece = self.piece(address, rest.len() as u64);
             let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
-            let (into, behind) = rest.split_at_mut(len as usize);
+            let (into, after) = rest.split_at_mut(len as usize);
             let read = match piece {
                 Piece::Bound { object, offset, .. } => {
                     let state = object.state();
@@ -168,7 +168,7 @@ impl View<'_> {
                 into.fill(0);
                 unbound(address);
             }
-            rest = behind;
+            rest = after;
             address = address.wrapping_add(len);
         }
     }
@@ -197,7 +197,7 @@ impl View<'_> {
             address = self.address(address);
             let piece = self.piece(address, rest.len() as u64);
             let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
-            let (from, behind) = rest.split_at(len as usize);
+            let (from, after) = rest.split_at(len as usize);
             let written = match piece {
                 Piece::Bound { object, offset, .. } => {
                     let state = object.state();
@@ -210,7 +210,7 @@ impl View<'_> {
             if !written {
                 self.fault(address, Access::Write);
             }
-            rest = behind;
+            rest = after;
             address = address.wrapping_add(len);
         }
     }

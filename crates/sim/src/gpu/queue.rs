@@ -81,7 +81,7 @@ impl Queue {
         unarmed.filter(|job| job.after.iter().all(After::is_over)).for_each(|job| job.armed = Some(now));
     }
 
-    /// Returns the next submission behind `last` that can run.
+    /// Returns the next submission after `last` that can run.
     pub(super) fn next(&mut self, last: u64, pace: Pace, machine: Machine) -> Option<&mut Job> {
         let index = match pace {
             Pace::Instant => {

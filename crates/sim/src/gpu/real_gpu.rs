@@ -21,7 +21,7 @@ use gem_coherency_memory_model::Route;
 /// The route of the real GPU's accesses.
 const GPU: Route = Route::Gpu(MocsClass::PageTable);
 
-/// A real GPU that runs the batches of a device ([`Soft::set_real_gpu`](crate::Soft::set_real_gpu)).
+/// A real GPU that runs the batches of a device ([`SimDevice::set_real_gpu`](crate::SimDevice::set_real_gpu)).
 pub trait RealGpu: fmt::Debug + Send + Sync {
     /// Runs a batch, and returns when it has ended.
     ///

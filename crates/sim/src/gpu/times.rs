@@ -13,7 +13,7 @@ pub struct GpuTimes {
     pub heartbeat: Duration,
     /// The time in which an engine must respond to a preemption (`preempt_timeout_ms`); 640 ms by default.
     pub preempt: Duration,
-    /// The time that a batch may take on an engine that can be preempted, its time in the queue behind other batches
+    /// The time that a batch may take on an engine that can be preempted, its time in the queue after other batches
     /// included (`i915.request_timeout_ms`); 20 s by default.
     pub request: Duration,
     /// The time that a thread of a GPU kernel may take in the simulation, which is slower than the hardware: a thread that takes longer does not
@@ -40,7 +40,7 @@ impl GpuTimes {
 
     /// Returns the time that a batch may take, and the kernel's remedy; `None` without limit.
     ///
-    /// The heartbeat is a request of its own behind the batch; at each following heartbeat its priority rises, and
+    /// The heartbeat is a request of its own after the batch; at each following heartbeat its priority rises, and
     /// at the highest priority the engine is reset (`heartbeat` in `intel_engine_heartbeat.c`). It passes a batch
     /// that can be preempted. Engines without execlists know no priorities.
     pub(super) fn limit(&self, machine: Machine, arbitration: Arbitration) -> Option<(Duration, Remedy)> {

@@ -36,10 +36,10 @@ impl Store {
         let mut rest = rest;
         while !rest.is_empty() {
             let to_line_end = (LINE_BYTES - offset % LINE_BYTES) as usize;
-            let (piece, behind) = rest.split_at(to_line_end.min(rest.len()));
+            let (piece, after) = rest.split_at(to_line_end.min(rest.len()));
             self.buffer(terms, route, offset, piece)?;
             offset += piece.len() as u64;
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }

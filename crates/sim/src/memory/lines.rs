@@ -177,7 +177,7 @@ impl Lines {
     }
 
     /// Returns the part of `range` after `run`, its first run.
-    pub(crate) fn behind(range: LineRange, run: Run) -> LineRange {
+    pub(crate) fn after(range: LineRange, run: Run) -> LineRange {
         LineRange::new(run.of_object().end(), range.end())
     }
 
@@ -213,7 +213,7 @@ mod tests {
         lines.set(Run { page: 0, first: 3, end: 64, line: Line::Dirty }, Line::Clean);
         let run = lines.run(all).unwrap();
         assert_eq!((run.lines(), run.line), (3, Line::Dirty));
-        let rest = Lines::behind(all, run);
+        let rest = Lines::after(all, run);
         assert_eq!((rest.first(), rest.end()), (3, 128));
         assert_eq!(lines.run(rest).unwrap().line, Line::Clean);
         assert_eq!(lines.run(LineRange::new(5, 5)), None);

@@ -118,7 +118,7 @@ impl Store {
                     if run.line == Line::Absent {
                         self.transfer(run, Transfer::Fill)?;
                     }
-                    lines = Lines::behind(lines, run);
+                    lines = Lines::after(lines, run);
                 }
                 left = LineRange::new(part.end(), left.end());
             }
@@ -163,7 +163,7 @@ impl Store {
                 if run.line == Line::Dirty && !write_back {
                     dirty.set(run, run.line);
                 }
-                lines = Lines::behind(lines, run);
+                lines = Lines::after(lines, run);
             }
             left = LineRange::new(part.end(), left.end());
         }

@@ -182,7 +182,7 @@ impl Store {
                 }
                 self.set(run, effect.next)?;
             }
-            lines = Lines::behind(lines, run);
+            lines = Lines::after(lines, run);
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Store {
             if let (Some(from), Some(into)) = (from, into) {
                 into.copy_from_slice(from);
             }
-            lines = Lines::behind(lines, run);
+            lines = Lines::after(lines, run);
         }
         Ok(())
     }
@@ -263,7 +263,7 @@ impl Store {
                     self.transfer(run, Transfer::WriteBack)?;
                     self.set(run, Line::Absent)?;
                 }
-                lines = Lines::behind(lines, run);
+                lines = Lines::after(lines, run);
             }
             left = LineRange::new(part.end(), left.end());
         }
@@ -316,7 +316,7 @@ impl Store {
                 }
                 self.set(run, effect.next)?;
             }
-            lines = Lines::behind(lines, run);
+            lines = Lines::after(lines, run);
         }
         Ok(())
     }
@@ -342,7 +342,7 @@ impl Store {
             }
             self.transfer(run, done.transfer)?;
             self.set(run, done.next)?;
-            left = Lines::behind(left, run);
+            left = Lines::after(left, run);
         }
         Ok(written)
     }
@@ -372,7 +372,7 @@ impl Store {
                     self.transfer(run, done.transfer)?;
                     self.set(run, done.next)?;
                 }
-                left = Lines::behind(left, run);
+                left = Lines::after(left, run);
             }
         }
         if adversary.drains() { self.drain(terms) } else { Ok(()) }

@@ -122,7 +122,7 @@ impl Order {
     }
 
     /// Returns the bytes of the object of a row of tiles that begins at `first`, as far as it has them, for the first linear
-    /// bytes. Those that the last row of tiles has behind the object are lost.
+    /// bytes. Those that the last row of tiles has after the object are lost.
     pub(crate) fn tiled(self, first: u64, linear: &[u8]) -> Vec<u8> {
         let mut tiled = vec![0; linear.len()];
         for (at, piece) in self.pieces(first, linear.len()) {
@@ -135,7 +135,7 @@ impl Order {
     }
 
     /// Returns the first linear bytes of a row of tiles that begins at `first`, for the bytes that the object has of it. Those
-    /// that the last row of tiles has behind the object are zeroes.
+    /// that the last row of tiles has after the object are zeroes.
     pub(crate) fn linear(self, first: u64, tiled: &[u8]) -> Vec<u8> {
         let mut linear = vec![0; tiled.len()];
         for (at, piece) in self.pieces(first, tiled.len()) {

@@ -71,7 +71,7 @@ impl Store {
                 if run.line == Line::Clean {
                     self.transfer(run, Transfer::Fill)?;
                 }
-                left = Lines::behind(left, run);
+                left = Lines::after(left, run);
             }
         }
         self.newly_stale().map(drop)

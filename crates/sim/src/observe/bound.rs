@@ -52,7 +52,7 @@ impl Store {
                         }
                     }
                 }
-                lines = Lines::behind(lines, run);
+                lines = Lines::after(lines, run);
             }
             left = LineRange::new(part.end(), left.end());
         }

@@ -44,7 +44,7 @@ pub enum Deed {
         line: u64,
         /// The instruction's effect.
         upkeep: Upkeep,
-        /// The number that the caller of [`Soft::maintained`](crate::Soft::maintained) gave the place.
+        /// The number that the caller of [`SimDevice::maintained`](crate::SimDevice::maintained) gave the place.
         site: u64,
         /// The line was clean, and memory had newer bytes.
         stale: bool,

@@ -78,7 +78,7 @@ fn awaited(event: Event) -> Option<Access> {
 }
 
 impl Object {
-    /// Returns the call of a program behind an event, if the device is traced.
+    /// Returns the call of a program after an event, if the device is traced.
     pub(crate) fn made_call(&self, state: &mut State, call: &'static str, event: Event) -> Option<MadeCall> {
         (self.system().trace.is_on() && is_domain_call(call)).then(|| MadeCall {
             // Relaxed: a unique number; it publishes no other data.

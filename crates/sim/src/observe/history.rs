@@ -1,6 +1,6 @@
 //! The history of objects' lines: what requests and agents did to them, and which lines were dirty or stale before that.
 //!
-//! It is recorded while [`Soft::record`](crate::Soft::record) is on, at the place where the effect of an access on a line is
+//! It is recorded while [`SimDevice::record`](crate::SimDevice::record) is on, at the place where the effect of an access on a line is
 //! known. Stores of programs in other processes are not seen when they happen: they show as dirty lines before the next event
 //! of the object.
 
@@ -210,7 +210,7 @@ impl Store {
             let mut lines = part;
             while let Some(run) = self.lines.run(lines) {
                 self.add_states(&mut states, run)?;
-                lines = Lines::behind(lines, run);
+                lines = Lines::after(lines, run);
             }
             left = LineRange::new(part.end(), left.end());
         }

@@ -24,7 +24,7 @@ const KEPT: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoherent {
     /// The object's number on the device, in order of creation, from 1 or as
-    /// [`Soft::number_objects_from`](crate::Soft::number_objects_from) said.
+    /// [`SimDevice::number_objects_from`](crate::SimDevice::number_objects_from) said.
     pub object: u64,
     /// The object's first handle; `None` without one.
     pub handle: Option<Handle>,

@@ -133,7 +133,7 @@ fn extended(last: Deed, next: Deed) -> Option<Deed> {
     }
 }
 
-/// Returns the union of a range and one that begins in it or directly behind it.
+/// Returns the union of a range and one that begins in it or directly after it.
 fn follow(before: LineRange, lines: LineRange) -> Option<LineRange> {
     let follows = (before.first()..=before.end()).contains(&lines.first());
     follows.then(|| LineRange::new(before.first(), before.end().max(lines.end())))
@@ -332,7 +332,7 @@ impl Store {
 }
 
 impl Object {
-    /// Traces the stores of programs before `event`, and the event, behind which is the call `made`.
+    /// Traces the stores of programs before `event`, and the event, after which is the call `made`.
     pub(crate) fn trace_event(
         &self,
         handle: Option<Handle>,
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_behind_the_end_is_refused() {
+    fn a_line_after_the_end_is_refused() {
         let trace = Trace::default();
         trace.start(true);
         let tracing = trace.of(1, None).unwrap();

@@ -1,4 +1,4 @@
-//! One mapping of an address space: its protection, and the bytes behind it.
+//! One mapping of an address space: its protection, and the bytes after it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -11,13 +11,13 @@ use crate::kernel::objects::dma_buf::Opened;
 use crate::sync::eventfd::EventFile;
 use crate::sync::fence::Fence;
 use crate::sync::syncobj::Syncobj;
-use crate::{Minor, Soft};
+use crate::{Minor, SimDevice};
 
 /// An open file.
 #[derive(Clone, Debug)]
 pub(crate) enum File {
     /// A device.
-    Device(Arc<Soft>),
+    Device(Arc<SimDevice>),
     /// A dma-buf.
     DmaBuf(Arc<Opened>),
     /// A fence (a sync file).
@@ -66,12 +66,12 @@ pub enum FileKind {
 
 impl OpenFile {
     /// Returns an open file of a device.
-    pub fn of_device(device: Arc<Soft>) -> Self {
+    pub fn of_device(device: Arc<SimDevice>) -> Self {
         Self(File::Device(device))
     }
 
     /// Returns the device, for functions that are not requests; `None` for other files.
-    pub fn device(&self) -> Option<&Arc<Soft>> {
+    pub fn device(&self) -> Option<&Arc<SimDevice>> {
         match &self.0 {
             File::Device(device) => Some(device),
             File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => None,
@@ -142,7 +142,7 @@ impl Files {
     }
 
     /// Returns the device of a descriptor of this table.
-    pub(crate) fn device(&self, fd: i32) -> Option<&Soft> {
+    pub(crate) fn device(&self, fd: i32) -> Option<&SimDevice> {
         match self {
             Self::Own { open, .. } => match open.get(&fd)? {
                 File::Device(device) => Some(device),

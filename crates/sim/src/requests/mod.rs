@@ -25,7 +25,7 @@ mod table;
 use gem_coherency::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::Soft;
+use super::SimDevice;
 use crate::display::masters::permit;
 use crate::process::files::Files;
 use crate::process::memory::Memory;
@@ -42,7 +42,7 @@ pub(super) use sync::sync_file::ioctl as sync_file_ioctl;
 /// The caller of a request: the device's file, and the process's memory and files.
 #[derive(Debug)]
 pub(super) struct Caller<'a> {
-    pub(super) device: &'a Soft,
+    pub(super) device: &'a SimDevice,
     pub(super) memory: &'a mut Memory,
     pub(super) files: &'a mut Files,
     pub(super) patience: &'a Patience,

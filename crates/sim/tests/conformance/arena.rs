@@ -12,7 +12,7 @@ pub const ARGS: u64 = 0x1_0000_0000;
 pub const LISTS: u64 = ARGS + PAGE;
 /// Bytes to copy from and to: two pages, and a read-only page after them.
 pub const DATA: u64 = ARGS + 3 * PAGE;
-/// A page that can only be read, with a hole behind it.
+/// A page that can only be read, with a hole after it.
 pub const READ_ONLY: u64 = ARGS + 5 * PAGE;
 /// Nothing.
 pub const HOLE: u64 = ARGS + 6 * PAGE;

@@ -114,7 +114,7 @@ impl Call {
         (outcome, builder.masks)
     }
 
-    /// As many of `len` bytes from `offset` as are in the mapping: what lies behind it is chance.
+    /// As many of `len` bytes from `offset` as are in the mapping: what lies after it is chance.
     fn mapped(&self, known: &Known, offset: u64, len: u64) -> usize {
         let mapping = known.mappings.get(usize::from(self.picks[0])).filter(|mapping| mapping.0 != NONE);
         let end = mapping.and_then(|mapping| mapping.1.checked_next_multiple_of(4096)).unwrap_or(u64::MAX);

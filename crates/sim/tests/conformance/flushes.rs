@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Action;
-use gem_coherency_sim::{KernelFlush, Soft};
+use gem_coherency_sim::{KernelFlush, SimDevice};
 
 use super::call::Call;
 
@@ -54,7 +54,7 @@ pub struct Log(Vec<Vec<Flush>>);
 
 impl Log {
     /// Takes what the device flushed during the call that is over; returns whether a worker had a part.
-    pub fn take(&mut self, device: &Soft) -> bool {
+    pub fn take(&mut self, device: &SimDevice) -> bool {
         let flushes: Vec<Flush> = device
             .take_kernel_flushes()
             .iter()

@@ -33,7 +33,7 @@ use gem_coherency::backend::node::Node;
 use gem_coherency::backend::{Drm, Param};
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gemtool::kernel_trace::Tracer;
 
 use call::Call;
@@ -134,7 +134,7 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let soft = match Soft::open(&name) {
+    let soft = match SimDevice::open(&name) {
         Ok(soft) => soft,
         Err(error) => {
             eprintln!("conformance: {error}");
@@ -270,7 +270,7 @@ fn twins() -> ExitCode {
             let mut witness = TwoLogs::new(&one, &other);
             replay::compare(&mut one, &mut other, &mut witness, sequences)
         };
-        let machine = Soft::open(one).expect("a software device").machine();
+        let machine = SimDevice::open(one).expect("a software device").machine();
         let rules = KernelRules::of(machine.kernel).expect("the device has the kernel's rules");
         let mut report = Report::new(
             format!("{one} and {other}{}", if *wrong { ", wrong on purpose" } else { "" }),

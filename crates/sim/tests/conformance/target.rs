@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use gem_coherency::Errno;
-use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use nix::libc::SEEK_END;
 
 /// The result of a system call.
@@ -44,7 +44,7 @@ pub type Answer = fn(u32, Done<i32>) -> Done<i32>;
 #[derive(Debug)]
 pub struct Simulated {
     process: Process,
-    device: Soft,
+    device: SimDevice,
     answer: Answer,
 }
 
@@ -56,11 +56,11 @@ impl Simulated {
 
     /// As [`Self::new`], but `answer` changes what requests return.
     pub fn that_answers(device: &str, answer: Answer) -> gem_coherency::Result<Self> {
-        Ok(Self { process: Process::default(), device: Soft::open(device)?, answer })
+        Ok(Self { process: Process::default(), device: SimDevice::open(device)?, answer })
     }
 
     /// The device, for what it logged.
-    pub fn device(&self) -> &Soft {
+    pub fn device(&self) -> &SimDevice {
         &self.device
     }
 }

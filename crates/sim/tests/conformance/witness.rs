@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gem_coherency_sim::{Minor, Soft};
+use gem_coherency_sim::{Minor, SimDevice};
 use gemtool::kernel_trace::{Attribution, EventKind, Kind, SeenFlush, TraceEvent, TracedCall, Tracer};
 
 use super::call::Call;
@@ -12,7 +12,7 @@ use super::target::Simulated;
 /// Two software devices, for the comparison of one with another.
 #[derive(Debug)]
 pub struct TwoLogs {
-    devices: [Soft; 2],
+    devices: [SimDevice; 2],
     logs: [Log; 2],
 }
 
@@ -51,7 +51,7 @@ impl Witness for TwoLogs {
 #[derive(Debug)]
 pub struct Traced<'a> {
     tracer: Option<&'a mut Tracer>,
-    device: Soft,
+    device: SimDevice,
     log: Log,
     show: bool,
 }

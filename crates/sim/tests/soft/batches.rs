@@ -264,7 +264,7 @@ fn batches_jump_and_come_back() {
     assert_eq!((gpu.target.word(0), gpu.target.word(4)), (1, 2));
     let chained = batch(&[&[0x1880_0101, SOURCE, 0], &Fast.store(TARGET + 8, 3)]);
     gpu.run(&chained).unwrap();
-    assert_eq!(gpu.target.word(8), 0, "what is behind a jump is not reached");
+    assert_eq!(gpu.target.word(8), 0, "what is after a jump is not reached");
 
     let old = Gpu::new("snb");
     old.source.put(0, &batch(&[&Narrow.store(TARGET, 1)]));

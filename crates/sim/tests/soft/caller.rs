@@ -1,7 +1,7 @@
 //! A process that asks with numbers.
 
 use gem_coherency::Errno;
-use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::drm::*;
 use gem_coherency_uapi::i915::*;
@@ -25,10 +25,10 @@ pub struct Caller {
 impl Caller {
     #[track_caller]
     pub fn new(name: &str) -> Self {
-        Self::on_device(&Soft::open(&format!("sim:{name}")).unwrap())
+        Self::on_device(&SimDevice::open(&format!("sim:{name}")).unwrap())
     }
 
-    pub fn on_device(device: &Soft) -> Self {
+    pub fn on_device(device: &SimDevice) -> Self {
         let mut process = Process::default();
         let fds = [Minor::Primary, Minor::Primary, Minor::Render].map(|minor| process.open(device, minor));
         process.allocate(ARGS, 0x2000, Pages::ReadWrite).unwrap();

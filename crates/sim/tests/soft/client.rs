@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use gem_coherency::backend::Drm as _;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Handle, MocsClass};
-use gem_coherency_sim::{Pages, Place, Soft, Views};
+use gem_coherency_sim::{Pages, Place, SimDevice, Views};
 use gem_coherency_uapi::i915::*;
 
 use super::caller::Caller;
@@ -43,7 +43,7 @@ impl Mapped {
     /// An object of a page with a PAT index, on a device for programs.
     #[track_caller]
     pub fn with_pat(name: &str, pat: u32, mode: u64) -> Self {
-        let caller = Caller::on_device(&Soft::open_for_programs(&format!("sim:{name}")).unwrap());
+        let caller = Caller::on_device(&SimDevice::open_for_programs(&format!("sim:{name}")).unwrap());
         let device = caller.process.device(caller.fds[0]).unwrap();
         let handle = device.create_with_pat(4096, pat).unwrap().handle;
         let mut mapped = Self { caller, handle, address: 0, size: 4096 };
@@ -84,7 +84,7 @@ impl Mapped {
         (file.into(), views.offset)
     }
 
-    pub fn soft(&self) -> &Soft {
+    pub fn soft(&self) -> &SimDevice {
         self.caller.process.device(self.caller.fds[0]).unwrap()
     }
 

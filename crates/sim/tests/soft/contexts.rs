@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gem_coherency_uapi::i915_context::*;
 
 use super::caller::{Caller, HOLE, LIST};
@@ -105,7 +105,7 @@ fn an_address_space_is_named_0_once_somebody_destroyed_0_beside_others() {
 fn a_resume_finds_bound_what_a_context_without_a_space_of_its_own_used() {
     // The write domain after a submission, a suspend and a resume.
     let domain = |name: &str, submit: bool, level_changes: bool| {
-        let device = Soft::open(name).unwrap();
+        let device = SimDevice::open(name).unwrap();
         let handle = device.create(4096).unwrap().handle;
         device.set_domain(handle, Domains::CPU, Domains::CPU).unwrap();
         if submit {

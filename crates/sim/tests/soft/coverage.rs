@@ -148,7 +148,7 @@ fn reads_beyond_the_limit_are_a_reason() {
 }
 
 #[test]
-fn work_behind_a_predicate_is_skipped() {
+fn work_after_a_predicate_is_skipped() {
     let words = copy_kernel("glk");
     // MI_SET_PREDICATE of the predicate's result.
     let seen = covered(&watched("glk"), Render, &[&[0x0080_0002], &STORE, &VERTICES, &DRAW]);

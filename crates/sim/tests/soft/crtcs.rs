@@ -6,17 +6,17 @@ use gem_coherency::backend::display::{Connection, Crtc, Display, Framebuffer, Mo
 use gem_coherency::backend::{Drm, Mapping};
 use gem_coherency::vocabulary::{CachingMode, Domains, MmapMode};
 use gem_coherency_sim::Crc;
-use gem_coherency_sim::{Minor, Soft};
+use gem_coherency_sim::{Minor, SimDevice};
 
 /// A device with a display, its first CRTC, and what is needed to show something there.
 struct Setup {
-    soft: Soft,
+    soft: SimDevice,
     crtc: Crtc,
 }
 
 impl Setup {
     fn new(name: &str) -> Self {
-        let soft = Soft::open(&format!("sim:{name},display=on")).unwrap();
+        let soft = SimDevice::open(&format!("sim:{name},display=on")).unwrap();
         let crtc = soft.resources().unwrap().crtcs[0];
         Self { soft, crtc }
     }
@@ -136,7 +136,7 @@ fn what_cannot_be_shown_is_refused_as_the_kernel_does() {
 
 #[test]
 fn without_a_display_there_is_nothing_and_only_the_master_shows() {
-    let dark = Soft::open("sim:skl,display=off").unwrap();
+    let dark = SimDevice::open("sim:skl,display=off").unwrap();
     refused(dark.resources(), Errno::EOPNOTSUPP);
     assert_eq!(dark.create_dumb(64, 64).unwrap().pitch_bytes, 4096);
     let setup = Setup::new("skl");

@@ -101,7 +101,7 @@ fn a_dirty_surface_is_judged_by_its_mocs_entry() {
     ] {
         let gpu = watched(name);
         let state = surface(&gpu, mocs);
-        // Line 20 is behind the surface's end.
+        // Line 20 is after the surface's end.
         for line in [2, 3, 19, 20] {
             gpu.source.store(64 * line, &[7]);
         }

@@ -79,7 +79,7 @@ fn unknown_handles_are_enoent_and_einval_from_close() {
 
 #[test]
 fn what_the_platform_refuses_is_refused_before_the_handle_is_looked_up() {
-    let case = |name: &str, call: &dyn Fn(&gem_coherency_sim::Soft) -> Option<Errno>, expected| {
+    let case = |name: &str, call: &dyn Fn(&gem_coherency_sim::SimDevice) -> Option<Errno>, expected| {
         assert_eq!(call(&sim(name)), Some(expected), "{name}");
     };
     case("dg2", &|device| errno(device.set_caching(unknown(), CachingMode::None)), Errno::ENODEV);

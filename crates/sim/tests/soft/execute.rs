@@ -1,7 +1,7 @@
 //! EXECBUFFER2, BUSY, WAIT, THROTTLE and QUERY as numbers.
 
 use gem_coherency::Errno;
-use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_WAIT, drm_i915_gem_busy,
@@ -32,7 +32,7 @@ impl Caller {
     #[track_caller]
     fn new(name: &str) -> Self {
         let mut process = Process::default();
-        let fd = process.open(&Soft::open(&format!("sim:{name}")).unwrap(), Minor::Primary);
+        let fd = process.open(&SimDevice::open(&format!("sim:{name}")).unwrap(), Minor::Primary);
         process.allocate(ARGS, 0x3000, Pages::ReadWrite).unwrap();
         process.allocate(READ_ONLY, 0x1000, Pages::ReadOnly).unwrap();
         let mut caller = Self { process, fd };

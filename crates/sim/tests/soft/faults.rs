@@ -10,7 +10,7 @@ use gem_coherency_sim::Fault;
 use super::{Page, errno, sim, write_domain};
 
 #[test]
-fn no_memory_once_and_nothing_is_left_behind() {
+fn no_memory_once_and_nothing_is_left_after() {
     let device = sim("tgl,fault=enomem@2");
     let bo = device.create(4096).unwrap();
     assert_eq!(errno(device.create(4096)), Some(Errno::ENOMEM));

@@ -1,7 +1,7 @@
 //! Framebuffers through ioctl(2): whose they are, and what they keep.
 
 use gem_coherency::Errno;
-use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::drm::{
     DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_close, drm_gem_flink, drm_gem_open,
@@ -22,7 +22,7 @@ const CLIPS: u64 = ARGS + 4096;
 /// A process with a device open twice: the master first.
 pub struct Setup {
     process: Process,
-    device: Soft,
+    device: SimDevice,
     files: [i32; 2],
 }
 

@@ -6,7 +6,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use crate::{errno, sim};
 
@@ -28,7 +28,7 @@ pub struct Buffer {
 
 impl Buffer {
     #[track_caller]
-    pub fn new(device: &Soft) -> Self {
+    pub fn new(device: &SimDevice) -> Self {
         let bo = device.create(SIZE).unwrap();
         let is_wb = errno(device.map(bo.handle, MmapMode::Wb, SIZE)).is_none();
         let mode = if is_wb { MmapMode::Wb } else { MmapMode::Fixed };
@@ -74,7 +74,7 @@ impl Buffer {
 
 /// The device.
 pub struct Gpu {
-    pub device: Soft,
+    pub device: SimDevice,
     pub target: Buffer,
     pub source: Buffer,
     pub batch: Buffer,

@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 use gem_coherency::backend::{Addresses, Drm, ExecObject, Run};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::Access;
-use gem_coherency_sim::{Fault, HangCause, Minor, Pages, Process, Remedy, Soft};
+use gem_coherency_sim::{Fault, HangCause, Minor, Pages, Process, Remedy, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
@@ -116,7 +116,7 @@ fn what_came_before_a_hang_is_done_and_what_comes_after_it_is_not() {
 }
 
 #[test]
-fn a_batch_without_an_end_runs_into_what_lies_behind_it() {
+fn a_batch_without_an_end_runs_into_what_lies_after_it() {
     let gpu = Gpu::new("bdw");
     // From the end of the target on to the source there is nothing, and in the source a store.
     gpu.source.put(0, &[store(0, 5).as_slice(), &[END]].concat());
@@ -174,7 +174,7 @@ struct File {
 }
 
 impl File {
-    fn new(device: &Soft) -> Self {
+    fn new(device: &SimDevice) -> Self {
         let mut process = Process::default();
         let fd = process.open(device, Minor::Render);
         process.allocate(ARGS, 0x1000, Pages::ReadWrite).unwrap();
@@ -411,7 +411,7 @@ fn a_batch_that_a_skipped_kernel_should_have_written_is_skipped() {
         assert_eq!(
             hangs(&[&second(name, TARGET)[..], &[INVALID]].concat()),
             1,
-            "{name}: what is behind it is executed"
+            "{name}: what is after it is executed"
         );
         assert_eq!(hangs(&second(name, SOURCE)), 1, "{name}: no kernel writes it");
     }
@@ -424,7 +424,7 @@ fn a_chained_batch_that_a_skipped_kernel_should_have_written_ends_where_it_would
         _ => vec![0x1880_0101, address, 0],
     };
     for name in ["byt", "hsw", "glk"] {
-        // What is in memory: a command that is unknown; no-ops up to the end of the object, behind which there is nothing.
+        // What is in memory: a command that is unknown; no-ops up to the end of the object, after which there is nothing.
         for garbage in [&[INVALID][..], &[]] {
             let gpu = Gpu::new(name);
             gpu.target.put(0, garbage);
@@ -437,7 +437,7 @@ fn a_chained_batch_that_a_skipped_kernel_should_have_written_ends_where_it_would
                 let skipped = gpu.device.coverage().skipped_commands;
                 skipped.get("batches that a skipped kernel writes").copied().unwrap_or(0)
             };
-            // Without an unknown command it jumps in a circle: behind the object, no-ops lead back to the batch.
+            // Without an unknown command it jumps in a circle: after the object, no-ops lead back to the batch.
             assert_eq!(hangs(&chained(name, SOURCE)), 1, "{name}");
             assert_eq!(skipped(), 0, "{name}: nothing was skipped");
             assert_eq!(hangs(&[0x7b01_0000, 0]), 0);

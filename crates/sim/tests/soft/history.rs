@@ -44,7 +44,7 @@ fn gpu(states: LineStates, access: Access, outdated: bool) -> [RecordedEvent; 2]
 }
 
 #[test]
-fn an_access_is_recorded_behind_the_states_of_the_lines() {
+fn an_access_is_recorded_after_the_states_of_the_lines() {
     let page = recorded("glk");
     store(&page, b"new!");
     page.gpu_reads(MocsClass::PageTable);

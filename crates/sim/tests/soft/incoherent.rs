@@ -6,7 +6,7 @@ use gem_coherency::platform::EngineClass;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, MmapMode, MocsClass};
 use gem_coherency_sim::IncoherentKind::{LostWrite, StaleCpuRead, StaleRead};
-use gem_coherency_sim::{Incoherent, IncoherentKind, Route, Soft};
+use gem_coherency_sim::{Incoherent, IncoherentKind, Route, SimDevice};
 
 use super::Page;
 use super::gpu::{END, Gpu, SIZE};
@@ -24,7 +24,7 @@ fn watched(name: &str) -> Page {
 type Runs = Vec<(u64, u64)>;
 
 /// Kinds, routes and lines that were logged.
-fn found(device: &Soft) -> Vec<(IncoherentKind, Route, Runs)> {
+fn found(device: &SimDevice) -> Vec<(IncoherentKind, Route, Runs)> {
     let all = device.incoherent().into_iter();
     all.map(|access| (access.kind, access.route, runs(&access.lines))).collect()
 }

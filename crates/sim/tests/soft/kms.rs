@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 use gem_coherency::backend::display::Crtc;
 use gem_coherency::vocabulary::Domains;
-use gem_coherency_sim::{Crc, Minor, Pages, Process, Soft};
+use gem_coherency_sim::{Crc, Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::drm::{DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap};
 use gem_coherency_uapi::drm_display::*;
@@ -35,7 +35,7 @@ pub struct Frame {
 pub struct Kms {
     pub process: Process,
     pub files: [i32; 2],
-    pub soft: Soft,
+    pub soft: SimDevice,
     pub crtcs: Vec<u32>,
     pub connectors: Vec<u32>,
 }
@@ -43,7 +43,7 @@ pub struct Kms {
 impl Kms {
     #[track_caller]
     pub fn new(name: &str) -> Self {
-        let soft = Soft::open(&format!("sim:{name},display=on")).unwrap();
+        let soft = SimDevice::open(&format!("sim:{name},display=on")).unwrap();
         let mut process = Process::default();
         let files = [process.open(&soft, Minor::Primary), process.open(&soft, Minor::Primary)];
         process.allocate(ARGS, HOLE - ARGS, Pages::ReadWrite).unwrap();

@@ -57,12 +57,12 @@ use gem_coherency::backend::{Created, Drm, Mapping};
 use gem_coherency::cacheops::CacheLines as _;
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 /// A device by its name.
 #[track_caller]
-fn sim(name: &str) -> Soft {
-    Soft::open(&format!("sim:{name}")).unwrap()
+fn sim(name: &str) -> SimDevice {
+    SimDevice::open(&format!("sim:{name}")).unwrap()
 }
 
 /// Returns the errno that the caller of an ioctl gets for a result.
@@ -78,7 +78,7 @@ fn unknown() -> Handle {
 /// A device with one object of one page, mapped WB (or as the kernel decides), in memory as zeroes
 /// and in no cache.
 struct Page {
-    device: Soft,
+    device: SimDevice,
     bo: Created,
     map: Mapping,
 }
@@ -147,13 +147,13 @@ impl Page {
 }
 
 /// SET_DOMAIN to one domain, for writing.
-fn write_domain(device: &Soft, handle: Handle, domain: Domains) -> Result<()> {
+fn write_domain(device: &SimDevice, handle: Handle, domain: Domains) -> Result<()> {
     device.set_domain(handle, domain, domain)
 }
 
 #[test]
 fn the_name_of_a_device_says_what_is_wrong_with_it() {
-    let error = Soft::open("sim:jsl,kernel=2.6").unwrap_err();
+    let error = SimDevice::open("sim:jsl,kernel=2.6").unwrap_err();
     assert!(matches!(error, Error::Open(OpenError::BadDeviceSpec { .. })));
     assert!(error.to_string().contains("2.6"), "{error}");
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use gem_coherency::Errno;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::MocsClass;
-use gem_coherency_sim::{PREVIOUS_OWNER, Place, Process, Soft};
+use gem_coherency_sim::{PREVIOUS_OWNER, Place, Process, SimDevice};
 use gem_coherency_uapi::i915::*;
 
 use super::caller::{ARGS, HOLE};
@@ -217,7 +217,7 @@ fn discarded_bytes_are_zeroes_in_every_file() {
     let mapped = Mapped::flushed("glk", I915_MMAP_OFFSET_WB);
     let client = Client::new(mapped.caller.process.views(mapped.address).unwrap());
     client.cached.write_all_at(b"new!", 4096).unwrap();
-    let device: &Soft = mapped.soft();
+    let device: &SimDevice = mapped.soft();
     let purge = |advice| gem_coherency::backend::Drm::madvise(device, mapped.handle, advice).unwrap();
     device.shrink();
     assert_eq!(load(&client.cached, 4096), *b"new!", "it is needed");

@@ -246,7 +246,7 @@ fn typed_and_numbered_requests_see_the_same_display() {
 
 #[test]
 fn without_a_display_every_request_is_eopnotsupp() {
-    let soft = gem_coherency_sim::Soft::open("sim:skl,display=off").unwrap();
+    let soft = gem_coherency_sim::SimDevice::open("sim:skl,display=off").unwrap();
     let mut process = gem_coherency_sim::Process::default();
     let fd = process.open(&soft, gem_coherency_sim::Minor::Primary);
     process.allocate(LISTS, 4096, gem_coherency_sim::Pages::ReadWrite).unwrap();

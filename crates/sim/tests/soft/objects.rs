@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 use gem_coherency::backend::{Drm, Placement};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
 use gem_coherency_uapi::i915::*;
 
@@ -75,10 +75,10 @@ fn a_chain_of_extensions_ends_in_time() {
 
 #[test]
 fn the_typed_way_reaches_local_memory() {
-    let dg2 = Soft::open("sim:dg2").unwrap();
+    let dg2 = SimDevice::open("sim:dg2").unwrap();
     assert_eq!(dg2.create_in(1, &[Placement::LOCAL]).unwrap().size_bytes, 65536);
     assert_eq!(dg2.create_in(1, &[Placement::SYSTEM]).unwrap().size_bytes, 4096);
-    let tgl = Soft::open("sim:tgl").unwrap();
+    let tgl = SimDevice::open("sim:tgl").unwrap();
     assert_eq!(tgl.create_in(1, &[Placement::LOCAL]).unwrap_err().errno(), Errno::EINVAL);
 }
 

@@ -147,12 +147,12 @@ fn a_frame_without_an_end_runs_on() {
 }
 
 #[test]
-fn a_truncated_command_takes_its_rest_from_what_lies_behind_the_batch() {
+fn a_truncated_command_takes_its_rest_from_what_lies_after_the_batch() {
     for name in ["glk", "tgl", "mtl"] {
         let gpu = Gpu::new(name);
         gpu.target.put(0, &[TRAP; 4]);
         let last = control(name, 1, TARGET, 0x1_0000_0007);
-        // All but the last dword, at the end of the buffer; behind it nothing is bound.
+        // All but the last dword, at the end of the buffer; after it nothing is bound.
         gpu.batch.put(SIZE - 20, &last[..5]);
         gpu.run_on(Render, &[0x1880_0101, BATCH + SIZE as u32 - 20, 0, END]).unwrap();
         assert_eq!([0, 4, 8].map(|offset| gpu.target.word(offset)), [7, 0, TRAP], "{name}");
@@ -185,7 +185,7 @@ fn haswells_parser_reads_batches_of_many_pages() {
 #[test]
 fn a_long_command_is_skipped_without_being_read() {
     let gpu = Gpu::new("tgl");
-    // MEDIA_OBJECT of 0x10001 dwords ends behind the batch's buffer, where nothing is bound.
+    // MEDIA_OBJECT of 0x10001 dwords ends after the batch's buffer, where nothing is bound.
     gpu.run_on(Render, &[0x7100_ffff]).unwrap();
     let faults: Vec<_> = gpu.device.gpu_faults().iter().map(|fault| fault.address).collect();
     assert_eq!((causes(&gpu), faults), (vec![HangCause::Endless], vec![u64::from(BATCH) + 4 * 0x1_0001]));
@@ -369,7 +369,7 @@ fn a_second_level_of_haswell_comes_back() {
 }
 
 #[test]
-fn a_batch_of_a_buffers_middle_is_found_behind_other_commands() {
+fn a_batch_of_a_buffers_middle_is_found_after_other_commands() {
     let gpu = Gpu::new("tgl");
     gpu.batch.put(0, &[TRAP; 4]);
     gpu.batch.put(16, &batch(&frame("tgl"), &[&control("tgl", 1, TARGET, 7)]));

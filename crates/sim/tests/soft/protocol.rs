@@ -4,7 +4,7 @@
 use gem_coherency::backend::{Drm, ExecObject, Mapping};
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, MmapMode, MocsClass};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 const SIZE: usize = 2 * 4096;
 const STEPS: usize = 60;
@@ -53,7 +53,7 @@ const TURNS: &[Turn] = &[
 ];
 
 struct Caller {
-    device: Soft,
+    device: SimDevice,
     handle: Handle,
     maps: Vec<Mapping>,
     random: Random,

@@ -279,7 +279,7 @@ fn a_new_context_has_zeroes_in_its_registers() {
         runs(&gpu, Render, &parts);
         assert_eq!(words(&gpu), [0, 8, 0], "{name}: the predicate does not hold");
         assert_eq!(gpu.device.coverage().skipped_commands.len(), 0, "{name}");
-        // Behind a hang it is not known what the hardware has.
+        // After a hang it is not known what the hardware has.
         run(&gpu, Render, &[&[0xe000_0000]]);
         assert_eq!(gpu.device.take_gpu_hangs().len(), 1, "{name}");
         runs(&gpu, Render, &parts);
@@ -289,7 +289,7 @@ fn a_new_context_has_zeroes_in_its_registers() {
 }
 
 #[test]
-fn behind_a_jump_that_is_not_known_the_registers_are_not_either() {
+fn after_a_jump_that_is_not_known_the_registers_are_not_either() {
     let gpu = Gpu::new("tgl");
     let next = BATCH + 4 * 7;
     runs(&gpu, Render, &[&load(REGISTER, 1), &[0x0600_0000], &[0x1880_8101, next, 0]]);
@@ -306,7 +306,7 @@ fn behind_a_jump_that_is_not_known_the_registers_are_not_either() {
 }
 
 #[test]
-fn what_is_loaded_behind_a_predicate_that_is_not_known_is_not_either() {
+fn what_is_loaded_after_a_predicate_that_is_not_known_is_not_either() {
     let compares: [&[u32]; 2] = [&[0x0600_0000], &[UNLESS]];
     for is_doubtful in [true, false] {
         let gpu = Gpu::new("tgl");

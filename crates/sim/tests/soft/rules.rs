@@ -7,7 +7,7 @@ use gem_coherency::policy::Verdict;
 use gem_coherency::policy::driver::{Path, Row, table};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::errno;
 
@@ -25,7 +25,7 @@ struct Obey {
 
 /// One line of an object, with a mapping of every mode that the platform has.
 struct Scene {
-    device: Soft,
+    device: SimDevice,
     handle: Handle,
     maps: Vec<Mapping>,
 }
@@ -110,7 +110,7 @@ impl Scene {
 }
 
 /// An object of this level, if a request makes one.
-fn object(device: &Soft, level: CacheLevel) -> Option<Created> {
+fn object(device: &SimDevice, level: CacheLevel) -> Option<Created> {
     let has_level = |handle| device.snapshot(handle).unwrap().level == level;
     for index in 0..5 {
         if let Ok(bo) = device.create_with_pat(4096, index)

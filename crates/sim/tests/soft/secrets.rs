@@ -2,14 +2,14 @@
 
 use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::vocabulary::{Access, Handle, MocsClass};
-use gem_coherency_sim::{PREVIOUS_OWNER, Soft};
+use gem_coherency_sim::{PREVIOUS_OWNER, SimDevice};
 
 use super::sim;
 
 const ZEROES: [u8; 16] = [0; 16];
 
 /// A fresh object that the GPU may use.
-fn submitted(device: &Soft) -> Handle {
+fn submitted(device: &SimDevice) -> Handle {
     let handle = device.create(4096).unwrap().handle;
     device.execute(&[ExecObject { handle, access: Access::Read }]).unwrap();
     handle

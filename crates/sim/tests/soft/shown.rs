@@ -8,7 +8,7 @@ use gem_coherency::backend::{Drm, ExecObject, Mapping};
 use gem_coherency::policy::kernel::{Action, Creation, Event};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
-use gem_coherency_sim::{Minor, Pages, Process, Soft};
+use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::i915::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -34,13 +34,13 @@ struct Setup {
 impl Setup {
     fn new(name: &str) -> Self {
         let mut process = Process::default();
-        let fd = process.open(&Soft::open(name).unwrap(), Minor::Primary);
+        let fd = process.open(&SimDevice::open(name).unwrap(), Minor::Primary);
         process.allocate(ARGS, 4096, Pages::ReadWrite).unwrap();
         process.allocate(MEMORY, u64::from(4 * WIDTH * HEIGHT), Pages::ReadWrite).unwrap();
         Self { process, fd }
     }
 
-    fn soft(&self) -> &Soft {
+    fn soft(&self) -> &SimDevice {
         self.process.device(self.fd).expect("the file")
     }
 
@@ -66,7 +66,7 @@ impl Setup {
             let handle = self.request(DRM_IOCTL_I915_GEM_USERPTR, args).unwrap().handle;
             named(Handle::new(handle).unwrap())
         } else if of == Creation::Import {
-            let other = Soft::open("sim:glk").unwrap();
+            let other = SimDevice::open("sim:glk").unwrap();
             let dma_buf = other.export(other.create(size_bytes).unwrap().handle).unwrap();
             named(self.soft().import(dma_buf.as_fd()).unwrap().handle)
         } else {
@@ -161,7 +161,7 @@ impl<'a> Subject<'a> {
 #[test]
 fn the_software_i915_refuses_what_the_driver_refuses() {
     for name in ["skl", "hsw", "glk", "tgl", "jsl,kernel=6.1"] {
-        let soft = Soft::open(&format!("sim:{name},display=on")).unwrap();
+        let soft = SimDevice::open(&format!("sim:{name},display=on")).unwrap();
         assert_eq!(table::refusals::differences(&soft), Vec::<String>::new(), "{name}");
     }
 }
@@ -187,7 +187,7 @@ fn the_software_i915_does_for_scanout_what_was_seen_on_the_driver() {
     for platform in ["skl", "icl", "tgl", "bdw", "jsl", "ehl", "hsw", "glk", "bxt"] {
         for kernel in ["6.1", "6.6", "6.7", "6.12"] {
             let name = format!("sim:{platform},kernel={kernel},display=on");
-            let machine = Soft::open(&name).unwrap().machine();
+            let machine = SimDevice::open(&name).unwrap().machine();
             let class = Class::of(&machine);
             for row in rows(&machine) {
                 // Shown by a flip, and by a mode set.

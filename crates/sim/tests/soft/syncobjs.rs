@@ -1,7 +1,7 @@
 //! Synchronization objects; what is expected was seen on the driver (tgl, 6.1 and 6.12).
 
 use gem_coherency::Errno;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gem_coherency_uapi::drm::{DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOCTL_GET_CAP, drm_get_cap};
 use gem_coherency_uapi::drm_syncobj::*;
 use gem_coherency_uapi::i915_exec::*;
@@ -137,7 +137,7 @@ impl Sync {
         self.0.on(2, DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, args).0
     }
 
-    fn device(&self) -> &Soft {
+    fn device(&self) -> &SimDevice {
         self.0.process.device(self.0.fds[2]).unwrap()
     }
 }

@@ -9,7 +9,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 
 #[test]
-fn threads_share_a_device_and_leave_nothing_behind() {
+fn threads_share_a_device_and_leave_nothing_after() {
     let device = Arc::new(super::sim("glk,adversary=on,seed=3"));
     let shared = device.create(1 << 16).unwrap().handle;
     std::thread::scope(|scope| {

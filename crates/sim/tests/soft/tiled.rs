@@ -87,7 +87,7 @@ fn a_request_reads_its_operands_through_the_aperture() {
 }
 
 #[test]
-fn bytes_of_the_last_row_of_tiles_behind_the_object_are_lost() {
+fn bytes_of_the_last_row_of_tiles_after_the_object_are_lost() {
     let mut caller = Caller::new("glk");
     // A row of tiles is twice the object.
     let (handle, address) = tiled(&mut caller, I915_TILING_X, 4096);

@@ -10,7 +10,7 @@ use zerocopy::IntoBytes;
 
 use super::caller::{Caller, LIST};
 
-/// Three pages, and one right behind them that another call mapped.
+/// Three pages, and one right after them that another call mapped.
 const USER: u64 = 0x20_0000;
 const BEHIND: u64 = USER + 0x3000;
 
@@ -132,7 +132,7 @@ fn the_list_of_a_submission_may_be_in_the_object_itself() {
     };
     caller.process.store(USER + 0x100, relocation.as_bytes()).unwrap();
     assert_eq!(submit(&mut caller, handle, USER + 0x100), None);
-    // The address overwrote the entry's own `offset`; `presumed_offset`, behind it, is the same address.
+    // The address overwrote the entry's own `offset`; `presumed_offset`, after it, is the same address.
     let mut seen = [0; 16];
     caller.process.load(USER + 0x108, &mut seen).unwrap();
     assert_eq!(seen[..8], seen[8..]);

@@ -22,7 +22,7 @@ const CONSTANTS: u64 = 640;
 const SECOND_SURFACE: u64 = 768;
 const KERNEL: u64 = 832;
 
-/// Stores a thread's r1 in surface 1, 32 times its group's number behind the beginning.
+/// Stores a thread's r1 in surface 1, 32 times its group's number after the beginning.
 const STORE_CONSTANTS: &str = "
     mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud
     shl (1|M0) r2.2<1>:ud r0.1<0;1,0>:ud 0x1:ud
@@ -31,7 +31,7 @@ const STORE_CONSTANTS: &str = "
     mov (8|M0) r112.0<1>:ud r0.0<8;8,1>:ud
     send (16|M0) null:uw r112 0x27 0x2000010 {EOT}";
 
-/// Stores a thread's r1 in surface 1, as two rows of 16 bytes from the fourth row on, 16 times its group's number behind the row's beginning.
+/// Stores a thread's r1 in surface 1, as two rows of 16 bytes from the fourth row on, 16 times its group's number after the row's beginning.
 const STORE_BLOCK: &str = "
     shl (1|M0) r2.0<1>:ud r0.1<0;1,0>:ud 0x4:ud
     mov (1|M0) r2.1<1>:ud 0x3:ud
@@ -177,7 +177,7 @@ const ENDLESS: &str = "again: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x1:ud\nwh
 fn a_kernel_runs_whatever_its_size() {
     let gpu = Gpu::new("skl");
     let kernel = assemble(Platform::Skl, STORE_CONSTANTS);
-    // More than 2^20 instructions; all groups but the first ones store behind the surface.
+    // More than 2^20 instructions; all groups but the first ones store after the surface.
     run(&gpu, &words(&gpu, &kernel, None, &[5], 180_000));
     assert_eq!([0, 32, SIZE - 32].map(|offset| gpu.target.word(offset)), [5; 3]);
     let coverage = gpu.device.coverage();
@@ -199,7 +199,7 @@ fn a_thread_that_does_not_end_hangs_the_gpu() {
 }
 
 #[test]
-fn a_walker_writes_behind_its_last_thread_also_if_its_kernel_is_skipped() {
+fn a_walker_writes_after_its_last_thread_also_if_its_kernel_is_skipped() {
     // The operation in COMPUTE_WALKER's POSTSYNC_DATA, and how many dwords at 64 are written.
     for name in ["dg2", "mtl"] {
         for (operation, written) in [(0, 0), (1, 2), (2, 0), (3, 4)] {
@@ -255,7 +255,7 @@ fn a_kernel_that_is_not_known_is_skipped_and_its_surfaces_are_judged() {
 }
 
 #[test]
-fn bytes_behind_a_surface_are_zeroes_and_dropped() {
+fn bytes_after_a_surface_are_zeroes_and_dropped() {
     let gpu = Gpu::new("jsl");
     gpu.source.put(0, &[7; 64]);
     gpu.target.put(0, &[9; 64]);

@@ -28,7 +28,7 @@ use gem_coherency::backend::node::Node;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency_memory_model::{Assumption, Hardware};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
@@ -86,7 +86,7 @@ fn beside_the_driver(args: &Args, path: &PathBuf) -> Result<bool, String> {
     let node = Node::open(path).map_err(|error| error.to_string())?;
     // The machine's choice: a snooped write of the GPU takes the line out of the CPU's cache.
     let dropped = Assumption::SnoopedWriteStaysCached;
-    let soft = Soft::open(&format!("{},drop={dropped}", args.sim)).map_err(|error| error.to_string())?;
+    let soft = SimDevice::open(&format!("{},drop={dropped}", args.sim)).map_err(|error| error.to_string())?;
     let machine = soft.machine();
     let rules = KernelRules::of(machine.kernel).map_err(|error| error.to_string())?;
     let hardware = Hardware::new(machine.caps).without(dropped);

@@ -111,7 +111,7 @@ impl Step {
     }
 }
 
-/// Returns the steps with a fence behind every store that would otherwise wait in a buffer of the CPU: how long is chance.
+/// Returns the steps with a fence after every store that would otherwise wait in a buffer of the CPU: how long is chance.
 pub fn prompt(steps: &[Step]) -> Vec<Step> {
     steps.iter().flat_map(|&step| [Some(step), step.combines().then_some(Step::Fence)]).flatten().collect()
 }

@@ -6,7 +6,7 @@ use gem_coherency::backend::Drm;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency_memory_model::Hardware;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::device::Device;
 use super::oracle::Oracle;
@@ -42,7 +42,7 @@ const CASES: &[(&str, Caps, bool)] = &[
 pub fn all() -> bool {
     let mut failed = 0;
     for &(name, unknown, expected) in CASES {
-        let soft = Soft::open(name).expect("a software device");
+        let soft = SimDevice::open(name).expect("a software device");
         let machine = soft.machine();
         let rules = KernelRules::of(machine.kernel).expect("the device has the kernel's rules");
         let moves = name.contains("adversary=on");

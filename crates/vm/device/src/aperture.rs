@@ -16,7 +16,7 @@ const FENCE_TILING_Y: u32 = 1 << 1;
 impl Gpu {
     pub fn aperture_read(&self, offset: u64) -> u64 {
         let mut bytes = [0xff; 8];
-        if let Some(address) = self.behind_aperture(offset) {
+        if let Some(address) = self.after_aperture(offset) {
             bytes = [0; 8];
             self.memory.read_combining(address, &mut bytes);
         }
@@ -24,12 +24,12 @@ impl Gpu {
     }
 
     pub fn aperture_write(&self, offset: u64, data: &[u8]) {
-        if let Some(address) = self.behind_aperture(offset) {
+        if let Some(address) = self.after_aperture(offset) {
             self.memory.write_combining(address, data);
         }
     }
 
-    fn behind_aperture(&self, offset: u64) -> Option<Address> {
+    fn after_aperture(&self, offset: u64) -> Option<Address> {
         Some(match self.translate_global(self.detile(offset))? {
             Address::Snooped(address) | Address::Kept(address) | Address::Unsnooped(address) => {
                 self.destination(false, address, Access::Aperture)
@@ -38,7 +38,7 @@ impl Gpu {
         })
     }
 
-    /// The global address behind an offset in the aperture. No bit-6 swizzling: the driver is told that
+    /// The global address after an offset in the aperture. No bit-6 swizzling: the driver is told that
     /// there is none. The fences of gen3 are not modelled.
     fn detile(&self, offset: u64) -> u64 {
         let (fences, count) = match self.platform.version {

@@ -48,7 +48,7 @@ pub const fn engine(name: &'static str, base: u32, status_page: u32, bank: usize
     EngineInfo { name, base, status_page, source: Source { bank, bit, class: 0, instance: 0 } }
 }
 
-/// The status pages are at RING_HWS_PGA_GEN6, 2080 behind the base of each engine.
+/// The status pages are at RING_HWS_PGA_GEN6, 2080 after the base of each engine.
 pub const GEN6: Platform = Platform {
     name: "",
     device_id: 0,

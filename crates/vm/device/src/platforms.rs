@@ -47,7 +47,7 @@ pub struct Platform {
 pub struct Bars {
     /// Bytes of registers, at the start of BAR 0.
     pub registers: u64,
-    /// Bytes of page-table entries, behind the registers unless they have a BAR of their own.
+    /// Bytes of page-table entries, after the registers unless they have a BAR of their own.
     pub entries: u64,
     pub entries_bar: Option<c_int>,
     /// BARs 0 and 2 are 64-bit ones.

@@ -82,22 +82,22 @@ fn graphics_12_5_has_a_walker_with_its_descriptor() {
     for (platform, mocs) in [("dg2", 2), ("atsm", 2), ("mtl", 18)] {
         let got = words(platform, 0, &[0x55]);
         // PIPE_CONTROL, PIPELINE_SELECT, STATE_BASE_ADDRESS, PIPE_CONTROL.
-        let behind = 6 + 1 + 22 + 6;
+        let after = 6 + 1 + 22 + 6;
         let want = [
             &[0x7919_0002, 0x0003_0000 | mocs, 7, 4096, 0x7200_0004, 0, 0, 64 << 16, 0, 0][..],
             &[0x7208_0025, 0, 0, 0, 0x4202_0000, 0xffff, 15, 3, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0],
             &[832, 0, 0, 0, 512, 1, 0, 0, 0, 0, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0],
             &[0x7a00_0204, 0x0010_0020, 0, 0, 0, 0, 0x0500_0000],
         ];
-        starts(platform, &[&got[behind..512 / 4], &[0; 35]].concat(), &want.concat());
+        starts(platform, &[&got[after..512 / 4], &[0; 35]].concat(), &want.concat());
         assert_eq!(got[832 / 4..][..4], [0x1111_1111; 4]);
         let plain = words(platform, 0, &[]);
-        assert_eq!(plain[behind + 10 + 4], 0x4002_0000, "no data without constants");
+        assert_eq!(plain[after + 10 + 4], 0x4002_0000, "no data without constants");
     }
 }
 
 #[test]
-fn the_state_lies_behind_the_commands() {
+fn the_state_lies_after_the_commands() {
     let wide = words("jsl", 16, &[0x55, 0x66]);
     assert_eq!(wide[512 / 4..][..3], [704, 768, 0]);
     assert_eq!(wide[576 / 4..][..8], [832, 0, 0, 0, 512, 1 << 16, 1, 0]);

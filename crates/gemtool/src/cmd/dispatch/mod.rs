@@ -9,7 +9,7 @@ use std::{fmt, fs};
 
 use gem_coherency::device::Device;
 use gem_coherency::object::FlushReport;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gem_shader_compiler::{Kernel, Moment, Pass};
 use gemtool::dispatch::{
     CHANNELS, Choices, Compiled, Refusal, Surface, Threads, Watched, access, compile_observed, note_writes,
@@ -149,7 +149,7 @@ struct Ran {
 /// A dispatch on a software device.
 struct Site<'a> {
     device: &'a Device,
-    soft: &'a Soft,
+    soft: &'a SimDevice,
     asked: &'a [Asked<'a>],
     surfaces: &'a [Surface],
     kernel: &'a Kernel,

@@ -5,7 +5,7 @@ pub mod report;
 use std::sync::Arc;
 
 use gem_coherency::device::Device;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gemtool::dispatch::{Halt, Threads, Watched, platform};
 
 use super::device::DeviceLine;
@@ -67,7 +67,7 @@ fn stopped(args: &args::Lines, halt: &Halt) -> Failure {
 }
 
 /// Opens a software device.
-fn open(name: &str) -> Result<(Arc<Soft>, Device), Failure> {
+fn open(name: &str) -> Result<(Arc<SimDevice>, Device), Failure> {
     if !name.starts_with(gem_coherency_sim::PREFIX) {
         let why = format!(
             "'{name}' is not a software device (sim:PLATFORM): only those show which lines are stale"
@@ -75,7 +75,7 @@ fn open(name: &str) -> Result<(Arc<Soft>, Device), Failure> {
         return Err(Failure::flag("--device", why));
     }
     let refused = |error: gem_coherency::Error| Failure::refused("--device", error);
-    let soft = Arc::new(Soft::open(name).map_err(refused)?);
+    let soft = Arc::new(SimDevice::open(name).map_err(refused)?);
     let device = Device::from_drm(Arc::clone(&soft) as Arc<_>).map_err(refused)?;
     Ok((soft, device))
 }

@@ -12,7 +12,7 @@ use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::MmapMode;
 use gem_coherency_exercise::Screen;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -33,7 +33,7 @@ const LINE: usize = 128;
 /// The source of CRCs.
 #[derive(Debug)]
 enum Source {
-    Software(Arc<Soft>),
+    Software(Arc<SimDevice>),
     /// The directory of the CRTC's files `control` and `data`.
     Pipe(PathBuf),
     None {
@@ -59,7 +59,7 @@ pub struct Crcs {
 
 impl Crcs {
     /// Finds the source of a screen's CRCs.
-    pub fn new(device: &Device, soft: Option<Arc<Soft>>, screen: &Screen) -> Self {
+    pub fn new(device: &Device, soft: Option<Arc<SimDevice>>, screen: &Screen) -> Self {
         let source = match soft {
             Some(soft) => Source::Software(soft),
             None => match directory(device, screen) {

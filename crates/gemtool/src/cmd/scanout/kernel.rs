@@ -8,7 +8,7 @@ use gem_coherency::device::Device;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Snapshot, step};
 use gem_coherency::vocabulary::{CacheLevel, CachingMode, Handle};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use gemtool::kernel_trace::{Attribution, Kind, Shape, Tracer};
 
 use super::report::{KernelLine, KernelStep, Known};
@@ -22,7 +22,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 /// The source of the kernel's flushes.
 #[derive(Debug)]
 enum FlushSource {
-    Software(Arc<Soft>),
+    Software(Arc<SimDevice>),
     Trace(Box<Trace>),
     None { why: String },
 }
@@ -48,7 +48,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// Opens the best source of flushes that the device offers.
-    pub fn new(device: &Device, soft: Option<Arc<Soft>>) -> Self {
+    pub fn new(device: &Device, soft: Option<Arc<SimDevice>>) -> Self {
         let source = match soft {
             Some(soft) => FlushSource::Software(soft),
             None => match Tracer::start() {

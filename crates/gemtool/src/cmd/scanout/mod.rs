@@ -15,7 +15,7 @@ use gem_coherency::object::FlushReport;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, Handle};
 use gem_coherency_exercise::{CURSOR_PIXELS, Result as Done, Screen};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::device::DeviceLine;
 use super::hold::Hold;
@@ -73,11 +73,11 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
 }
 
 /// Opens the named device, or the first primary node; returns the software device behind it, if any.
-fn open(args: &args::Device) -> Result<(Device, Option<Arc<Soft>>), Failure> {
+fn open(args: &args::Device) -> Result<(Device, Option<Arc<SimDevice>>), Failure> {
     let blame = |error: gem_coherency::Error| Failure::flag("--device", error);
     match args.device.as_deref() {
         Some(name) if name.starts_with(gem_coherency_sim::PREFIX) => {
-            let soft = Arc::new(Soft::open(name).map_err(blame)?);
+            let soft = Arc::new(SimDevice::open(name).map_err(blame)?);
             let device = Device::from_drm(Arc::clone(&soft) as Arc<_>).map_err(blame)?;
             Ok((device, Some(soft)))
         }

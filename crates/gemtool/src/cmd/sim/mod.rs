@@ -13,7 +13,7 @@ pub use serve::{Served, Session};
 use std::io::{self, Write};
 
 use gem_coherency::platform::{Basis, KernelBasis, Machine};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 
@@ -29,7 +29,7 @@ fn set_of(signals: impl IntoIterator<Item = Signal>) -> SigSet {
 
 /// Returns the machine of a software device.
 fn machine_of(device: &str) -> Option<Machine> {
-    Soft::open(device).ok().map(|soft| soft.machine())
+    SimDevice::open(device).ok().map(|soft| soft.machine())
 }
 
 /// Returns the kernels of the software devices that were not run, each once.

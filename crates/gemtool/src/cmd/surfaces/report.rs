@@ -59,7 +59,7 @@ pub struct AccessRow {
     pub access: Access,
     /// Accessed bytes; one that is accessed twice counts twice.
     pub bytes: u64,
-    /// Bytes behind the end of the surface, counted in the same way: they read as zeroes, and writes to them are dropped.
+    /// Bytes after the end of the surface, counted in the same way: they read as zeroes, and writes to them are dropped.
     pub outside: u64,
     /// The lines.
     pub lines: LineSet,

@@ -66,7 +66,7 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     Ok(VerifyReport::new(line, (args.seed, lines, counts), skipped, refused, unproven, rows))
 }
 
-/// The reason to skip the kernels behind one that failed.
+/// The reason to skip the kernels after one that failed.
 const HUNG: &str = "an earlier kernel failed with EIO";
 
 /// The caution about kernels on a real device.

@@ -342,7 +342,7 @@ fn stage(tracked: &Buffers, stores: &[Store]) -> Result<()> {
     Ok(())
 }
 
-/// Writes a table of stores for [`kernels::scatter`] to the staging buffer; returns the number of its groups. The last group has stores behind the
+/// Writes a table of stores for [`kernels::scatter`] to the staging buffer; returns the number of its groups. The last group has stores after the
 /// end of the object, of `size` bytes.
 fn tabulate(tracked: &Buffers, stores: &[Store], size: u64) -> Result<u32> {
     let mut groups = 0;

@@ -369,7 +369,7 @@ proptest! {
     }
 
     #[test]
-    fn a_place_lies_in_the_text_or_right_behind_it(words in proptest::collection::vec(word(), 0..60)) {
+    fn a_place_lies_in_the_text_or_right_after_it(words in proptest::collection::vec(word(), 0..60)) {
         let text = format!("{MADE}{}", words.join(" "));
         if let Err(error) = parse(&text) {
             let Place { line, column, columns } = error.place();

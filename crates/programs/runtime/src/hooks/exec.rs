@@ -199,7 +199,7 @@ fn c_uint_of(fd: c_int) -> u32 {
     u32::try_from(fd).unwrap_or(u32::MAX)
 }
 
-/// Passes the list of arguments of execl(3) to `$function` as two arrays: the five that are in registers behind the
+/// Passes the list of arguments of execl(3) to `$function` as two arrays: the five that are in registers after the
 /// path, and the others on the stack.
 macro_rules! listed {
     ($($(#[$doc:meta])* $name:ident => $function:ident;)*) => {
@@ -276,6 +276,6 @@ unsafe extern "C" fn found_list(name: *const c_char, registers: Strings, stack: 
 
 /// execle(3).
 unsafe extern "C" fn list_with_environment(path: *const c_char, registers: Strings, stack: Strings) -> c_int {
-    // SAFETY: the caller passes what execle(3) takes: an environment behind the list.
+    // SAFETY: the caller passes what execle(3) takes: an environment after the list.
     unsafe { collect(registers, stack, |arguments, next| execute(path, arguments, *next.cast::<Strings>())) }
 }

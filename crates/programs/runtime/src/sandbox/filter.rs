@@ -39,7 +39,7 @@ pub(super) fn refuses(program: usize, number: c_long, operands: &[u64; 6]) -> bo
     }
 }
 
-/// Returns instruction `at` of a filter; `None` behind its end.
+/// Returns instruction `at` of a filter; `None` after its end.
 fn instruction(program: usize, at: usize) -> Option<Raw> {
     let program = std::ptr::with_exposed_provenance::<[usize; 2]>(program);
     // SAFETY: `struct sock_fprog` is a length of 16 bits and an address; all bytes are such numbers.

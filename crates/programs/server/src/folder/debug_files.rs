@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::node::Node;
 use crate::error::ServeError;
@@ -31,12 +31,12 @@ impl DebugFiles {
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub(crate) fn new(root: &Path, devices: &[Soft]) -> Result<Self, ServeError> {
+    pub(crate) fn new(root: &Path, devices: &[SimDevice]) -> Result<Self, ServeError> {
         let create = |node: Node| {
             let path: PathBuf = root.join(folder(node)).join("i915_gem_objects");
             File::create(&path).map_err(|error| ServeError::File { path, error })
         };
-        let of_device = |(number, device): (usize, &Soft)| {
+        let of_device = |(number, device): (usize, &SimDevice)| {
             let nodes = Node::all(devices.len()).filter(|node| node.device == number);
             let mut objects = Objects { files: nodes.map(create).collect::<Result<_, _>>()?, shown: (0, 0) };
             objects.show(device.shrinkable());
@@ -46,7 +46,7 @@ impl DebugFiles {
     }
 
     /// Writes what has changed since the last time.
-    pub(crate) fn update(&mut self, devices: &[Soft]) {
+    pub(crate) fn update(&mut self, devices: &[SimDevice]) {
         for (objects, device) in self.0.iter_mut().zip(devices) {
             let now = device.shrinkable();
             if objects.shown != now {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use crate::error::ServeError;
 use debug_files::DebugFiles;
@@ -51,7 +51,7 @@ impl Folder {
     ///
     /// # Errors
     /// EIO if a file cannot be created; ENODEV if the server has ended.
-    pub(crate) fn make(&self, devices: &[Soft]) -> Result<(), Errno> {
+    pub(crate) fn make(&self, devices: &[SimDevice]) -> Result<(), Errno> {
         let mut state = self.state();
         match *state {
             State::Missing => {
@@ -68,7 +68,7 @@ impl Folder {
     }
 
     /// Writes what has changed in the files since the last time.
-    pub(crate) fn update(&self, devices: &[Soft]) {
+    pub(crate) fn update(&self, devices: &[SimDevice]) {
         if let State::Made(files) = &mut *self.state() {
             files.update(devices);
         }
@@ -106,7 +106,7 @@ fn clear(path: &Path) -> Result<(), ServeError> {
 }
 
 /// Makes the folder `root`. It gets its name when it is complete, because a program that sees it does not ask for it.
-fn make_at(root: &Path, devices: &[Soft]) -> Result<DebugFiles, ServeError> {
+fn make_at(root: &Path, devices: &[SimDevice]) -> Result<DebugFiles, ServeError> {
     let partial = root.with_extension(PARTIAL);
     let made = tree::make(&partial, devices).and_then(|()| {
         let files = DebugFiles::new(&partial, devices)?;

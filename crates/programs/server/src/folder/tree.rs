@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use gem_coherency::backend::{Drm, Param};
 use gem_coherency::platform::{Caps, Machine};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 use nix::sys::stat::{Mode, SFlag, mknod};
 
 use super::debug_files;
@@ -36,7 +36,7 @@ struct Tree<'a> {
 ///
 /// # Errors
 /// If a file cannot be created.
-pub(crate) fn make(root: &Path, devices: &[Soft]) -> Result<(), ServeError> {
+pub(crate) fn make(root: &Path, devices: &[SimDevice]) -> Result<(), ServeError> {
     let tree = Tree { root };
     // Not what it is in, which a server that has ended has removed.
     create_dir(root).map_err(|error| ServeError::File { path: root.to_path_buf(), error })?;
@@ -85,7 +85,7 @@ impl Tree<'_> {
     }
 
     /// Makes a device's place on the PCI bus.
-    fn device(&self, index: usize, device: &Soft) -> Result<(), ServeError> {
+    fn device(&self, index: usize, device: &SimDevice) -> Result<(), ServeError> {
         let slot = slot(index);
         let place = format!("sys/devices/pci0000:00/{slot}");
         self.folder(&format!("{place}/drm"))?;
@@ -218,7 +218,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(device: &Soft) -> Self {
+    fn of(device: &SimDevice) -> Self {
         let param = |param| device.param(param).unwrap_or(0);
         Self { id: param(Param::ChipsetId) as u16, revision: param(Param::Revision) as u8 }
     }

@@ -28,7 +28,7 @@ use gem_coherency::backend::node::Node;
 use gem_coherency::device::{Device, Submission};
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_sim::{Ended, Operand, RealGpu, Soft, Work, Written};
+use gem_coherency_sim::{Ended, Operand, RealGpu, SimDevice, Work, Written};
 use gem_coherency_uapi::i915_exec::*;
 
 use crate::error::ServeError;
@@ -60,7 +60,7 @@ impl Mirror {
     /// # Errors
     /// For a path that is not an i915 device, an unknown PCI ID, a kernel without rules; a discrete device; a device
     /// whose contexts share an address space.
-    pub(crate) fn open(path: &str) -> Result<(Soft, Arc<Self>), ServeError> {
+    pub(crate) fn open(path: &str) -> Result<(SimDevice, Arc<Self>), ServeError> {
         let failed = |error| ServeError::Device { spec: path.to_owned(), error };
         let node = Node::open(path).map_err(failed)?;
         let device = Device::from_drm(Arc::new(node)).map_err(failed)?;
@@ -75,7 +75,7 @@ impl Mirror {
         let display = if machine.platform.has_display_fuse() { ",display=off" } else { "" };
         let spec =
             format!("sim:{},kernel={},id={id:04x}{edram}{display}", machine.platform.name, machine.kernel);
-        let soft = Soft::open_for_programs(&spec).map_err(failed)?;
+        let soft = SimDevice::open_for_programs(&spec).map_err(failed)?;
         let mirror = Arc::new(Self { device, disagreements: Disagreements::default() });
         soft.set_real_gpu(Arc::<Self>::clone(&mirror));
         Ok((soft, mirror))

@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 use gem_coherency::vocabulary::Handle;
-use gem_coherency_sim::{Operand, ProgramMemory, Soft};
+use gem_coherency_sim::{Operand, ProgramMemory, SimDevice};
 
 /// Bits of a code that the size of its struct does not change: type, number.
 const IDENTITY: u32 = 0xffff;
@@ -11,7 +11,7 @@ const IDENTITY: u32 = 0xffff;
 #[derive(Clone, Copy)]
 pub(crate) struct Forwarded<'a> {
     /// The open file of the software device.
-    pub(crate) device: &'a Soft,
+    pub(crate) device: &'a SimDevice,
     /// The program's memory.
     pub(crate) memory: &'a dyn ProgramMemory,
     /// The code that ioctl(2) takes.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{Call, Frame};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::client::Client;
 use super::shared::Shared;
@@ -30,7 +30,7 @@ impl Asked<'_> {
 }
 
 impl Program for Asked<'_> {
-    fn devices(&self) -> &[Soft] {
+    fn devices(&self) -> &[SimDevice] {
         &self.shared.devices
     }
 
@@ -38,7 +38,7 @@ impl Program for Asked<'_> {
         self.client.ask(self.connection, &Call::Stack.with([]))
     }
 
-    fn see_loads(&self, device: &Soft, object: u64, lines: &[LineRange]) -> bool {
+    fn see_loads(&self, device: &SimDevice, object: u64, lines: &[LineRange]) -> bool {
         let alone = !self.client.with(self.connection, |process| device.is_mapped_by_others(object, process));
         for lines in lines.iter().filter(|_| alone) {
             self.client.ask(self.connection, &Call::SeeLoads.with([object, lines.first(), lines.end()]));

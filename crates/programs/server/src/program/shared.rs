@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::Errno;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::SimDevice;
 
 use super::client::Client;
 use crate::clock::Clock;
@@ -20,7 +20,7 @@ use crate::requests::Requests;
 /// The state of a server.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) devices: Vec<Soft>,
+    pub(crate) devices: Vec<SimDevice>,
     /// The files that programs look at.
     pub(crate) folder: Folder,
     /// The real devices, by the number of the software device beside it.
@@ -41,7 +41,7 @@ impl Shared {
     /// # Errors
     /// EMFILE, ENFILE, ENOMEM.
     pub(crate) fn new(
-        devices: Vec<Soft>,
+        devices: Vec<SimDevice>,
         folder: Folder,
         mirrors: BTreeMap<usize, Arc<Mirror>>,
         judge: Option<Arc<dyn Judge>>,
@@ -66,12 +66,12 @@ impl Shared {
     }
 
     /// Returns the number of a file's device.
-    pub(crate) fn number_of(&self, file: &Soft) -> Option<usize> {
+    pub(crate) fn number_of(&self, file: &SimDevice) -> Option<usize> {
         self.devices.iter().position(|device| device.is_same_device(file))
     }
 
     /// Returns the real device beside a software device.
-    pub(crate) fn mirror(&self, device: &Soft) -> Option<&Mirror> {
+    pub(crate) fn mirror(&self, device: &SimDevice) -> Option<&Mirror> {
         let mut mirrors = self.mirrors.iter();
         let is_beside =
             |number: usize| self.devices.get(number).is_some_and(|other| other.is_same_device(device));

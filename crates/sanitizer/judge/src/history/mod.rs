@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect};
 use gem_coherency_server::Family;
-use gem_coherency_sim::{LineStates, Soft};
+use gem_coherency_sim::{LineStates, SimDevice};
 
 use crate::records::flush_logs::FlushLogs;
 pub(crate) use object::Stored;
@@ -59,7 +59,7 @@ fn add_flush(runs: &mut Vec<Run>, site: u64, flushed: &Flushed) {
 }
 
 impl Histories {
-    /// Adds the log of flushes of a program's processes, which is behind its records in `file`.
+    /// Adds the log of flushes of a program's processes, which is after its records in `file`.
     pub(crate) fn add_log(&self, file: Arc<File>, family: &Family) {
         self.logs.add(file, family);
     }
@@ -90,7 +90,7 @@ impl Histories {
     /// Adds what a device recorded since the last time; `stack` finds the call stack of the request.
     pub(crate) fn collect(
         &self,
-        device: &Soft,
+        device: &SimDevice,
         stack: impl FnOnce() -> Vec<Frame>,
         first_stores: impl Fn(u64, &[LineRange]) -> Vec<Stored>,
     ) {

@@ -94,7 +94,7 @@ impl Tracked {
 
     /// Adds the stores and the flushes since the last event, which led to these states of the lines.
     ///
-    /// A line that a flush finds dirty, or that is dirty now, was stored to behind the last flush of it.
+    /// A line that a flush finds dirty, or that is dirty now, was stored to after the last flush of it.
     fn seen(&mut self, states: &LineStates, first_stores: impl FnOnce(&[LineRange]) -> Vec<Stored>) {
         let now = LineSet::of(&states.dirty);
         let flushes: Vec<Flush> = self.flushes.drain(..).collect();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_behind_the_flushes_and_stores_before_it() {
+    fn a_load_is_after_the_flushes_and_stores_before_it() {
         let mut tracked = clean();
         let outdated = vec![lines(0, 256)];
         let written = AccessedLines { all: outdated.clone(), outdated, ..AccessedLines::default() };
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_dirty_behind_its_flush_was_stored_after_it() {
+    fn a_line_that_is_dirty_after_its_flush_was_stored_after_it() {
         let mut tracked = clean();
         tracked.flushed(flush(2, lines(4, 6), Found::Clean));
         see(&mut tracked, &[lines(4, 6)]);

@@ -23,7 +23,7 @@ impl ObjectCalls {
         Self(classes.all.iter().map(|_| PendingCalls::default()).collect())
     }
 
-    /// Judges the calls after an event, behind which is the call `made`; on the classes `flushed` its flushes did something, and on
+    /// Judges the calls after an event, after which is the call `made`; on the classes `flushed` its flushes did something, and on
     /// those of `may_have` they may have. Returns the judgements, each with its class.
     pub(super) fn judge(
         &mut self,

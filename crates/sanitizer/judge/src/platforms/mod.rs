@@ -1,6 +1,6 @@
 //! Judges one run by the rules of many platforms.
 //!
-//! The device of the run is traced ([`Soft::trace`](gem_coherency_sim::Soft::trace)): it reports stores, flushes, requests and
+//! The device of the run is traced ([`SimDevice::trace`](gem_coherency_sim::SimDevice::trace)): it reports stores, flushes, requests and
 //! accesses. Each platform's kernel and hardware are applied to that: [`step`] to the object's state, [`effect`] to its lines. Where
 //! several platforms judge, the device's agents see every byte at once, so that the answer is that of a program that does on each platform what it did in the
 //! run. A driver that asks for the platform may do something else there. Where the device's own platform judges alone, it

@@ -105,7 +105,7 @@ impl Object {
         }
     }
 
-    /// Applies an event, behind which is the call `made`; returns the classes on which the kernel flushes the caches of the
+    /// Applies an event, after which is the call `made`; returns the classes on which the kernel flushes the caches of the
     /// whole machine, and judgements of calls.
     ///
     /// Where a kernel refuses the request nothing happens.

@@ -59,7 +59,7 @@ pub(super) struct Happened<'a> {
 }
 
 impl PendingCalls {
-    /// Applies an event, behind which is the call `made`; returns the judgements of that call and of earlier ones.
+    /// Applies an event, after which is the call `made`; returns the judgements of that call and of earlier ones.
     pub(super) fn judge(
         &mut self,
         caps: Caps,

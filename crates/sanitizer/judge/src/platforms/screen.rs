@@ -36,7 +36,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes note of an event, behind which is the call `made`.
+    /// Takes note of an event, after which is the call `made`.
     pub(super) fn happen(&mut self, event: Event, made: Option<&MadeCall>) {
         self.is_framebuffer |= event == Event::AddFramebuffer;
         let moves = matches!(event, Event::SetDomainCpu(_) | Event::SetDomainGtt(_) | Event::SetDomainWc(_));

@@ -46,7 +46,7 @@ struct Log {
 }
 
 impl FlushLogs {
-    /// Adds the log of a program's processes, which is behind its records in `file`.
+    /// Adds the log of a program's processes, which is after its records in `file`.
     pub(crate) fn add(&self, file: Arc<File>, family: &Family) {
         let family = Arc::downgrade(family);
         let log = Log { file, family, next: 0, unfinished: Vec::new(), sites: BTreeMap::new() };
@@ -166,7 +166,7 @@ struct Read {
 }
 
 impl Read {
-    /// Returns an entry, which is read with those behind it.
+    /// Returns an entry, which is read with those after it.
     fn entry(&mut self, file: &File, number: u64) -> Entry {
         if self.of(number).is_none() {
             let room = LOG_ENTRIES - number % LOG_ENTRIES;

@@ -76,7 +76,7 @@ fn holds(number: u8, flags: u64) -> bool {
     one != (number & 1 == 1)
 }
 
-/// Returns the result of an operation, and the flags behind it.
+/// Returns the result of an operation, and the flags after it.
 fn compute(operation: Arithmetic, left: u64, right: u64, wide: bool) -> (u64, u64) {
     let (mut value, flags): (_, u64);
     value = left;

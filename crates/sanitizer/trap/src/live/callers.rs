@@ -151,13 +151,13 @@ impl<'a> Stack<'a> {
         // A call may be the last instruction of its function.
         let at = if self.is_interrupted { self.at } else { self.at.checked_sub(1)? };
         if self.at as usize == signals::restorer() {
-            return self.behind_handler();
+            return self.after_handler();
         }
         let module = self.table.module(at as usize)?;
         let functions = functions(module)?;
         let entry = functions.entry(at)?;
         if entry.is_signal_trampoline() {
-            return self.behind_handler();
+            return self.after_handler();
         }
         let (section, bases) = functions.section();
         let mut context = UnwindContext::<usize, Storage>::new_in();
@@ -204,7 +204,7 @@ impl<'a> Stack<'a> {
     }
 
     /// Goes from the end of a handler to the thread that it interrupted: the kernel's frame is at the stack pointer.
-    fn behind_handler(&mut self) -> Option<bool> {
+    fn after_handler(&mut self) -> Option<bool> {
         let frame = self.registers[RSP];
         self.word(frame)?;
         // SAFETY: the handler that returns here has not, so that its frame is intact.

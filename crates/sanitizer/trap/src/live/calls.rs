@@ -1,7 +1,7 @@
 //! SYSCALL instructions of the program: INT3 in their place, and a copy of each that performs the call.
 //!
 //! A call that the handler does not carry out itself is performed by a copy of the instruction ([`struct@Copy`]), to which the
-//! handler returns, and which jumps back behind the original. So it has the registers, the stack and the signal mask that
+//! handler returns, and which jumps back after the original. So it has the registers, the stack and the signal mask that
 //! the program gave it, restarts as the kernel wants, and its child, its new stack (clone(2), vfork(2)) and its frame
 //! (rt_sigreturn(2)) are right.
 //!
@@ -139,11 +139,11 @@ impl Calls {
     }
 }
 
-/// The code of a copy, with the address behind the original: syscall; a jump through the address that follows.
-fn code(behind: usize) -> [u8; COPY_BYTES] {
+/// The code of a copy, with the address after the original: syscall; a jump through the address that follows.
+fn code(after: usize) -> [u8; COPY_BYTES] {
     let mut code = [0x0f, 0x05, 0xff, 0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     if let Some(address) = code.last_chunk_mut() {
-        *address = behind.to_ne_bytes();
+        *address = after.to_ne_bytes();
     }
     code
 }
@@ -207,11 +207,11 @@ pub(super) fn serve(at: usize, registers: Registers) -> bool {
     match result {
         None => registers.resume_at(copy.at),
         Some(result) => {
-            let behind = at + CALL_BYTES;
+            let after = at + CALL_BYTES;
             registers.set(libc::REG_RAX, result as u64);
-            registers.set(libc::REG_RCX, behind as u64);
+            registers.set(libc::REG_RCX, after as u64);
             registers.set(libc::REG_R11, registers.get(libc::REG_EFL));
-            registers.resume_at(behind);
+            registers.resume_at(after);
         }
     }
     true

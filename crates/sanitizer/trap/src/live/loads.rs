@@ -46,7 +46,7 @@ impl Load<'_> {
 /// Result of a [`LoadHandler`]: the page's next state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// The page is hidden again behind the load; its next load has this [`Load::mark`].
+    /// The page is hidden again after the load; its next load has this [`Load::mark`].
     More(usize),
     /// The page stays readable.
     Enough,

@@ -148,7 +148,7 @@ pub fn install(handler: trap::Handler, options: Options) -> Result<Report, Error
 
 /// Traps the instructions of objects that were loaded since the last call, and forgets objects that were unloaded.
 ///
-/// Cheap if there are none: it compares two numbers. For hooks to call behind dlopen and dlclose. Thread-safe. Not for
+/// Cheap if there are none: it compares two numbers. For hooks to call after dlopen and dlclose. Thread-safe. Not for
 /// functions that dl_iterate_phdr calls back.
 ///
 /// Errors: [`Error::NotInstalled`].

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use super::system::{self, PAGE_BYTES};
 use crate::Error;
 
-/// The instruction INT3: traps, and leaves RIP behind itself.
+/// The instruction INT3: traps, and leaves RIP after itself.
 pub(super) const INT3: u8 = 0xcc;
 
 /// Protections of the process's memory, as /proc/self/maps lists them when the first is asked for: most programs have no

@@ -216,7 +216,7 @@ unsafe fn copy_component(area: *const u8, component: &Component, offset: usize, 
     // ends inside the size that the kernel states.
     unsafe {
         copy(area, SOFTWARE_AT, &mut magic);
-        // `xstate_size`: behind `magic1`, `extended_size` and `xfeatures`.
+        // `xstate_size`: after `magic1`, `extended_size` and `xfeatures`.
         copy(area, SOFTWARE_AT + 16, &mut size);
         if u32::from_le_bytes(magic) != EXTENDED || at == 0 {
             return;

@@ -46,7 +46,7 @@ unsafe extern "C" {
     fn gem_coherency_trap_restorer();
 }
 
-/// Returns the address behind which a handler of this crate returns.
+/// Returns the address after which a handler of this crate returns.
 pub(super) fn restorer() -> usize {
     gem_coherency_trap_restorer as *const () as usize
 }

@@ -40,7 +40,7 @@ impl Store<'_> {
 /// never held during a store to such a page. errno is restored after it.
 pub type StoreHandler = fn(&Store<'_>);
 
-/// Function that is called behind a store that opened a page, with the address of its first byte there, in the handler of SIGTRAP. If it closes the page
+/// Function that is called after a store that opened a page, with the address of its first byte there, in the handler of SIGTRAP. If it closes the page
 /// again ([`close`](super::watch::close)), it sees the next store, too, up to the fourth one since the page was protected.
 /// It must be as a [`StoreHandler`].
 pub type StepHandler = fn(usize);
@@ -53,10 +53,10 @@ static STEP_HANDLER: AtomicUsize = AtomicUsize::new(0);
 const MOST_STEPS: usize = 4;
 
 /// Sets the functions that are called before a watched page is made writable, or a hidden one shown, other than by
-/// [`release`](super::watch::release) and [`reveal`](super::watch::reveal), and behind the store.
-pub fn on_store(handler: StoreHandler, behind: StepHandler) {
+/// [`release`](super::watch::release) and [`reveal`](super::watch::reveal), and after the store.
+pub fn on_store(handler: StoreHandler, after: StepHandler) {
     loads::make_tables();
-    STEP_HANDLER.store(behind as usize, SeqCst);
+    STEP_HANDLER.store(after as usize, SeqCst);
     HANDLER.store(handler as usize, SeqCst);
 }
 
@@ -70,7 +70,7 @@ pub(super) fn step(address: usize, record: &Record, registers: Registers) {
     }
 }
 
-/// Calls the function behind a store to an address that was executed alone; 0 if it is none.
+/// Calls the function after a store to an address that was executed alone; 0 if it is none.
 pub(super) fn stepped(address: usize) {
     let handler = STEP_HANDLER.load(SeqCst);
     if address != 0 && handler != 0 {

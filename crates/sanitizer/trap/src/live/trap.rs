@@ -1,4 +1,4 @@
-//! The handler of SIGTRAP: serves the instruction whose first byte is INT3, and resumes behind it.
+//! The handler of SIGTRAP: serves the instruction whose first byte is INT3, and resumes after it.
 //!
 //! # Safety
 //! The handler reads the frame that the kernel passes, and a table that is never changed or freed. It takes no locks and
@@ -85,7 +85,7 @@ unsafe extern "C" fn on_trap(signal: i32, info: *mut libc::siginfo_t, frame: *mu
     if code == SINGLE_STEP && loads::end(registers) {
         return;
     }
-    // INT3 leaves RIP behind itself, and SI_KERNEL as the code (arch/x86/kernel/traps.c, do_int3_user).
+    // INT3 leaves RIP after itself, and SI_KERNEL as the code (arch/x86/kernel/traps.c, do_int3_user).
     let at = (registers.get(libc::REG_RIP) as usize).wrapping_sub(1);
     if code == libc::SI_KERNEL && calls::serve(at, registers) {
         return;
@@ -108,7 +108,7 @@ unsafe extern "C" fn on_trap(signal: i32, info: *mut libc::siginfo_t, frame: *mu
 /// Trapped instructions that one signal serves at most: other signals wait meanwhile.
 const MOST_SERVED: usize = 64;
 
-/// Serves the instruction at `at`, where RIP is, and those that the thread reaches behind it by instructions on registers.
+/// Serves the instruction at `at`, where RIP is, and those that the thread reaches after it by instructions on registers.
 fn serve_from(mut at: usize, table: &Table, handler: Handler, registers: Registers) {
     for _ in 0..MOST_SERVED {
         let Some(site) = table.site(at) else { return };

@@ -240,7 +240,7 @@ impl Runs {
         Runs { protection, start: 0, end: 0, done: Ok(()) }
     }
 
-    /// Adds a page behind the others.
+    /// Adds a page after the others.
     fn add(&mut self, page: usize) {
         if page != self.end {
             self.protect();
@@ -290,7 +290,7 @@ pub(super) fn open(page: usize, record: &Record) -> Result<(), Error> {
     give(page, record, rights(record))
 }
 
-/// Makes a page readable for a load, also if it is hidden behind that.
+/// Makes a page readable for a load, also if it is hidden after that.
 pub(super) fn show(page: usize, record: &Record) -> Result<(), Error> {
     let rights = rights_shown(record);
     give(page, record, rights)?;

@@ -2,7 +2,7 @@
 //!
 //! Unlike a flush, the instruction is often written by hand, in functions without unwind tables. So a place outside of
 //! the known functions counts, too, if the code around it is that of a system call: the number is loaded before it, or
-//! the result is used behind it. All other places are left alone: they are immediates, or data between functions.
+//! the result is used after it. All other places are left alone: they are immediates, or data between functions.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use memchr::memmem;
@@ -23,7 +23,7 @@ const BEFORE: std::ops::RangeInclusive<usize> = 1..=40;
 const STEP: usize = 4;
 const MEETINGS: usize = 2;
 
-/// Instructions before a candidate outside of the known functions whose result is used behind it.
+/// Instructions before a candidate outside of the known functions whose result is used after it.
 const RUN: usize = 3;
 
 /// One past the largest number of a system call that is plausible.
@@ -59,7 +59,7 @@ pub fn system_calls(image: &Image<'_>) -> Vec<SystemCallSite> {
     found
 }
 
-/// Decodes from index `start` of the segment on; the result ends with the first instruction at or behind `end`.
+/// Decodes from index `start` of the segment on; the result ends with the first instruction at or after `end`.
 fn decode<'a>(
     segment: &Segment<'a>,
     start: usize,

@@ -49,7 +49,7 @@ fn byte_before(code: &[u8], at: usize, back: usize) -> Option<u8> {
     code.get(at.checked_sub(back)?).copied()
 }
 
-/// True if the ModRM byte behind the opcode names memory.
+/// True if the ModRM byte after the opcode names memory.
 fn has_memory_operand(code: &[u8], opcode: usize) -> bool {
     code.get(opcode + 1).is_some_and(|modrm| modrm >> 6 != 3)
 }
@@ -68,7 +68,7 @@ fn may_be_vector_store(code: &[u8], opcode: usize) -> bool {
     let before = |back| byte_before(code, opcode, back);
     let has_prefix = before(1) == Some(0x0f)
         || before(2) == Some(0xc5)
-        // The map of opcodes behind 0F is map 1.
+        // The map of opcodes after 0F is map 1.
         || before(3) == Some(0xc4) && before(2).is_some_and(|byte| byte & 0x1f == 1)
         || before(4) == Some(0x62) && before(3).is_some_and(|byte| byte & 7 == 1);
     matches!(code.get(opcode), Some(0xe7 | 0x2b)) && has_prefix && has_memory_operand(code, opcode)

@@ -67,7 +67,7 @@ pub fn scan(image: &Image<'_>, search: Search) -> Found {
             };
             // All candidates of a function are judged by one decoding of it.
             let count = rest.partition_point(|&index| segment.address_of(index) < function.end);
-            let (inside, behind) = rest.split_at(count.max(1));
+            let (inside, after) = rest.split_at(count.max(1));
             match decode(code, function.start, segment, inside) {
                 Decoded::Clean(instructions) => {
                     found.steps.extend(step::steps(code, function.start, &instructions));
@@ -77,7 +77,7 @@ pub fn scan(image: &Image<'_>, search: Search) -> Found {
                     found.doubtful.extend(inside.iter().filter_map(|&index| alone(segment, index)));
                 }
             }
-            rest = behind;
+            rest = after;
         }
     }
     found.instructions.sort_unstable_by_key(|instruction| instruction.address);
@@ -124,7 +124,7 @@ fn alone(segment: &Segment<'_>, opcode: usize) -> Option<u64> {
         let address = segment.address_of(at);
         let decoded = iced_x86::Decoder::with_ip(64, segment.bytes.get(at..)?, address, 0).decode();
         let is_flush = operation(&decoded).is_some_and(|operation| operation.kind() != Kind::Store);
-        // The opcode byte must be this instruction's own: behind prefixes, not in its displacement.
+        // The opcode byte must be this instruction's own: after prefixes, not in its displacement.
         let is_prefixed = segment.bytes.get(at..opcode.checked_sub(1)?)?.iter().all(|&byte| is_prefix(byte));
         (is_flush && is_prefixed).then_some(address)
     })

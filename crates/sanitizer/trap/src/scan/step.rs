@@ -86,7 +86,7 @@ pub struct Step {
     pub effect: Effect,
 }
 
-/// Instructions that are decoded behind each trapped one at most.
+/// Instructions that are decoded after each trapped one at most.
 const MOST_STEPS: usize = 32;
 
 /// Finds the steps that a thread can take from the trapped instructions of the function `code`, which begins at `start`.
@@ -146,7 +146,7 @@ const BY_ONE: [(Mnemonic, Arithmetic); 2] =
 
 /// Returns the effect of an instruction whose first operand is a register.
 fn on_register(decoded: &iced_x86::Instruction) -> Option<Effect> {
-    // With another RSP, a trapped store behind it could overwrite the frame of the signal.
+    // With another RSP, a trapped store after it could overwrite the frame of the signal.
     if decoded.op0_register().full_register() == Register::RSP {
         return None;
     }

@@ -311,7 +311,7 @@ pub(crate) struct Program {
     pub(crate) scopes: u32,
     /// Lanes of a group, in three directions.
     pub(crate) group: [u32; 3],
-    /// The surfaces whose sizes are among the constants, in their order, behind three other words.
+    /// The surfaces whose sizes are among the constants, in their order, after three other words.
     pub(crate) sizes: Vec<Surface>,
     /// The nodes, in their order.
     pub(crate) body: Vec<Node>,

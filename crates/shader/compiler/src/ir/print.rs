@@ -56,7 +56,7 @@ impl Program {
         Ok(())
     }
 
-    /// Formats the parts of a node, behind the line that opens it; the second one if it has nodes, behind its name.
+    /// Formats the parts of a node, after the line that opens it; the second one if it has nodes, after its name.
     fn parts(
         &self,
         f: &mut Formatter<'_>,
@@ -110,7 +110,7 @@ impl Program {
     }
 }
 
-/// Returns the name of a type behind that of an operation: `u32`, `f16`, `bool`.
+/// Returns the name of a type after that of an operation: `u32`, `f16`, `bool`.
 fn suffix(kind: Scalar) -> String {
     match kind {
         Scalar::Bool => "bool".to_owned(),

@@ -32,8 +32,8 @@ pub(crate) enum RegRef {
 }
 
 impl RegRef {
-    /// Returns the place so many bytes behind it.
-    pub(crate) fn behind(self, bytes: u32) -> Self {
+    /// Returns the place so many bytes after it.
+    pub(crate) fn after(self, bytes: u32) -> Self {
         match self {
             Self::VReg(vreg, byte) => Self::VReg(vreg, byte + bytes),
             Self::Fixed(number, byte) => {
@@ -156,7 +156,7 @@ pub(crate) struct Function {
     pub(crate) stmts: Vec<Stmt>,
     /// The size of each virtual register, in registers.
     pub(crate) vregs: Vec<u8>,
-    /// The virtual registers that more than one value has, one behind the other: those of variables.
+    /// The virtual registers that more than one value has, one after the other: those of variables.
     pub(crate) variables: Vec<VReg>,
 }
 

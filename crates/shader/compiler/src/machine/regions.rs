@@ -46,14 +46,14 @@ pub(crate) fn is_at(elements: &RegRegion, stride: u32, lanes: u8) -> bool {
 
 /// Returns the lower or upper dwords of a destination's elements.
 pub(crate) fn half_of_target(to: Dst, half: u32) -> Dst {
-    Dst { at: to.at.behind(4 * half), kind: Type::Ud, stride: to.stride * 2 }
+    Dst { at: to.at.after(4 * half), kind: Type::Ud, stride: to.stride * 2 }
 }
 
 /// Returns the lower or upper dwords of elements.
 pub(crate) fn half_of_elements(elements: RegRegion, half: u32) -> RegRegion {
     let [vertical, width, horizontal] = elements.rows;
     let rows = [vertical * 2, width, horizontal * 2];
-    RegRegion { at: elements.at.behind(4 * half), kind: Type::Ud, rows, ..elements }
+    RegRegion { at: elements.at.after(4 * half), kind: Type::Ud, rows, ..elements }
 }
 
 /// Returns the instruction for the lower or upper half of its lanes.
@@ -64,7 +64,7 @@ pub(crate) fn half_of_lanes(instr: &Instr, half: u8) -> Instr {
         Operand::Reg(elements) if !elements.is_scalar() => Operand::Reg(part(elements, before, lanes)),
         Operand::Reg(_) | Operand::Imm { .. } => *source,
     });
-    let destination = instr.destination.map(|to| Dst { at: to.at.behind(before * to.stride_bytes()), ..to });
+    let destination = instr.destination.map(|to| Dst { at: to.at.after(before * to.stride_bytes()), ..to });
     Instr {
         lanes,
         first: instr.first + half * lanes,
@@ -74,7 +74,7 @@ pub(crate) fn half_of_lanes(instr: &Instr, half: u8) -> Instr {
     }
 }
 
-/// Returns so many elements, behind others.
+/// Returns so many elements, after others.
 fn part(elements: RegRegion, before: u32, lanes: u8) -> RegRegion {
     let [vertical, width, horizontal] = elements.rows;
     let (row, column) = (before / u32::from(width), before % u32::from(width));
@@ -86,5 +86,5 @@ fn part(elements: RegRegion, before: u32, lanes: u8) -> RegRegion {
         least if least < width => [least * horizontal, least, horizontal],
         _ => [vertical, width, horizontal],
     };
-    RegRegion { at: elements.at.behind(skipped * u32::from(elements.kind.bytes())), rows, ..elements }
+    RegRegion { at: elements.at.after(skipped * u32::from(elements.kind.bytes())), rows, ..elements }
 }

@@ -4,7 +4,7 @@
 //! which may be stored before. All movable ones go to the top, with what their conditions depend on, in their order. None is
 //! moved across an effect that others see: a store, an atomic operation, or another end that stays. A derivative stops those that leave
 //! the lane's neighbours without it, but not a demotion, whose lane goes on for them. So a program has the same results in
-//! GLSL's and SPIR-V's semantics, where a derivative behind a discard is undefined; none relies on the lanes that were
+//! GLSL's and SPIR-V's semantics, where a derivative after a discard is undefined; none relies on the lanes that were
 //! discarded, as in DirectX.
 //!
 //! Loads of surfaces move, too: before the first effect, nothing in the program orders them.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_behind_a_store_stays() {
+    fn an_end_after_a_store_stays() {
         let mut build = Build::default();
         let lane = build.lane();
         let loaded = build.load(lane);

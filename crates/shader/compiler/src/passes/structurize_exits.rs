@@ -1,7 +1,7 @@
 //! Exits from nested scopes, as exits from the innermost one.
 //!
 //! The execution units leave only the innermost loop. A lane that leaves a scope around it notes that in a variable of that scope, leaves
-//! the innermost one, and looks behind it whether it has to leave the next one, too. The end of a lane is the exit from a scope around
+//! the innermost one, and looks after it whether it has to leave the next one, too. The end of a lane is the exit from a scope around
 //! the whole program. A lane that continues leaves a scope around the first part of its loop.
 
 use crate::Error;
@@ -61,7 +61,7 @@ impl Pass<'_> {
         nodes.push(Node::StoreVar(variable, value));
     }
 
-    /// Returns the nodes of a block that can be left as `target`: what it has, what precedes it, and what is behind it.
+    /// Returns the nodes of a block that can be left as `target`: what it has, what precedes it, and what is after it.
     fn scope(&mut self, target: Target, scope: Scope, body: Vec<Node>) -> Result<Vec<Node>, Error> {
         let (body, leaves) = self.within(target, scope, body)?;
         let mut nodes = Vec::new();
@@ -69,7 +69,7 @@ impl Pass<'_> {
             self.set(&mut nodes, leaves, false);
         }
         nodes.push(Node::Block(scope, body));
-        self.look_behind(&mut nodes);
+        self.look_after(&mut nodes);
         Ok(nodes)
     }
 
@@ -89,8 +89,8 @@ impl Pass<'_> {
         Ok((nodes, leaves))
     }
 
-    /// Adds the exits, behind a scope, of the lanes that leave one around it.
-    fn look_behind(&mut self, nodes: &mut Vec<Node>) {
+    /// Adds the exits, after a scope, of the lanes that leave one around it.
+    fn look_after(&mut self, nodes: &mut Vec<Node>) {
         let around: Vec<_> = self.opened.iter().rev().filter_map(|opened| opened.leaves).collect();
         for leaves in around {
             let leaving = self.make(nodes, Operation::LoadVar(leaves));
@@ -161,7 +161,7 @@ impl Pass<'_> {
             self.set(nodes, leaves, false);
         }
         nodes.push(Node::Loop(scope, body, Vec::new()));
-        self.look_behind(nodes);
+        self.look_after(nodes);
         Ok(())
     }
 }

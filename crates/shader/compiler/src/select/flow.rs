@@ -61,10 +61,10 @@ impl Selection<'_> {
             self.blocks.pop();
         }
         self.here(end);
-        let behind = self.blocks.last().map(|(label, _)| *label);
-        let next = behind.unwrap_or_else(|| self.label());
+        let after = self.blocks.last().map(|(label, _)| *label);
+        let next = after.unwrap_or_else(|| self.label());
         self.push(Instr { targets: Some((next, next)), ..Instr::new(Opcode::Endif) });
-        if behind.is_none() {
+        if after.is_none() {
             self.here(next);
         }
         Ok(())

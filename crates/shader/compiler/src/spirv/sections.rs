@@ -15,7 +15,7 @@ pub(super) struct Sections {
     has_model: bool,
     /// Whether the last function is not ended.
     is_inside: bool,
-    /// Whether a parameter may follow: only others are behind the last function's beginning.
+    /// Whether a parameter may follow: only others are after the last function's beginning.
     has_parameters: bool,
 }
 
@@ -36,11 +36,11 @@ impl Sections {
         match found {
             Some(FUNCTIONS) | None => {}
             Some(_) if self.is_inside => return wrong("is inside a function"),
-            Some(found) if found < self.last => return wrong("is behind a later section"),
+            Some(found) if found < self.last => return wrong("is after a later section"),
             Some(_) => {}
         }
         match opcode {
-            Op::FunctionParameter if !self.has_parameters => return wrong("is behind a block"),
+            Op::FunctionParameter if !self.has_parameters => return wrong("is after a block"),
             Op::Function => (self.is_inside, self.has_parameters) = (true, true),
             Op::Label => self.has_parameters = false,
             Op::FunctionEnd => self.is_inside = false,

@@ -37,7 +37,7 @@ pub(crate) enum Type {
         /// How many.
         count: u32,
     },
-    /// Elements, one behind the other.
+    /// Elements, one after the other.
     Array {
         /// Their type.
         of: Word,

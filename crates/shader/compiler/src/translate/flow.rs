@@ -45,9 +45,9 @@ pub(super) struct Frame<'a> {
 /// The declaration of a merge.
 #[derive(Clone, Copy, Debug)]
 enum Merge {
-    /// The block behind a selection.
+    /// The block after a selection.
     Selection(Word),
-    /// The block behind a loop, and its continue target.
+    /// The block after a loop, and its continue target.
     Loop(Word, Word),
 }
 
@@ -210,7 +210,7 @@ impl<'a> Translator<'a> {
         Ok(variables)
     }
 
-    /// Translates a loop; returns the block behind it.
+    /// Translates a loop; returns the block after it.
     fn repeat(
         &mut self,
         frame: &mut Frame<'a>,
@@ -351,7 +351,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Returns the block behind a selection, unless that is an end of the part, too.
+    /// Returns the block after a selection, unless that is an end of the part, too.
     pub(super) fn goes_on(&mut self, frame: &Frame<'a>, behind: Word) -> Result<Option<Word>, Error> {
         match frame.exit(behind) {
             None => Ok(Some(behind)),

@@ -43,7 +43,7 @@ use memory::Pointer;
 const DEEPEST_CALL: usize = 32;
 /// Largest number of operations of a program, so that a module with many calls cannot take all memory.
 const MOST_OPERATIONS: usize = 1 << 16;
-/// Largest number of surfaces: entries of a binding table behind them have other meanings.
+/// Largest number of surfaces: entries of a binding table after them have other meanings.
 const MOST_SURFACES: usize = 240;
 /// Largest number of lanes of a group.
 const MOST_LANES: u32 = 1024;

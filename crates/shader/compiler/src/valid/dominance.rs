@@ -84,7 +84,7 @@ impl Dominators {
     }
 }
 
-/// Returns the blocks that the first one reaches, each behind those that it reaches first.
+/// Returns the blocks that the first one reaches, each after those that it reaches first.
 fn post_order(edges: &[Vec<usize>]) -> Vec<usize> {
     let (mut order, mut visited) = (Vec::new(), vec![false; edges.len()]);
     let mut open: Vec<(usize, usize)> = Vec::new();

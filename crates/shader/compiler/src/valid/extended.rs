@@ -10,7 +10,7 @@ use crate::Error;
 use crate::ir::Scalar;
 use crate::spirv::types::{Type, id, malformed};
 
-/// The first operand behind the set and the number of an instruction.
+/// The first operand after the set and the number of an instruction.
 const FIRST: usize = 2;
 
 impl Checker<'_> {

@@ -65,7 +65,7 @@ pub fn single(half: u16) -> f32 {
 /// Returns the half float that is nearest to a single float, and of two the even one, by trying all of them.
 fn half(single_float: f32) -> u16 {
     let sign = u16::from(single_float.is_sign_negative()) << 15;
-    // The number behind the largest half float is its infinity, for rounding.
+    // The number after the largest half float is its infinity, for rounding.
     let value = |code: u16| if code == 0x7c00 { 65536.0 } else { f64::from(single(code)) };
     let target = f64::from(single_float.abs()).min(131_072.0);
     let distance = |code: u16| (value(code) - target).abs();

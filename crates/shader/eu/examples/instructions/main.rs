@@ -3,7 +3,7 @@
 //! at random, too, so that none is left out because the encoder does not make it.
 //!
 //! A line has the encoding, as 32 hexadecimal digits, and the text. If the instruction can be compacted, a line with the 16 digits of
-//! that comes behind. An instruction of Align16 with one or two sources has no text. A word that cannot be decoded has a question mark as its
+//! that comes after. An instruction of Align16 with one or two sources has no text. A word that cannot be decoded has a question mark as its
 //! text. It fails if a text is parsed as another instruction, or a compacted instruction is expanded as another one.
 
 mod branch;

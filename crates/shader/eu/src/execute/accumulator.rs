@@ -10,7 +10,7 @@ const ACCUMULATOR: u8 = 0x20;
 /// The numbers of acc0.
 #[derive(Clone, Debug)]
 pub(super) struct Accumulator {
-    /// Those of words. They are undefined behind a write of doublewords.
+    /// Those of words. They are undefined after a write of doublewords.
     words: [Option<i128>; 16],
     /// Those of doublewords, the other way round.
     doublewords: [Option<i128>; 8],

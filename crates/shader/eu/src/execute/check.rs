@@ -21,7 +21,7 @@ impl Kernel {
             let stop = |why| Stop { at, why };
             let located = self.fetch(at).map_err(stop)?;
             let flow = self.attempt(dispatched, located).map_err(stop)?;
-            // A branch may lead behind an end of the thread.
+            // A branch may lead after an end of the thread.
             if flow == Flow::Ended && furthest <= at {
                 return Ok(located.next as usize);
             }

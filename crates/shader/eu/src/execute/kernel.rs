@@ -31,7 +31,7 @@ pub(super) struct Located {
     pub instruction: Instruction,
     /// Its first byte.
     pub at: u32,
-    /// The first byte behind it.
+    /// The first byte after it.
     pub next: u32,
     /// The targets of a branch; of other instructions, `next`.
     pub targets: Targets,
@@ -46,7 +46,7 @@ pub(super) struct Targets {
     pub channels: u32,
 }
 
-/// An instruction, its first byte, and the first byte behind it; or the reason why there is none.
+/// An instruction, its first byte, and the first byte after it; or the reason why there is none.
 type Decoded = Result<(Instruction, u32, u32), Why>;
 
 impl Kernel {
@@ -91,7 +91,7 @@ impl Found<'_> {
         if instruction.opcode == Opcode::Break {
             // The distance is that to `while`, whose predicate does not concern the channels that leave the loop.
             channels = match self.at(channels.into()) {
-                Some(Ok((end, _, behind))) if end.opcode == Opcode::While => *behind,
+                Some(Ok((end, _, after))) if end.opcode == Opcode::While => *after,
                 Some(_) | None => channels,
             };
         }

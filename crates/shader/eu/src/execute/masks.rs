@@ -39,7 +39,7 @@ impl Masks {
         self.active |= self.waiting.remove(&at).unwrap_or(0);
     }
 
-    /// Returns whether channels wait for an instruction that is behind `at` and before `end`.
+    /// Returns whether channels wait for an instruction that is after `at` and before `end`.
     pub fn waits_between(&self, at: u32, end: u32) -> bool {
         self.waiting.keys().any(|place| (at + 1..end).contains(place))
     }

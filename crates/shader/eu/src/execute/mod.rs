@@ -74,9 +74,9 @@ pub trait Bus {
     fn rows(&mut self, _surface: u8) -> Option<Rows> {
         None
     }
-    /// Reads bytes of a surface; those behind its end are zeroes.
+    /// Reads bytes of a surface; those after its end are zeroes.
     fn read(&mut self, access: Access, bytes: &mut [u8]);
-    /// Writes bytes to a surface; those behind its end are dropped.
+    /// Writes bytes to a surface; those after its end are dropped.
     fn write(&mut self, access: Access, bytes: &[u8]);
 }
 
@@ -140,7 +140,7 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// What comes behind an instruction.
+/// What comes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     /// The instruction at this byte.

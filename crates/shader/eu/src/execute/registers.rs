@@ -14,7 +14,7 @@ const ADDRESS_WORDS: usize = 16;
 /// A number of an element, or nothing if one of its bytes is undefined.
 pub(super) type Bits = Option<u64>;
 
-/// Registers that have bytes, one behind the other.
+/// Registers that have bytes, one after the other.
 #[derive(Clone, Debug)]
 struct Bank {
     bytes: Vec<u8>,
@@ -92,7 +92,7 @@ impl Registers {
         defined.get_mut(bytes).unwrap_or_default().fill(false);
     }
 
-    /// Returns `count` bytes, at most 8, that lie `skip` bytes behind a place.
+    /// Returns `count` bytes, at most 8, that lie `skip` bytes after a place.
     pub fn get(&self, place: Place, skip: usize, count: usize) -> Result<Bits, NoRegister> {
         if let Some(at) = accumulator::byte(place) {
             return Ok(self.accumulator.get(at + skip, count)?.map(|number| number as u64));
@@ -122,7 +122,7 @@ impl Registers {
         }
     }
 
-    /// Sets bytes behind a place.
+    /// Sets bytes after a place.
     pub fn set(&mut self, place: Place, skip: usize, count: usize, bits: Bits) -> Result<(), NoRegister> {
         match place {
             Place::Direct { file: File::General, number, offset } => {

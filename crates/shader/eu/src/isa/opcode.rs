@@ -169,7 +169,7 @@ impl Opcode {
 
     /// Returns the code of the type of its immediate; `None` if it takes none of that type.
     ///
-    /// `dim` has a double of 64 bits behind the code of a float, as `brw_set_src0` of Mesa writes it.
+    /// `dim` has a double of 64 bits after the code of a float, as `brw_set_src0` of Mesa writes it.
     pub(crate) fn immediate_code(self, kind: Type, platform: Platform) -> Option<u8> {
         match (self, kind) {
             (Self::Dim, Type::Df) => Type::F.immediate_code(platform),

@@ -37,7 +37,7 @@ pub(super) struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
-    /// Returns the begin of a line, without the comment behind it.
+    /// Returns the begin of a line, without the comment after it.
     pub(super) fn new(line: usize, text: &'t str) -> Self {
         let text = text.split("//").next().unwrap_or(text);
         Self { line, text, at: 0 }

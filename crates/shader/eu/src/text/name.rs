@@ -2,7 +2,7 @@
 
 use crate::{File, Opcode, Platform, Type};
 
-/// Architecture registers: the first number, the name, whether the name has a number behind it, and whether subregisters are bytes,
+/// Architecture registers: the first number, the name, whether the name has a number after it, and whether subregisters are bytes,
 /// whatever the type is.
 static ARCHITECTURE: [(u8, &str, bool, bool); 17] = [
     (0x00, "null", false, false),
@@ -28,7 +28,7 @@ static ARCHITECTURE: [(u8, &str, bool, bool); 17] = [
 const FIRST_OF_MACROS: u8 = 0x22;
 const FIRST_OF_MACROS_12: u8 = 0x28;
 
-/// Returns the row of an architecture register, and the number behind its name.
+/// Returns the row of an architecture register, and the number after its name.
 fn architecture_row(platform: Platform, number: u8) -> (u8, &'static (u8, &'static str, bool, bool)) {
     let first = |row: &(u8, &str, bool, bool)| match (row.0, platform.graphics()) {
         (FIRST_OF_MACROS, 120..) => FIRST_OF_MACROS_12,
@@ -41,20 +41,20 @@ fn architecture_row(platform: Platform, number: u8) -> (u8, &'static (u8, &'stat
 /// Returns the name of an architecture register.
 pub(super) fn architecture(platform: Platform, number: u8) -> String {
     match architecture_row(platform, number) {
-        (behind, (_, name, true, _)) => format!("{name}{behind}"),
+        (after, (_, name, true, _)) => format!("{name}{after}"),
         (_, (_, name, false, _)) => (*name).to_owned(),
     }
 }
 
-/// Returns the number of an architecture register. Of accumulators, those behind the last one are those of macro operations.
+/// Returns the number of an architecture register. Of accumulators, those after the last one are those of macro operations.
 pub(super) fn architecture_number(platform: Platform, word: &str) -> Option<u8> {
     let accumulator = word.strip_prefix("acc").and_then(|digits| digits.parse::<u8>().ok());
     if let Some(number) = accumulator.filter(|number| *number < 16) {
         return Some(0x20 + number);
     }
     (0..=u8::MAX).find(|number| match architecture_row(platform, *number) {
-        (behind, (_, name, true, _)) => {
-            word.strip_prefix(name).is_some_and(|digits| digits.parse::<u8>() == Ok(behind))
+        (after, (_, name, true, _)) => {
+            word.strip_prefix(name).is_some_and(|digits| digits.parse::<u8>() == Ok(after))
         }
         (_, (_, name, false, _)) => word == *name,
     })

@@ -20,7 +20,7 @@ pub fn parse(platform: Platform, text: &str) -> Result<Instruction, SyntaxError>
     Parser { platform, cursor: Cursor::new(1, text), labels: Some(&HashMap::new()), at: 0 }.instruction()
 }
 
-/// Parses a program: an instruction in each line, and labels with a colon behind them, which are targets of branches.
+/// Parses a program: an instruction in each line, and labels with a colon after them, which are targets of branches.
 ///
 /// # Errors
 /// As of [`parse`].
@@ -30,17 +30,17 @@ pub fn parse_program(platform: Platform, text: &str) -> Result<Vec<Instruction>,
     let mut at = 0;
     for (number, text) in text.lines().enumerate() {
         let mut cursor = Cursor::new(number + 1, text);
-        let mut behind = cursor;
-        let label = behind.word();
-        if !label.is_empty() && behind.eat(":") {
+        let mut after = cursor;
+        let label = after.word();
+        if !label.is_empty() && after.eat(":") {
             if labels.insert(label, at).is_some() {
                 return Err(cursor.error("is a label already"));
             }
-            cursor = behind;
+            cursor = after;
         }
         if cursor.peek().is_some() {
             lines.push((cursor, at));
-            // Labels behind it are not known yet, and do not change its size.
+            // Labels after it are not known yet, and do not change its size.
             at += Parser { platform, cursor, labels: None, at }.instruction()?.bytes() as i64;
         }
     }
@@ -117,7 +117,7 @@ impl Parser<'_> {
         Err(self.cursor.error("is no flag register"))
     }
 
-    /// Reads what is behind the opcode; returns the function.
+    /// Reads what is after the opcode; returns the function.
     fn function(&mut self, i: &mut Instruction) -> Result<u8, SyntaxError> {
         let names = name::functions(self.platform, i.opcode);
         if i.opcode == Opcode::Bfn {
@@ -142,7 +142,7 @@ impl Parser<'_> {
                 .known("is no function of the opcode", |word| name::function_code(names, word));
         }
         i.accumulator_write = branch::is_jump(self.platform, i.opcode) && self.cursor.eat("b");
-        if i.accumulator_write { Ok(0) } else { Err(self.cursor.error("cannot be behind the opcode")) }
+        if i.accumulator_write { Ok(0) } else { Err(self.cursor.error("cannot be after the opcode")) }
     }
 
     fn size(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
@@ -299,9 +299,8 @@ impl Parser<'_> {
             if opcode == Opcode::Calla { target } else { target - self.at }
         };
         let unit = opcode.distance_unit(self.platform);
-        let behind =
-            bytes.checked_sub(opcode.distance_start(self.platform)).filter(|bytes| bytes % unit == 0);
-        behind
+        let after = bytes.checked_sub(opcode.distance_start(self.platform)).filter(|bytes| bytes % unit == 0);
+        after
             .and_then(|bytes| i32::try_from(bytes / unit).ok())
             .ok_or_else(|| start.error("is no distance that the instruction can have"))
     }

@@ -10,7 +10,7 @@ static SMALL: [(&str, Type, u8); 4] =
 /// The bytes of a general register.
 const REGISTER: u32 = 32;
 
-/// Returns the shape, as it is behind the opcode.
+/// Returns the shape, as it is after the opcode.
 pub(super) fn shape(systolic: Systolic) -> String {
     format!("{}x{}", systolic.depth, systolic.repeat)
 }
@@ -42,7 +42,7 @@ fn operand(place: Place, kind: Type, bits: Option<u8>, has_element: bool) -> Str
     }
 }
 
-/// Reads what is behind the opcode.
+/// Reads what is after the opcode.
 pub(super) fn read_shape(cursor: &mut Cursor<'_>) -> Result<Systolic, SyntaxError> {
     cursor.expect(".", "is where the depth and the repeat count have to be")?;
     let (depth, repeat) = cursor.known("is no depth and repeat count", |word| {

@@ -32,7 +32,7 @@ impl Span {
         Some(Self((0..view.channels()).map(|channel| first(channel)..=first(channel) + bytes - 1).collect()))
     }
 
-    /// Returns the number of channels that reach into a byte or one behind it.
+    /// Returns the number of channels that reach into a byte or one after it.
     fn beyond(&self, byte: u32) -> usize {
         self.0.iter().filter(|channel| *channel.end() >= byte).count()
     }
@@ -42,8 +42,8 @@ impl Span {
         self.beyond(REGISTER) > 0
     }
 
-    /// Returns the first byte of the last channel if that is behind two registers.
-    fn behind(&self) -> Option<String> {
+    /// Returns the first byte of the last channel if that is after two registers.
+    fn after(&self) -> Option<String> {
         let start = self.0.iter().map(|channel| *channel.start()).max()?;
         (start >= 2 * REGISTER).then(|| format!("an element at byte {start}"))
     }
@@ -58,16 +58,16 @@ impl Span {
 
 /// Returns the destination's span, if it is in two registers and no region is longer.
 fn double(view: &View<'_>, destination: &Destination) -> Option<Span> {
-    let span = Span::destination(view, destination).filter(|span| span.behind().is_none())?;
+    let span = Span::destination(view, destination).filter(|span| span.after().is_none())?;
     span.is_double().then_some(span)
 }
 
 pub(super) fn long_source(view: &View<'_>, source: &Register) -> Option<String> {
-    Span::source(view, source)?.behind()
+    Span::source(view, source)?.after()
 }
 
 pub(super) fn long_destination(view: &View<'_>, destination: &Destination) -> Option<String> {
-    Span::destination(view, destination)?.behind()
+    Span::destination(view, destination)?.after()
 }
 
 pub(super) fn uneven_owords(view: &View<'_>, destination: &Destination) -> Option<String> {

@@ -185,7 +185,7 @@ impl Register {
         self.vertical == Some(self.width) && self.horizontal == horizontal
     }
 
-    /// Returns whether the elements of so many channels are one behind the other, whatever the rows are.
+    /// Returns whether the elements of so many channels are one after the other, whatever the rows are.
     pub(super) fn is_consecutive(&self, channels: u32) -> bool {
         let (vertical, width) = (self.vertical.map(u32::from), u32::from(self.width));
         // The first one is where the region begins.

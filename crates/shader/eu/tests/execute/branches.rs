@@ -117,8 +117,8 @@ fn halted_channels_go_on_at_the_target() {
         mov (16|M0) r10.0<1>:ud 0x1:ud
         halt (16|M0) small end
         add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x40:ud
-        small: endif (16|M0) behind
-        behind: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x20:ud
+        small: endif (16|M0) after
+        after: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x20:ud
         last: halt (16|M0) end end
         end: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x100:ud";
     let result = |number| if number > 8 { 0x101 } else { 0x120 };
@@ -134,8 +134,8 @@ fn instructions_without_a_mask_are_executed_by_waiting_channels() {
         (f0.0) if (16|M0) small small
         (W) add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x1:ud
         add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x10:ud
-        small: endif (16|M0) behind
-        behind: nop";
+        small: endif (16|M0) after
+        after: nop";
     let result = |number| if number > 8 { 0x11 } else { 1 };
     assert_eq!(stored(Platform::Skl, 0xffff, NUMBERS, text), Ok(expected(0xffff, result)));
     // If no channel fulfils the condition, or all of them halt, the thread jumps.
@@ -145,11 +145,11 @@ fn instructions_without_a_mask_are_executed_by_waiting_channels() {
         cmp (16|M0) (gt)f0.0 null<1>:ud r2.0<8;8,1>:ud 0x8:ud
         if (16|M0) outer outer
         (f0.0) if (16|M0) inner inner
-        halt (16|M0) inner behind
+        halt (16|M0) inner after
         inner: endif (16|M0) outer
         (W) add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x1:ud
-        outer: endif (16|M0) behind
-        behind: nop";
+        outer: endif (16|M0) after
+        after: nop";
     assert_eq!(stored(Platform::Skl, 0xffff, [9; 16], halted), Ok([0; 16]));
     assert_eq!(stored(Platform::Skl, 0xffff, NUMBERS, halted), Ok([1; 16]), "some channels do not halt");
 }
@@ -219,20 +219,20 @@ fn channels_that_wait_are_not_passed_by() {
     let text = "
         cmp (16|M0) (gt)f0.0 null<1>:ud r2.0<8;8,1>:ud 0x8:ud
         (f0.0) if (16|M0) small small
-        (W) jmpi behind
-        small: endif (16|M0) behind
-        behind: nop";
+        (W) jmpi after
+        small: endif (16|M0) after
+        after: nop";
     let why = Why::Unknown { opcode: Opcode::Jmpi, what: "a jump over instructions that channels wait for" };
     assert_eq!(stored(Platform::Skl, 0xffff, NUMBERS, text), Err(Stop { at: 64, why }));
     assert_eq!(stored(Platform::Skl, 0xffff, [9; 16], text), Ok([0; 16]), "no channel waits");
     // The same with an end of the thread.
-    let text = text.replace("(W) jmpi behind", "(W) send (8|M0) null:ud r112 0x27 0x02000010 {EOT}");
+    let text = text.replace("(W) jmpi after", "(W) send (8|M0) null:ud r112 0x27 0x02000010 {EOT}");
     let why = Why::Unknown { opcode: Opcode::Send, what: "the end of some of the channels" };
     assert_eq!(stored(Platform::Skl, 0xffff, NUMBERS, &text), Err(Stop { at: 64, why }));
 }
 
 #[test]
-fn a_kernel_ends_behind_its_furthest_target() {
+fn a_kernel_ends_after_its_furthest_target() {
     let text = "
         (W) jmpi far
         near: send (8|M0) null:ud r112 0x27 0x02000010 {EOT}

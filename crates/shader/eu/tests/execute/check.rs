@@ -15,7 +15,7 @@ fn a_known_kernel_has_its_length() {
         assert_eq!(
             check(platform, 0xffff, &bytes),
             Ok(len),
-            "{platform}: bytes behind the end are no instructions"
+            "{platform}: bytes after the end are no instructions"
         );
     }
     let mut guarded = GUARDED.to_vec();

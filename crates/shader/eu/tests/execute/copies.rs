@@ -44,7 +44,7 @@ fn a_guarded_channel_copies_nothing() {
 }
 
 #[test]
-fn bytes_behind_a_surface_are_zeroes_and_dropped() {
+fn bytes_after_a_surface_are_zeroes_and_dropped() {
     let mut bus = surfaces(200);
     run(Platform::Jsl, 0xffff, &payload(1, 0), &bytes(&COPY), 1000, &mut bus).unwrap();
     assert_eq!(bus.bytes[0][128..200], bus.bytes[1][128..200]);
@@ -113,7 +113,7 @@ fn a_compacted_kernel_does_the_same() {
     }
 }
 
-/// Runs one instruction behind `mov r2 r0` on the payload in r0, and stores r3 by the rest of the copying kernel.
+/// Runs one instruction after `mov r2 r0` on the payload in r0, and stores r3 by the rest of the copying kernel.
 fn result(edit: impl FnOnce(&mut intel_eu::Instruction), payload: [[u8; 32]; 2]) -> Result<Vec<u8>, Stop> {
     let platform = Platform::Skl;
     let mut instruction = decode(platform, word(COPY[0])).unwrap();

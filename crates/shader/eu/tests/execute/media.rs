@@ -72,7 +72,7 @@ fn data(at: usize) -> u8 {
     (at % 255) as u8 + 1
 }
 
-/// Returns the surface behind a write of the block, byte by byte.
+/// Returns the surface after a write of the block, byte by byte.
 fn written(before: &[u8], [x, y]: [u32; 2], width: u32, height: u32) -> Vec<u8> {
     let mut after = before.to_vec();
     for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
@@ -106,7 +106,7 @@ fn rows_are_stored_and_others_dropped() {
 }
 
 #[test]
-fn registers_behind_a_stored_block_are_left_out() {
+fn registers_after_a_stored_block_are_left_out() {
     let mut bus = with_rows();
     let expected = written(&bus.bytes[0], [16, 2], 16, 1);
     let text = message(Platform::Skl, 12, true, 2);

@@ -7,7 +7,7 @@ use super::surfaces::{dwords, stored, stored_from, surfaces};
 
 const BEFORE_12: [Platform; 4] = [Platform::Hsw, Platform::Bdw, Platform::Skl, Platform::Jsl];
 
-/// Each number once, and some far behind the end of a surface of 64 bytes.
+/// Each number once, and some far after the end of a surface of 64 bytes.
 const INDICES: [u32; 16] = [15, 3, 0, 7, 1, 2, 14, 9, 4, 0x1000, 0x4000_0000, 5, 6, 8, 10, 11];
 
 #[test]

@@ -78,7 +78,7 @@ pub fn assemble(platform: Platform, text: &str) -> Vec<u8> {
     program.iter().flat_map(|instruction| encode(platform, instruction).unwrap().to_le_bytes()).collect()
 }
 
-/// Returns a kernel that stores r10 and r11 to the second surface, behind instructions in assembly.
+/// Returns a kernel that stores r10 and r11 to the second surface, after instructions in assembly.
 pub fn storing(platform: Platform, body: &str) -> Vec<u8> {
     let sends = match platform.graphics() {
         125.. => {

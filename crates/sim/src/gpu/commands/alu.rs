@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(computed(Some(1), None, SUBTRACT, IS_ZERO), None);
         assert_eq!(computed(Some(1), Some(1), 0x3ff, ACCUMULATOR), None, "an unknown operation");
         let mut registers = registers();
-        assert_eq!(registers.general(3), None, "never loaded, behind a hang");
+        assert_eq!(registers.general(3), None, "never loaded, after a hang");
         math(&mut registers, &[alu(LOAD_ONES, SOURCE_A, 0), alu(LOAD_ZEROES, SOURCE_B, 0), alu(ADD, 0, 0)]);
         math(&mut registers, &[alu(STORE_INVERTED, 3, ACCUMULATOR)]);
         assert_eq!(registers.general(3), None, "the accumulator of another command");

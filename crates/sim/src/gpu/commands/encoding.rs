@@ -23,7 +23,7 @@ pub(super) const MI_NOOP: u32 = 0x00;
 pub(super) const MI_USER_INTERRUPT: u32 = 0x02;
 /// MI_FLUSH, replaced by MI_FLUSH_DW.
 pub(super) const MI_FLUSH: u32 = 0x04;
-/// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select when the commands behind it are no-ops.
+/// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select when the commands after it are no-ops.
 pub(in crate::gpu) const MI_SET_PREDICATE: u32 = 0x01;
 /// MI_PREDICATE: sets the predicate's result.
 pub(super) const MI_PREDICATE: u32 = 0x0c;
@@ -105,7 +105,7 @@ pub(super) const COPY_TO_GLOBAL: u32 = 1 << 21;
 /// The bits of a register's offset in a command.
 pub(in crate::gpu) const REGISTER: u32 = 0x7f_fffc;
 /// MI_LOAD_REGISTER_IMM, MI_LOAD_REGISTER_MEM, MI_STORE_REGISTER_MEM, and the destination of MI_LOAD_REGISTER_REG: the register's offset
-/// is behind the start of the engine's registers (`MI_LRI_LRM_CS_MMIO`, graphics 11 and later).
+/// is after the start of the engine's registers (`MI_LRI_LRM_CS_MMIO`, graphics 11 and later).
 pub(super) const REGISTER_OF_ENGINE: u32 = 1 << 19;
 /// The same of the source of MI_LOAD_REGISTER_REG (`MI_LRR_SOURCE_CS_MMIO`).
 pub(super) const SOURCE_OF_ENGINE: u32 = 1 << 18;

@@ -14,7 +14,7 @@ pub(in crate::gpu) struct Comparison {
     pub(in crate::gpu) address: u64,
     pub(in crate::gpu) value: u32,
     pub(in crate::gpu) relation: Relation,
-    /// The dword at the address is a mask of the one behind it, which is compared.
+    /// The dword at the address is a mask of the one after it, which is compared.
     pub(in crate::gpu) masked: bool,
 }
 

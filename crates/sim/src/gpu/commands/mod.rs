@@ -43,7 +43,7 @@ pub(super) enum Command {
     Math(Vec<u32>),
     /// Sets the predicate's result by a comparison that is not simulated.
     Compare,
-    /// Makes the commands behind it no-ops, or not, by this number.
+    /// Makes the commands after it no-ops, or not, by this number.
     Predicate(u32),
     /// Waits until the comparison holds.
     Wait(Comparison),

@@ -30,7 +30,7 @@ const TIMESTAMP: u32 = 0x358;
 const TIMESTAMP_UPPER: u32 = 0x35c;
 const PAGE: u32 = 0xfff;
 
-/// Other registers that the batches of engines with pipelines may load (`gen7_render_regs`), from the first to the last, behind the start of
+/// Other registers that the batches of engines with pipelines may load (`gen7_render_regs`), from the first to the last, after the start of
 /// the engine's registers.
 const RENDER: &[std::ops::RangeInclusive<u32>] = &[
     // The predicate's sources, and its data and result.
@@ -42,7 +42,7 @@ const RENDER: &[std::ops::RangeInclusive<u32>] = &[
 /// The offsets of stream output (GEN7_SO_WRITE_OFFSET), which are no engine's.
 const STREAM_OUTPUT: std::ops::RangeInclusive<u32> = 0x5280..=0x528c;
 
-/// The result of MI_PREDICATE behind the start of the engine's registers: bit 0.
+/// The result of MI_PREDICATE after the start of the engine's registers: bit 0.
 const PREDICATE_RESULT: u32 = 0x418;
 
 /// The registers that a context keeps.
@@ -62,7 +62,7 @@ struct Loaded {
 }
 
 impl Values {
-    /// The registers behind a batch that hung.
+    /// The registers after a batch that hung.
     pub(crate) fn lost() -> Self {
         Self { is_lost: true, ..Self::default() }
     }

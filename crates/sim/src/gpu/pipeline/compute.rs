@@ -26,7 +26,7 @@ const DESCRIPTOR_DWORDS: usize = 8;
 /// COMPUTE_WALKER: the dwords of the descriptor, and of the data for the threads.
 const DESCRIPTOR_IN_WALKER: Range<usize> = 18..26;
 const DATA_IN_WALKER: Range<usize> = 31..39;
-/// COMPUTE_WALKER: the dwords of the write behind the last thread (`POSTSYNC_DATA`).
+/// COMPUTE_WALKER: the dwords of the write after the last thread (`POSTSYNC_DATA`).
 const POST_SYNC_IN_WALKER: Range<usize> = 26..31;
 /// Bytes of a register.
 const REGISTER_BYTES: usize = 32;
@@ -95,7 +95,7 @@ pub(super) struct Dispatch {
     /// The channels of the last thread of a row, one bit each, and the threads of a row.
     pub(super) last: u32,
     pub(super) row: u32,
-    /// Registers behind the first one that all threads share, and then those that each has for itself.
+    /// Registers after the first one that all threads share, and then those that each has for itself.
     pub(super) shared: usize,
     pub(super) own: usize,
     /// The bytes of these registers.
@@ -120,7 +120,7 @@ impl Compute {
             CURBE_LOAD if encoding.generation < 125 => {
                 let (bytes, offset) = (bits(word(2), 16, 0), word(3));
                 let read =
-                    self.dynamic.and_then(|base| reader.fetch(base.behind(offset.into()), bytes as usize));
+                    self.dynamic.and_then(|base| reader.fetch(base.after(offset.into()), bytes as usize));
                 self.constants = read.unwrap_or_default();
             }
             DESCRIPTOR_LOAD if encoding.generation < 125 => {
@@ -148,7 +148,7 @@ impl Compute {
             return Err("its parameters are in registers");
         }
         let inline = encoding.generation >= 125;
-        // The dwords of the first group, and of the one behind the last, in each dimension.
+        // The dwords of the first group, and of the one after the last, in each dimension.
         let groups = match encoding.generation {
             125.. => [(10, 7), (11, 8), (12, 9)],
             80.. => [(5, 7), (8, 10), (11, 12)],
@@ -165,12 +165,12 @@ impl Compute {
         };
         let descriptor = descriptor.ok_or("its interface descriptor is not known")?;
         let field = |at: usize| descriptor.get(at).copied().unwrap_or(0);
-        // The table, the numbers of registers, and the threads, behind the start, which has one or two dwords.
+        // The table, the numbers of registers, and the threads, after the start, which has one or two dwords.
         let rest = if encoding.is_wide() { 4 } else { 3 };
         let start =
             u64::from(field(0) & !0x3f) | if rest == 4 { u64::from(field(1) & 0xffff) << 32 } else { 0 };
         let table = (field(rest), bits(field(rest), 4, 0));
-        let kernel = self.instructions.map(|base| base.behind(start));
+        let kernel = self.instructions.map(|base| base.after(start));
         let size = word(if encoding.is_wide() { 4 } else { 2 });
         let channels = match bits(size, 31, 30) {
             code @ 0..=2 => 8 << code,
@@ -218,7 +218,7 @@ impl Compute {
         let unknown = if bottom != all {
             Some("channels that the last row lacks")
         } else if encoding.is_wide() && bits(field(per_thread), 15, 0) != 0 {
-            Some("constants behind the first ones")
+            Some("constants after the first ones")
         } else if needed > self.constants.len() {
             Some("constants that were not loaded")
         } else {
@@ -244,7 +244,7 @@ impl Compute {
         let (base, (start, len)) = (self.dynamic?, self.descriptors?);
         let offset = number * DESCRIPTOR_BYTES;
         (offset + DESCRIPTOR_BYTES <= len).then_some(())?;
-        reader.dwords(base.behind(start + offset), DESCRIPTOR_DWORDS)
+        reader.dwords(base.after(start + offset), DESCRIPTOR_DWORDS)
     }
 }
 

@@ -117,7 +117,7 @@ fn load(
     let Some(start) = dispatch.kernel else { return skipped("the kernel has no address") };
     let (mut code, mut at) = (Vec::new(), 0);
     while code.len() < MOST_BYTES {
-        let Some(line) = reader.fetch(start.behind(code.len() as u64), FETCH_BYTES) else {
+        let Some(line) = reader.fetch(start.after(code.len() as u64), FETCH_BYTES) else {
             return skipped("the kernel leaves the bound memory, or the batch has read too much");
         };
         code.extend(line);
@@ -138,7 +138,7 @@ fn load(
             let kernel = Kernel::new(platform, code.get(..at).unwrap_or_default());
             match kernel.check(dispatch.enabled(0)) {
                 Ok(_) => return Ok(Ok(kernel)),
-                // A branch leads behind this end.
+                // A branch leads after this end.
                 Err(Stop { why: Why::End | Why::Target { .. }, .. }) => {}
                 Err(stop) => return Ok(Err(stop.to_string())),
             }
@@ -186,7 +186,7 @@ impl Surfaces<'_, '_> {
         };
         let left = bytes.checked_sub(offset.into())?;
         let base = Base { address: surface.start, mocs: surface.mocs };
-        Some((base.behind(offset.into()), len.min(left as usize)))
+        Some((base.after(offset.into()), len.min(left as usize)))
     }
 }
 

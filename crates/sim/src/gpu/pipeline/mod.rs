@@ -57,7 +57,7 @@ use vertices::Vertices;
 /// GT_MODE (graphics 11 and 12): bit 10 selects the larger binding table pointers, and bit 26 makes it valid.
 const GT_MODE: u32 = 0x7008;
 
-/// The reason of work that is skipped behind a predicate.
+/// The reason of work that is skipped after a predicate.
 const PREDICATE: &str = "an earlier command depends on a predicate";
 /// The reason of draws on a device that is neither watched nor traced.
 const NOT_JUDGED: &str = "draws are not executed";
@@ -235,7 +235,7 @@ impl Followed {
         read.0.and(read.1).map(|()| true)
     }
 
-    /// Executes the kernel of a dispatch, and makes the write behind it, also if the kernel is skipped: programs wait for it.
+    /// Executes the kernel of a dispatch, and makes the write after it, also if the kernel is skipped: programs wait for it.
     ///
     /// # Errors
     /// The reason why the kernel hangs the GPU.

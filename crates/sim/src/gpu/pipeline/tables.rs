@@ -11,7 +11,7 @@ use gem_coherency::vocabulary::MocsClass;
 const STATE_BASE_ADDRESS: u32 = 0x6101;
 /// 3DSTATE_BINDING_TABLE_POINTERS of graphics 6.
 const POINTERS: u32 = 0x7801;
-/// 3DSTATE_BINDING_TABLE_POINTERS_VS, and behind it those of HS, DS, GS and PS (graphics 7 and later).
+/// 3DSTATE_BINDING_TABLE_POINTERS_VS, and after it those of HS, DS, GS and PS (graphics 7 and later).
 const POINTERS_VS: u32 = 0x7826;
 const POINTERS_PS: u32 = 0x782a;
 /// 3DSTATE_BINDING_TABLE_POOL_ALLOC (graphics 7.5 and later).
@@ -53,7 +53,7 @@ pub(super) struct Base {
 
 impl Base {
     /// Returns the address `offset` bytes further on, with the same MOCS.
-    pub(super) fn behind(self, offset: u64) -> Self {
+    pub(super) fn after(self, offset: u64) -> Self {
         Self { address: self.address.wrapping_add(offset), ..self }
     }
 }
@@ -210,8 +210,8 @@ impl Tables {
         reader: &mut Reader<'_>,
     ) -> Option<Surface> {
         let offset = self.pointer(encoding, table) + 4 * u64::from(entry);
-        let state = *reader.dwords(self.tables()?.behind(offset), 1)?.first()?;
-        let words = reader.dwords(self.surfaces?.behind(state.into()), surface::dwords(encoding))?;
+        let state = *reader.dwords(self.tables()?.after(offset), 1)?.first()?;
+        let words = reader.dwords(self.surfaces?.after(state.into()), surface::dwords(encoding))?;
         Surface::new(encoding, &words)
     }
 
@@ -227,11 +227,11 @@ impl Tables {
     /// Reads a table, the surface states that it names, and judges their surfaces.
     fn read(&self, encoding: Encoding, pointer: u64, entries: u32, reader: &mut Reader<'_>) {
         let Some(surfaces) = self.surfaces else { return };
-        let tables = self.tables().map(|base| base.behind(pointer));
+        let tables = self.tables().map(|base| base.after(pointer));
         let Some(table) = tables.and_then(|table| reader.state(table, entries as usize)) else { return };
         let unused = if encoding.is_wide() { 0x3f } else { 0x1f };
         for entry in table.into_iter().filter(|&entry| entry != 0 && entry & unused == 0) {
-            let words = reader.state(surfaces.behind(entry.into()), surface::dwords(encoding));
+            let words = reader.state(surfaces.after(entry.into()), surface::dwords(encoding));
             if let Some(surface) = words.and_then(|words| Surface::new(encoding, &words)) {
                 surface.watch(reader);
             }

@@ -34,7 +34,7 @@ mod tests {
     use super::complete;
 
     #[test]
-    fn vertices_behind_the_last_complete_primitive_do_not_count() {
+    fn vertices_after_the_last_complete_primitive_do_not_count() {
         for (topology, count, expected) in [
             (1, 7, 7),
             (2, 7, 6),

@@ -225,12 +225,12 @@ impl Window {
         let head = data.len().min((offset.wrapping_neg() % LINE_BYTES) as usize);
         let (head, rest) = data.split_at(head);
         let (whole, tail) = rest.split_at(rest.len() - rest.len() % LINE_BYTES as usize);
-        let behind = offset + (head.len() + whole.len()) as u64;
+        let after = offset + (head.len() + whole.len()) as u64;
         self.access(|store, terms, route| {
             if route != Route::CpuCached {
                 return store.combine(terms, route, offset, data);
             }
-            for (offset, part) in [(offset, head), (behind, tail)] {
+            for (offset, part) in [(offset, head), (after, tail)] {
                 store.write(terms, route, offset, part)?;
                 let lines =
                     LineRange::new(offset / LINE_BYTES, (offset + part.len() as u64).div_ceil(LINE_BYTES));
@@ -276,7 +276,7 @@ impl Window {
     }
 
     /// Runs `access` on each piece of an access to `len` bytes at `offset` that is one piece of the object: where it is
-    /// there, and its range of the `len` bytes. The last row of tiles may reach behind the object, where nothing is.
+    /// there, and its range of the `len` bytes. The last row of tiles may reach after the object, where nothing is.
     fn access_pieces(
         &self,
         offset: u64,

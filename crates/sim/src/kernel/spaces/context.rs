@@ -10,7 +10,7 @@ use gem_coherency::Errno;
 
 use super::limits;
 use super::space::Space;
-use crate::Soft;
+use crate::SimDevice;
 use crate::gpu::Standing;
 use gem_coherency::platform::{Engine, EngineClass, Topology};
 
@@ -227,7 +227,7 @@ fn lowest<T>(taken: &BTreeMap<u32, T>) -> u32 {
     free
 }
 
-impl Soft {
+impl SimDevice {
     /// Locks the file's contexts.
     pub(crate) fn contexts(&self) -> MutexGuard<'_, Contexts> {
         self.own.contexts.lock().unwrap_or_else(PoisonError::into_inner)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::gpu::Turn;
 use crate::process::files::{File, Files};
 use crate::process::memory::{Memory, USER_END};
@@ -65,7 +65,7 @@ pub(super) struct Fences {
 /// # Errors
 /// The kernel's, in its order.
 pub(super) fn find(
-    device: &Soft,
+    device: &SimDevice,
     memory: &Memory,
     files: &Files,
     args: &drm_i915_gem_execbuffer2,
@@ -79,7 +79,7 @@ pub(super) fn find(
 
 /// Parses the extensions (`parse_execbuf2_extensions`), which share a field with the array.
 fn extensions(
-    device: &Soft,
+    device: &SimDevice,
     memory: &Memory,
     args: &drm_i915_gem_execbuffer2,
     fences: &mut Fences,
@@ -97,7 +97,7 @@ fn extensions(
 }
 
 /// `add_timeline_fence_array`.
-fn timeline(device: &Soft, memory: &Memory, at: u64, fences: &mut Fences) -> Result<(), Errno> {
+fn timeline(device: &SimDevice, memory: &Memory, at: u64, fences: &mut Fences) -> Result<(), Errno> {
     let ext: drm_i915_gem_execbuffer_ext_timeline_fences = read(memory, at)?;
     if ext.fence_count == 0 {
         return Ok(());
@@ -137,7 +137,7 @@ fn timeline(device: &Soft, memory: &Memory, at: u64, fences: &mut Fences) -> Res
 
 /// `add_fence_array`.
 fn array(
-    device: &Soft,
+    device: &SimDevice,
     memory: &Memory,
     args: &drm_i915_gem_execbuffer2,
     fences: &mut Fences,

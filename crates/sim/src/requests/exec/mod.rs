@@ -24,7 +24,7 @@ use zerocopy::IntoBytes;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
-use crate::Soft;
+use crate::SimDevice;
 use crate::gpu::real_gpu::{OnRealGpu, Operand};
 use crate::gpu::{Batch, Bindings, Code, Lane, Named, Owner, Privilege, Turn};
 use crate::kernel::faults::Needs;
@@ -109,7 +109,7 @@ fn read_list(
 
 /// A submission in progress (`struct i915_execbuffer`).
 struct Submission<'a> {
-    device: &'a Soft,
+    device: &'a SimDevice,
     args: drm_i915_gem_execbuffer2,
     context: Context,
     engine: Engine,
@@ -159,14 +159,14 @@ fn execute(
 }
 
 /// Checks whether a privileged batch is allowed; the process runs as root.
-fn secure(device: &Soft) -> Result<(), Errno> {
+fn secure(device: &SimDevice) -> Result<(), Errno> {
     let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
     device.check(request, Call::ExecSecure).map_err(|error| error.errno())?;
     if device.is_master() { Ok(()) } else { Err(Errno::EPERM) }
 }
 
 /// `eb_select_engine`.
-fn select_engine(device: &Soft, context: &Context, flags: u64) -> Option<Engine> {
+fn select_engine(device: &SimDevice, context: &Context, flags: u64) -> Option<Engine> {
     let ring = (flags & I915_EXEC_RING_MASK) as u32;
     match &context.engines {
         Some(engines) => *engines.get(ring as usize)?,
@@ -179,7 +179,7 @@ fn select_engine(device: &Soft, context: &Context, flags: u64) -> Option<Engine>
 
 impl<'a> Submission<'a> {
     fn new(
-        device: &'a Soft,
+        device: &'a SimDevice,
         args: drm_i915_gem_execbuffer2,
         context: Context,
         engine: Engine,

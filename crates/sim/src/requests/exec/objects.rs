@@ -6,7 +6,7 @@ use gem_coherency::Errno;
 
 use super::Submission;
 use super::address::{canonical, noncanonical};
-use crate::Soft;
+use crate::SimDevice;
 use crate::gpu::Turn;
 use crate::kernel::objects::object::{Object, State};
 use crate::process::memory::Memory;
@@ -79,7 +79,10 @@ impl Submission<'_> {
 }
 
 /// Returns the entry in the form that the kernel continues with (`eb_validate_vma`).
-fn validated(device: &Soft, entry: &drm_i915_gem_exec_object2) -> Result<drm_i915_gem_exec_object2, Errno> {
+fn validated(
+    device: &SimDevice,
+    entry: &drm_i915_gem_exec_object2,
+) -> Result<drm_i915_gem_exec_object2, Errno> {
     let mut entry = *entry;
     if entry.relocation_count != 0 {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;

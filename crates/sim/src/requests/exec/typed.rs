@@ -5,7 +5,7 @@ use zerocopy::IntoBytes;
 
 use super::fences::Waits;
 use super::{Submission, execute, select_engine};
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::process::area::Pages;
 use crate::process::files::Files;
@@ -22,7 +22,7 @@ use gem_coherency_uapi::i915_exec::*;
 /// The address of a typed request's relocations, in an otherwise empty process.
 const RELOCATIONS: u64 = PAGE_BYTES;
 
-impl Soft {
+impl SimDevice {
     /// Submits objects on the render engine, without a batch of the caller's.
     pub(crate) fn execute_ioctl(&self, objects: &[ExecObject]) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;

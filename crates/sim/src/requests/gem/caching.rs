@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -44,7 +44,7 @@ pub(crate) fn number(mode: CachingMode) -> u32 {
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Sets an object's cache level.
     pub(crate) fn set_caching_ioctl(&self, handle: u32, caching: u32, patience: &Patience) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_SET_CACHING.name;

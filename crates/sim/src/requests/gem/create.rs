@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::limits;
@@ -108,7 +108,7 @@ fn extend(caller: &Caller<'_>, requested: &mut Requested, name: u32, address: u6
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Creates an object in system memory.
     pub(crate) fn create_ioctl(&self, size_bytes: u64) -> Result<Created> {
         let request = DRM_IOCTL_I915_GEM_CREATE.name;

@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::process::memory::Memory;
 use crate::requests::table::{Entry, entries};
@@ -39,7 +39,7 @@ pub(in crate::requests) fn sw_finish(
     caller.device.sw_finish_ioctl(args.handle)
 }
 
-impl Soft {
+impl SimDevice {
     /// Moves an object to a domain; unknown domain bits mean the CPU domain.
     ///
     /// `memory` is that of the process if it is simulated; userptr objects pin their pages from it.

@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::process::sight::Changes;
 use crate::requests::table::{Entry, entries};
@@ -34,7 +34,7 @@ pub(crate) fn number(advice: Advice) -> u32 {
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Records whether the contents are needed; if not, an object without pages is purged at once.
     pub(crate) fn madvise_ioctl(&self, handle: u32, madv: u32) -> Result<Retained> {
         let request = DRM_IOCTL_I915_GEM_MADVISE.name;

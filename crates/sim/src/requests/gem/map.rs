@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::facts::{LINUX_5_10, MMAP_VERSION_5};
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
@@ -86,7 +86,7 @@ pub(super) fn has_file(backing: Backing) -> bool {
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns the object and the mode of a legacy mapping; the caller makes the checks of mmap(2).
     pub(crate) fn map_legacy_ioctl(
         &self,
@@ -189,7 +189,7 @@ fn can_map(object: &Object, mode: MmapMode) -> bool {
 }
 
 /// Maps a device's file: mmap(2), after the checks common to all files.
-pub(crate) fn mmap(device: &Soft, len: u64, offset: u64) -> Result<Window, Errno> {
+pub(crate) fn mmap(device: &SimDevice, len: u64, offset: u64) -> Result<Window, Errno> {
     let map = || {
         device.system.enter("mmap", Needs::Memory)?;
         device.mmap_file(len, offset)

@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -46,7 +46,7 @@ fn open(caller: &mut Caller<'_>, args: &mut drm_gem_open) -> Result<()> {
     Ok(())
 }
 
-impl Soft {
+impl SimDevice {
     /// Closes a handle.
     pub(crate) fn close_ioctl(&self, handle: u32) -> Result<()> {
         let request = DRM_IOCTL_GEM_CLOSE.name;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::kernel::objects::dma_buf::{Attachment, DmaBuf, Exporter, Opened};
 use crate::kernel::objects::object::Object;
@@ -41,7 +41,7 @@ pub(in crate::requests) fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_
     Ok(())
 }
 
-impl Soft {
+impl SimDevice {
     /// Exports an object as a dma-buf (`drm_gem_prime_handle_to_fd`).
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::transfer::{self, Sink, Source};
 use crate::process::memory::{Memory, USER_END};
@@ -51,7 +51,7 @@ pub(in crate::requests) fn pwrite(caller: &mut Caller<'_>, args: &mut drm_i915_g
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Checks a copy from or to `address`; returns the object and the range, or `None` for an empty copy.
     pub(crate) fn transfer_ioctl(
         &self,
@@ -83,7 +83,7 @@ const HALVES: KernelVersion = KernelVersion::new(6, 4);
 const ENDS_AGAIN: KernelVersion = KernelVersion::new(6, 12);
 
 /// Returns whether the range can be user memory (`access_ok`).
-pub(super) fn access_ok(device: &Soft, address: u64, len: u64) -> bool {
+pub(super) fn access_ok(device: &SimDevice, address: u64, len: u64) -> bool {
     let kernel = device.system.machine.kernel;
     let end = if (HALVES..ENDS_AGAIN).contains(&kernel) { i64::MAX as u64 } else { USER_END };
     address.checked_add(len).is_some_and(|sum| sum <= end)

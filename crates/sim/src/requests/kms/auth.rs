@@ -5,7 +5,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::masters::{Client, Masters};
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
@@ -99,7 +99,7 @@ fn drop_master(caller: &mut Caller<'_>, _: &mut ()) -> Result<()> {
     caller.device.with_masters(DRM_IOCTL_DROP_MASTER.name, |masters, client| masters.drop(client))
 }
 
-impl Soft {
+impl SimDevice {
     /// Makes a request that uses the masters and the file's master state.
     fn with_masters<T>(
         &self,

@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -72,7 +72,7 @@ fn destroy_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_destroy_dumb) -> Re
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Creates a dumb buffer and fills in the results.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ mod tests {
     fn case(device: &str, asked: [u32; 3], errno: Option<Errno>, expected: (u32, u32, u64)) {
         const ARGS: u64 = 0x10000;
         let mut process = Process::default();
-        let fd = process.open(&Soft::open(device).unwrap(), Minor::Primary);
+        let fd = process.open(&SimDevice::open(device).unwrap(), Minor::Primary);
         process.allocate(ARGS, PAGE_BYTES, Pages::ReadWrite).unwrap();
         let [height, width, bpp] = asked;
         let (handle, pitch, size) = BEFORE;
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn render_nodes_make_no_dumb_buffers() {
         let mut process = Process::default();
-        let fd = process.open(&Soft::open("sim:glk").unwrap(), Minor::Render);
+        let fd = process.open(&SimDevice::open("sim:glk").unwrap(), Minor::Render);
         process.allocate(0x10000, PAGE_BYTES, Pages::ReadWrite).unwrap();
         let done = process.ioctl(fd, DRM_IOCTL_MODE_CREATE_DUMB.code, 0x10000);
         assert_eq!(done, Err(Errno::EACCES));

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::vblanks::{of_instant, to_instant};
 
-impl Soft {
+impl SimDevice {
     /// Takes the events of the file that are due at `now`, each as the bytes of `struct drm_event_vblank` or
     /// `struct drm_event_crtc_sequence`; and returns when the next one is due.
     ///

@@ -24,7 +24,7 @@ use gem_coherency::vocabulary::Access;
 
 use super::table::Entry;
 use super::{Caller, refuse, with};
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::commit::{Pace, Wanted};
 use crate::display::crtcs::Crtcs;
 use crate::display::draft::Draft;
@@ -112,7 +112,7 @@ impl Caller<'_> {
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Builds a draft, checks it, waits for what it must wait for, and commits it. Returns when the vertical blank
     /// passes that completes it (`drm_atomic_commit`).
     ///

@@ -5,7 +5,7 @@ use zerocopy::FromBytes;
 
 use super::super::Caller;
 use super::show::is_good;
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::blobs::Blob;
 use crate::display::crtcs::{Area, Crtcs};
 use crate::display::draft::Draft;
@@ -32,7 +32,7 @@ pub(super) enum Found {
 
 impl Found {
     /// Finds an object of a type, or of any (`drm_mode_object_find`).
-    pub(super) fn find(device: &Soft, crtcs: &Crtcs, id: u32, kind: u32) -> Option<Self> {
+    pub(super) fn find(device: &SimDevice, crtcs: &Crtcs, id: u32, kind: u32) -> Option<Self> {
         let is = |of: u32| kind == of || kind == DRM_MODE_OBJECT_ANY;
         if let Some(place) = crtcs.place(id) {
             return is(DRM_MODE_OBJECT_CRTC).then_some(Self::Crtc(place));
@@ -52,7 +52,7 @@ impl Found {
     }
 
     /// Lists its properties: without atomic commits, the driver has none of those that need them.
-    pub(super) fn properties(self, device: &Soft) -> impl Iterator<Item = Property> {
+    pub(super) fn properties(self, device: &SimDevice) -> impl Iterator<Item = Property> {
         let all = match self {
             Self::Crtc(_) => OF_CRTCS,
             Self::Plane(..) => OF_PLANES,
@@ -131,7 +131,7 @@ fn connector_value(crtcs: &Crtcs, socket: usize, property: Property) -> u64 {
 ///
 /// # Errors
 /// EINVAL.
-pub(super) fn check(device: &Soft, crtcs: &Crtcs, property: Property, value: u64) -> Result<(), Errno> {
+pub(super) fn check(device: &SimDevice, crtcs: &Crtcs, property: Property, value: u64) -> Result<(), Errno> {
     // The kernel ignores the high bits of ids.
     let id = value as u32;
     let fine = !property.is_fixed()

@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 
 use super::super::{Caller, refuse};
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::commit::Pace;
 use crate::display::crtcs::{Area, Crtcs};
 use crate::display::draft::{Draft, PlaneDraft, check_asynchronous, check_source};
@@ -118,7 +118,7 @@ fn set_cursor(caller: &Caller<'_>, request: &'static str, args: &drm_mode_cursor
     caller.device.cursor_ioctl(request, args.crtc_id, change)
 }
 
-impl Soft {
+impl SimDevice {
     /// Flips the primary plane to another framebuffer; returns when the vertical blank passes that completes it
     /// (`drm_atomic_helper_page_flip`).
     ///

@@ -6,7 +6,7 @@ use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
 use super::objects::{Found, OutFences, check, set as set_in_draft};
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::blobs::Blobs;
 use crate::display::commit::Pace;
 use crate::display::crtcs::Crtcs;
@@ -51,7 +51,7 @@ pub(super) fn get(caller: &mut Caller<'_>, args: &mut drm_mode_get_property) -> 
 }
 
 /// Lists the properties of an object that the file sees, with their values.
-pub(super) fn of(device: &Soft, crtcs: &Crtcs, found: Found) -> Vec<(Property, u64)> {
+pub(super) fn of(device: &SimDevice, crtcs: &Crtcs, found: Found) -> Vec<(Property, u64)> {
     let atomic = device.client().atomic;
     let seen = found.properties(device).filter(|property| atomic || !property.is_atomic());
     seen.map(|property| (property, found.value(crtcs, property))).collect()

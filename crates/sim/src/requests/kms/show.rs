@@ -6,7 +6,7 @@ use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::commit::Pace;
 use crate::display::crtcs::{Area, Crtcs};
 use crate::display::draft::{Draft, PlaneDraft, check_source};
@@ -95,7 +95,7 @@ pub(crate) struct CrtcChange<'a> {
     pub(crate) connector: &'a mut dyn FnMut(u32) -> Result<u32, Errno>,
 }
 
-impl Soft {
+impl SimDevice {
     /// Makes the request SETCRTC; returns when the vertical blank passes that it waits for.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ fn disconnect_others(crtcs: &Crtcs, mut draft: Draft, place: usize, keep: &[usiz
     Ok(draft)
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns the place of a CRTC.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 
 use super::super::{Caller, refuse};
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::crtcs::Crtcs;
 use crate::display::events::{Event, Kind};
 use crate::display::vblanks::{Clock, Vblank, has_passed, now, sleep_until};
@@ -73,7 +73,10 @@ fn blanks(args: &drm_wait_vblank_reply) -> u32 {
 }
 
 /// Answers WAIT_VBLANK, or queues the event; otherwise returns the CRTC and the time to wait for.
-fn wait_or_queue(device: &Soft, args: &mut drm_wait_vblank_reply) -> Result<Option<(usize, u64)>, Errno> {
+fn wait_or_queue(
+    device: &SimDevice,
+    args: &mut drm_wait_vblank_reply,
+) -> Result<Option<(usize, u64)>, Errno> {
     let known = _DRM_VBLANK_RELATIVE | FLAGS | _DRM_VBLANK_HIGH_CRTC_MASK;
     if args.r#type & _DRM_VBLANK_SIGNAL != 0 || args.r#type & !known != 0 {
         return Err(Errno::EINVAL);
@@ -124,7 +127,7 @@ fn due(clock: &Clock, now: u64, last: Vblank, wanted: u64) -> Vblank {
 
 /// Queues an event for the file (`drm_queue_vblank_event`).
 fn queue(
-    device: &Soft,
+    device: &SimDevice,
     crtcs: &mut Crtcs,
     pipe: usize,
     (kind, user_data): (Kind, u64),

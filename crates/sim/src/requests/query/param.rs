@@ -7,7 +7,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::facts::MMAP_VERSION_5;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
@@ -42,7 +42,7 @@ fn getparam(caller: &mut Caller<'_>, args: &mut drm_i915_getparam) -> Result<()>
     caller.put(DRM_IOCTL_I915_GETPARAM.name, args.value, &value.to_ne_bytes())
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns the value of a parameter.
     pub(crate) fn getparam_ioctl(&self, param: i32) -> Result<i32> {
         let request = DRM_IOCTL_I915_GETPARAM.name;
@@ -51,7 +51,7 @@ impl Soft {
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns the value of a parameter.
     fn param(&self, param: i32) -> Result<i32, Errno> {
         let machine = self.system.machine;

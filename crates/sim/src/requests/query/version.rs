@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -94,7 +94,7 @@ fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Res
     Ok(())
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns the driver's version.
     pub(crate) fn version_ioctl(&self) -> Result<DriverVersion> {
         self.system.enter(DRM_IOCTL_VERSION.name, Needs::Nothing)?;

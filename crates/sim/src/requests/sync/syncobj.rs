@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::process::files::File;
 use crate::requests::table::{Entry, entries};
@@ -287,7 +287,7 @@ impl Awaited<'_> {
     }
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns the syncobj of a handle.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -49,7 +49,7 @@ fn throttle(caller: &mut Caller<'_>, (): &mut ()) -> Result<()> {
     patience.wait(request, None, || !system.gpu.has_older(&device.hangs, time)).map(drop)
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns which engines use the object.
     pub(crate) fn busy_ioctl(&self, handle: u32) -> Result<u32> {
         let request = DRM_IOCTL_I915_GEM_BUSY.name;

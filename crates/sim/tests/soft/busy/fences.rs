@@ -117,7 +117,7 @@ fn a_fence_for_the_start_waits_for_it() {
     let mut two = Two::new();
     let out = drm_i915_gem_execbuffer2 { flags: I915_EXEC_FENCE_OUT, ..Default::default() };
     let first = two.submit(false, out).unwrap() as u64;
-    // The first batch again, on another engine, behind the spinner.
+    // The first batch again, on another engine, after the spinner.
     let (waiting, context) = (two.program.spinner(), two.contexts[0]);
     let flags = I915_EXEC_FENCE_IN | I915_EXEC_FENCE_OUT | I915_EXEC_BSD;
     let args = drm_i915_gem_execbuffer2 { flags, rsvd1: context.into(), rsvd2: first, ..Default::default() };

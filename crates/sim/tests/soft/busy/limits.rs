@@ -115,7 +115,7 @@ fn the_last_file_takes_all_batches_along() {
 }
 
 #[test]
-fn what_is_behind_a_cancelled_batch_is_late_itself_unless_its_fence_was_not_done() {
+fn what_is_after_a_cancelled_batch_is_late_itself_unless_its_fence_was_not_done() {
     // Seen on the driver (tgl, 6.12): the time counts from when the fences are done, not from the start.
     for (is_fenced, errors) in [(false, [-Errno::EINTR.get(); 2]), (true, [-Errno::EINTR.get(), 1])] {
         let mut program = Program::new("tgl,gpu=timed");

@@ -11,7 +11,7 @@ mod threads;
 use std::time::Instant;
 
 use gem_coherency::Errno;
-use gem_coherency_sim::{Attempt, Minor, Pages, Process, Soft};
+use gem_coherency_sim::{Attempt, Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::drm::*;
 use gem_coherency_uapi::drm_syncobj::*;
@@ -54,17 +54,17 @@ impl Buffer {
 impl Program {
     #[track_caller]
     fn new(name: &str) -> Self {
-        Self::of(&Soft::open(&format!("sim:{name}")).unwrap())
+        Self::of(&SimDevice::open(&format!("sim:{name}")).unwrap())
     }
 
-    fn of(device: &Soft) -> Self {
+    fn of(device: &SimDevice) -> Self {
         let mut process = Process::default();
         let fd = process.open(device, Minor::Render);
         process.allocate(ARGS, OWN, Pages::ReadWrite).unwrap();
         Self { process, fd }
     }
 
-    fn device(&self) -> &Soft {
+    fn device(&self) -> &SimDevice {
         self.process.device(self.fd).unwrap()
     }
 

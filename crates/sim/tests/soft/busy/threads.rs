@@ -18,7 +18,7 @@ struct Link {
 
 /// Creates the links of a chain on two devices.
 fn links(program: &mut Program) -> Vec<Link> {
-    let devices = ["tgl", "hsw"].map(|name| Soft::open(&format!("sim:{name},gpu=timed")).unwrap());
+    let devices = ["tgl", "hsw"].map(|name| SimDevice::open(&format!("sim:{name},gpu=timed")).unwrap());
     let mut file = None;
     let mut links = Vec::new();
     for number in 0..LINKS {

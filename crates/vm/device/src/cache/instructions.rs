@@ -49,7 +49,7 @@ struct Prefixes {
 pub fn decode(code: &[u8], at: u64) -> Instruction {
     let mut prefixes = Prefixes { operand_size: false, short: false, lock: false, rex: 0, segment: None };
     let mut rest = code;
-    while let [byte, behind @ ..] = rest {
+    while let [byte, after @ ..] = rest {
         match byte {
             0x66 => prefixes.operand_size = true,
             0x67 => prefixes.short = true,
@@ -60,7 +60,7 @@ pub fn decode(code: &[u8], at: u64) -> Instruction {
             0x40..=0x4f => prefixes.rex = *byte,
             _ => break,
         }
-        rest = behind;
+        rest = after;
     }
     if prefixes.lock {
         return Instruction::Fence;
@@ -91,7 +91,7 @@ pub fn decode(code: &[u8], at: u64) -> Instruction {
     }
 }
 
-/// The memory operand behind a ModRM byte; `next` is where the next instruction is. `None`: bytes are missing.
+/// The memory operand after a ModRM byte; `next` is where the next instruction is. `None`: bytes are missing.
 fn operand(modrm: u8, mut rest: &[u8], prefixes: &Prefixes, next: u64) -> Option<Operand> {
     let (mode, rm) = (modrm >> 6, modrm & 7);
     let (extended_base, extended_index) = ((prefixes.rex & 1) << 3, (prefixes.rex & 2) << 2);
@@ -100,8 +100,8 @@ fn operand(modrm: u8, mut rest: &[u8], prefixes: &Prefixes, next: u64) -> Option
     let mut no_base = mode == 0 && rm == 5;
     let relative = no_base;
     if rm == 4 {
-        let (&sib, behind) = rest.split_first()?;
-        rest = behind;
+        let (&sib, after) = rest.split_first()?;
+        rest = after;
         base = Some(sib & 7 | extended_base);
         no_base = mode == 0 && sib & 7 == 5;
         let number = sib >> 3 & 7 | extended_index;

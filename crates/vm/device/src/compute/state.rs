@@ -28,7 +28,7 @@ pub enum Slot {
     DescriptorsLength,
 }
 
-/// The state's page in an image: behind the status page and the registers.
+/// The state's page in an image: after the status page and the registers.
 const PAGE: u64 = 0x2000;
 /// CCID: the address in a ring's context; the rest is flags.
 const IMAGE: u32 = 0xffff_f000;

@@ -99,9 +99,9 @@ impl<'a> Surfaces<'a> {
         let at = if old {
             second.into()
         } else {
-            let behind = state.plus(32);
+            let after = state.plus(32);
             let [low, high] =
-                self.gpu.load_words(self.context, behind).ok_or_else(|| unmapped("a state", behind))?;
+                self.gpu.load_words(self.context, after).ok_or_else(|| unmapped("a state", after))?;
             u64::from(high & 0xffff) << 32 | u64::from(low)
         };
         let mocs = (second >> 25 & 0x3f) as u8;

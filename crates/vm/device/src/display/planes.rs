@@ -4,7 +4,7 @@
 use super::pipes::DISTANCE;
 use crate::gpu::Gpu;
 
-/// DSPCNTR(A), which is PLANE_CTL(A, 1) from gen9 on; behind it the stride and the place in the picture where the plane
+/// DSPCNTR(A), which is PLANE_CTL(A, 1) from gen9 on; after it the stride and the place in the picture where the plane
 /// begins (DSPOFFSET of Haswell and Broadwell, PLANE_OFFSET): lines in the upper half.
 const CONTROL: u32 = 0x7_0180;
 const STRIDE: u32 = 0x7_0188;

@@ -13,7 +13,7 @@ struct Outcome {
     flag: Option<bool>,
 }
 
-/// A source's number, behind its modifiers.
+/// A source's number, after its modifiers.
 #[derive(Clone, Copy)]
 struct Number {
     kind: Type,

@@ -152,7 +152,7 @@ impl Thread<'_> {
             }
             Kind::While => {
                 if block > at {
-                    return Err("a loop whose start is behind its end".into());
+                    return Err("a loop whose start is after its end".into());
                 }
                 let again = self.here & chosen;
                 if again == 0 {

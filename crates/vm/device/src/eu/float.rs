@@ -53,7 +53,7 @@ fn half_bits(value: f64) -> u64 {
     }
     let least = 1 - HALF_BIAS;
     let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
-    // In units of the last bit: up to eleven bits, or twelve zeros behind a one if it is rounded up to the next power of two.
+    // In units of the last bit: up to eleven bits, or twelve zeros after a one if it is rounded up to the next power of two.
     let units = (value.abs() * 2_f64.powi(HALF_FRACTION as i32 - exponent)).round_ties_even();
     if exponent > HALF_BIAS || units.is_infinite() {
         return sign | HALF_INFINITY;

@@ -2,10 +2,10 @@
 
 /// The surfaces of a kernel's bindings.
 pub trait Memory {
-    /// Reads from a buffer; behind its end there are zeros.
+    /// Reads from a buffer; after its end there are zeros.
     fn read(&mut self, binding: u8, offset: u64, bytes: &mut [u8]) -> Result<(), String>;
 
-    /// Writes to a buffer; what is behind its end is dropped.
+    /// Writes to a buffer; what is after its end is dropped.
     fn write(&mut self, binding: u8, offset: u64, bytes: &[u8]) -> Result<(), String>;
 
     /// Reads from line `y` of a picture, from byte `x` on.

@@ -110,7 +110,7 @@ impl Message {
     }
 }
 
-/// A dword of a payload; behind its end, zero.
+/// A dword of a payload; after its end, zero.
 pub fn dword(bytes: &[u8], index: usize) -> u32 {
     bytes.as_chunks().0.get(index).map_or(0, |dword| u32::from_le_bytes(*dword))
 }

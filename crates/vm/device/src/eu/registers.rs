@@ -44,7 +44,7 @@ impl Registers {
             .ok_or_else(|| format!("{length} bytes from r{number} on: there are {COUNT} registers"))
     }
 
-    /// Writes a dword of a register or of one behind it.
+    /// Writes a dword of a register or of one after it.
     pub fn set_dword(&mut self, number: usize, index: usize, value: u32) -> Result<(), String> {
         self.bytes(number, 4 * index + 4)?[4 * index..].copy_from_slice(&value.to_le_bytes());
         Ok(())

@@ -270,7 +270,7 @@ unsafe extern "C" fn port_read(_: Object, _: u64, _: c_uint) -> u64 {
     0xff
 }
 
-/// Characters come one by one, each to the port behind the last one's, and a newline.
+/// Characters come one by one, each to the port after the last one's, and a newline.
 unsafe extern "C" fn port_write(_: Object, port: u64, value: u64, _: c_uint) {
     let mut line = None;
     if let Some(mut machine) = machine() {

@@ -102,7 +102,7 @@ fn vendor_offset() -> usize {
         fatal("this QEMU has no \"edu\" device to learn the layout of PCI classes from");
     }
     for offset in (0..1024).step_by(2) {
-        // SAFETY: the vendor id lies behind QEMU's DeviceClass, some 200 bytes into the class; the
+        // SAFETY: the vendor id lies after QEMU's DeviceClass, some 200 bytes into the class; the
         // search ends there, long before the end of the allocation.
         let ids = unsafe { edu.byte_add(offset).cast::<[u16; 2]>().read_unaligned() };
         if ids == [0x1234, 0x11e8] {
@@ -117,7 +117,7 @@ unsafe extern "C" fn class_init(class: Object, data: *const c_void) {
     let vendor = vendor_offset();
     // SAFETY: `data` is the `class_data` of the type: an entry of the static table. The class is a
     // PCIDeviceClass: pointers to realize, exit, config_read and config_write lie before the vendor
-    // id; behind it the device id, the revision (a byte) and the class code.
+    // id; after it the device id, the revision (a byte) and the class code.
     unsafe {
         let platform = &*data.cast::<Platform>();
         let field = |offset: usize| class.byte_add(offset);

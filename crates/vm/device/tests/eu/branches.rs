@@ -135,7 +135,7 @@ fn an_endless_loop_is_no_unknown_instruction() {
 fn branches_without_a_defined_effect_are_refused() {
     let cases = [
         (format!("break (16|M0) 16 16\n{}", add(1)), "no end of a loop"),
-        ("while (16|M0) 16".into(), "behind its end"),
+        ("while (16|M0) 16".into(), "after its end"),
         ("endif (16|M0) 1600".into(), "out of the kernel"),
         ("endif (16|M0) 24".into(), "a branch by 24 bytes"),
         ("endif (8|M0) 16".into(), "other channels than those of the thread"),
@@ -153,7 +153,7 @@ fn branches_without_a_defined_effect_are_refused() {
             .join("\n"),
             "which the thread leaves out",
         ),
-        // Nothing behind the end of the thread belongs to the kernel.
+        // Nothing after the end of the thread belongs to the kernel.
         (
             [
                 &compare("lt", 5),

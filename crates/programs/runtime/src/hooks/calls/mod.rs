@@ -134,7 +134,7 @@ const NAME: &CStr = c"syscall";
 #[unsafe(naked)]
 pub unsafe extern "C" fn syscall() -> c_long {
     std::arch::naked_asm!(
-        // The operands behind the number, in order; the stack is aligned to 16 bytes then.
+        // The operands after the number, in order; the stack is aligned to 16 bytes then.
         "push rdi",
         "push r9",
         "push r8",

@@ -7,7 +7,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
-use gem_coherency_sim::{FoundLine, Instruction, Soft, Upkeep};
+use gem_coherency_sim::{FoundLine, Instruction, SimDevice, Upkeep};
 
 use super::super::Judge;
 use crate::need::Need;
@@ -39,7 +39,7 @@ const RUN: Do = Submit(Access::Read);
 
 /// Returns the verdict on each call of a scenario; `None` if it was not judged. The object is idle and clean at first.
 fn judged(device: &str, cached: bool, steps: &[Do]) -> Vec<Option<Need>> {
-    let device = Soft::open(&format!("sim:{device}")).unwrap();
+    let device = SimDevice::open(&format!("sim:{device}")).unwrap();
     device.trace_own();
     let handle = device.create(4096).unwrap().handle;
     let map = device.map(handle, MmapMode::Wb, 4096).unwrap();
@@ -127,7 +127,7 @@ fn the_end_of_a_write_to_no_framebuffer_is_useless() {
 
 #[test]
 fn a_call_that_brings_pages_in_is_needed_and_nothing_is_judged_untraced() {
-    let device = Soft::open("sim:tgl").unwrap();
+    let device = SimDevice::open("sim:tgl").unwrap();
     let fresh = device.create(4096).unwrap().handle;
     device.set_domain(fresh, Domains::CPU, Domains::CPU).unwrap();
     assert_eq!(device.take_trace().0, []);
@@ -147,7 +147,7 @@ fn a_call_that_brings_pages_in_is_needed_and_nothing_is_judged_untraced() {
 #[test]
 fn a_call_whose_flush_may_have_found_an_unseen_store_is_precautionary() {
     let of = |opens: bool| {
-        let device = Soft::open("sim:glk").unwrap();
+        let device = SimDevice::open("sim:glk").unwrap();
         device.trace_own();
         let handle = device.create(4096).unwrap().handle;
         let submit = || device.execute(&[ExecObject { handle, access: Access::Read }]).unwrap();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::Error;
 use crate::machine::instr::{Function, RegRef, Stmt, VReg};
 
-/// The registers for values: behind the group's number and the constants, and before those with which a thread ends.
+/// The registers for values: after the group's number and the constants, and before those with which a thread ends.
 const FREE: Range<u8> = 2..112;
 
 /// Returns the first register of each virtual register.

@@ -2,7 +2,7 @@
 //!
 //! The validator of `intel-eu` tells which rules an instruction breaks, and a table tells the repair of each rule. A repair makes
 //! instructions that are repaired in turn, until the validator accepts all of them; one that cannot be repaired is refused. The pass
-//! runs once, behind selection. Its temporaries lie at the start of registers.
+//! runs once, after selection. Its temporaries lie at the start of registers.
 
 mod long;
 
@@ -141,7 +141,7 @@ impl Pass<'_> {
         regions::temporary(self.function, kind, stride_bytes, instr.lanes)
     }
 
-    /// Lets a move behind the operation convert its result.
+    /// Lets a move after the operation convert its result.
     fn convert_later(&mut self, instr: Instr) -> Result<(), Error> {
         let Some(to) = instr.destination else { return Ok(()) };
         let kind = self.execution(&instr);
@@ -167,7 +167,7 @@ impl Pass<'_> {
             None => self.add(instr),
             Some((to, kind)) => {
                 let between = self.temporary(kind, u32::from(kind.bytes()), &instr);
-                // A float behind the type's limits becomes the limit.
+                // A float after the type's limits becomes the limit.
                 let is_cut = self.execution(&instr).base() == Base::Float && to.kind.base() != Base::Float;
                 let last = Instr {
                     saturate: instr.saturate || is_cut,

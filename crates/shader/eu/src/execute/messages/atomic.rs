@@ -54,7 +54,7 @@ impl Atomic {
         }
     }
 
-    /// Returns the dword behind the operation.
+    /// Returns the dword after the operation.
     pub fn apply(self, old: u32, [first, second]: [u32; 2]) -> u32 {
         match self {
             Self::And => old & first,

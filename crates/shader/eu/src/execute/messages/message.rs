@@ -9,20 +9,20 @@ use crate::{Descriptor, Message, Platform};
 pub(super) enum Known {
     /// The thread ends.
     End,
-    /// Accesses before it are made before those behind it. If it responds, with a register whose bytes mean nothing.
+    /// Accesses before it are made before those after it. If it responds, with a register whose bytes mean nothing.
     Fence {
         /// It responds.
         responds: bool,
     },
-    /// Bytes behind one address, which the header has.
+    /// Bytes after one address, which the header has.
     Block(Block),
     /// Rows of a block of a surface, which the header tells (media block).
     Media(Media),
-    /// Elements of each channel, behind an address of its own.
+    /// Elements of each channel, after an address of its own.
     Scattered(Scattered),
 }
 
-/// Bytes behind one address.
+/// Bytes after one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     /// They are written.
@@ -48,7 +48,7 @@ pub(super) struct Media {
     pub registers: usize,
 }
 
-/// Elements of each channel, one behind the other.
+/// Elements of each channel, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scattered {
     /// The access to each element.
@@ -84,7 +84,7 @@ pub(super) enum Action {
 }
 
 impl Known {
-    /// Returns the registers of addresses and of data that are sent behind the header, and those that come back.
+    /// Returns the registers of addresses and of data that are sent after the header, and those that come back.
     fn registers(self) -> [usize; 3] {
         match self {
             Self::End => [0; 3],

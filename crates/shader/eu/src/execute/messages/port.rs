@@ -45,7 +45,7 @@ impl Thread<'_> {
         Ok(Flow::To(located.next))
     }
 
-    /// Reads or writes bytes behind one address. The masks do not apply.
+    /// Reads or writes bytes after one address. The masks do not apply.
     fn block(
         &mut self,
         located: &Located,
@@ -56,7 +56,7 @@ impl Thread<'_> {
         let i = &located.instruction;
         let Block { writes, surface, bytes, skip, unit } = block;
         let start = self.sent(i, payload.first, 8, 4, "the address")? as u32;
-        // An address above 4 GB is behind the end of each surface.
+        // An address above 4 GB is after the end of each surface.
         let access = Access { at: located.at, surface, offset: start.saturating_mul(unit) };
         let mut block = vec![0; bytes];
         if writes {
@@ -148,7 +148,7 @@ impl Thread<'_> {
             .ok_or(Why::Undefined { opcode: i.opcode, what })
     }
 
-    /// Writes bytes of the response, `skip` bytes behind the destination.
+    /// Writes bytes of the response, `skip` bytes after the destination.
     pub(super) fn respond(
         &mut self,
         i: &Instruction,
@@ -180,7 +180,7 @@ impl Payload {
         Some(Self { first: place(first)?, second: place(second).filter(|_| second_registers(extended) != 0) })
     }
 
-    /// Returns the place of the data, and the bytes before them: the second payload, or the first one behind header and addresses.
+    /// Returns the place of the data, and the bytes before them: the second payload, or the first one after header and addresses.
     pub fn data(&self, before: usize) -> (Place, usize) {
         self.second.map_or((self.first, before), |second| (second, 0))
     }

@@ -248,7 +248,7 @@ impl Thread<'_> {
         got.map_err(|NoRegister| Why::Register { opcode: i.opcode, operand: "a source" })
     }
 
-    /// Writes the result of a channel. The rest of an element of the execution type is undefined behind a conversion to a
+    /// Writes the result of a channel. The rest of an element of the execution type is undefined after a conversion to a
     /// smaller type.
     fn put(
         &mut self,

@@ -25,7 +25,7 @@ fn surface_state(
 }
 
 impl Bench {
-    /// Surface states at 0x4000, a binding table behind them, and a pixel shader with two entries.
+    /// Surface states at 0x4000, a binding table after them, and a pixel shader with two entries.
     fn tables(&self, table: u32) -> Vec<Vec<u32>> {
         let at = HERE + 0x4000;
         let mut commands = vec![match self.generation {

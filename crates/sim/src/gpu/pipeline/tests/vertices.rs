@@ -21,7 +21,7 @@ fn a_draw_reads_the_elements_of_its_vertices() {
 }
 
 #[test]
-fn components_that_are_not_stored_and_vertices_behind_the_end_are_not_read() {
+fn components_that_are_not_stored_and_vertices_after_the_end_are_not_read() {
     each(|bench| {
         let mut commands = vec![
             bench.vertex_buffer(0, 0, 100, 32),
@@ -155,7 +155,7 @@ fn indices_name_the_vertices() {
             60 | 70 => vec![],
             _ => vec![vec![0x780c_0000, 0xffff]],
         };
-        // Without cuts, 65535 is a vertex behind the buffer's end, and two indices are no triangle.
+        // Without cuts, 65535 is a vertex after the buffer's end, and two indices are no triangle.
         let plain = bench.run(Vertices, &[&state[..], &off, &draw].concat());
         assert_eq!(plain, [at(5), at(6), at(7), at(18), at(19)], "{}", bench.generation);
         let cuts = match bench.generation {

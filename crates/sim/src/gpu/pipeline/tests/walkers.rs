@@ -13,7 +13,7 @@ fn dispatch(bench: &mut Bench, edit: impl Fn(&mut Vec<u32>), shared: u32, own: u
     let registers: Vec<u32> = (0..64 * 8).map(|dword| (dword / 8 + 1) * 0x0101_0101).collect();
     bench.write(CONSTANTS, &registers);
     let wide = bench.is_wide();
-    // STATE_BASE_ADDRESS: the dynamic base is the object, and that of instructions lies 0x1000 behind it.
+    // STATE_BASE_ADDRESS: the dynamic base is the object, and that of instructions lies 0x1000 after it.
     let mut bases = vec![0; 22];
     bases[0] = 0x6101_0014;
     let [dynamic, instructions] = if wide { [6, 10] } else { [3, 5] };

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::kernel::spaces::context::Kept;
 use crate::requests::table::{Entry, entries};
@@ -180,7 +180,7 @@ pub(super) fn get_reset_stats(caller: &mut Caller<'_>, args: &mut drm_i915_reset
     Ok(())
 }
 
-impl Soft {
+impl SimDevice {
     /// Sets a numeric parameter, in the same way for proposals and contexts.
     fn set_plain(
         &self,

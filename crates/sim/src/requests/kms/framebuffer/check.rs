@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use super::picture::Picture;
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::framebuffers::Framebuffer;
 use crate::kernel::objects::object::Object;
 use gem_coherency::platform::{Format, Modifier, Tiles};
@@ -18,7 +18,7 @@ use gem_coherency_uapi::i915::{I915_TILING_NONE, I915_TILING_X, I915_TILING_Y};
 ///
 /// # Errors
 /// EINVAL; ERANGE for more than 4 GiB.
-pub(super) fn format(device: &Soft, args: &drm_mode_fb_cmd2) -> Result<Format, Errno> {
+pub(super) fn format(device: &SimDevice, args: &drm_mode_fb_cmd2) -> Result<Format, Errno> {
     let machine = device.system.machine;
     let most = machine.largest_framebuffer();
     if args.flags & !(DRM_MODE_FB_INTERLACED | DRM_MODE_FB_MODIFIERS) != 0
@@ -67,7 +67,7 @@ fn plane(format: &Format, args: &drm_mode_fb_cmd2, index: usize) -> Result<(), E
 /// EINVAL; EREMOTE for an object that cannot be in local memory, on a device with local memory; ERANGE for
 /// more than 4 GiB in whole tiles.
 pub(super) fn framebuffer(
-    device: &Soft,
+    device: &SimDevice,
     object: Arc<Object>,
     format: Format,
     args: &drm_mode_fb_cmd2,

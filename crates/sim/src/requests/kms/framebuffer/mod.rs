@@ -5,7 +5,7 @@ mod picture;
 
 use gem_coherency::Errno;
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::display::framebuffers::Framebuffer;
 use crate::kernel::faults::Needs;
 use crate::requests::table::{Entry, entries};
@@ -141,7 +141,7 @@ fn dirty(caller: &mut Caller<'_>, args: &mut drm_mode_fb_dirty_cmd) -> Result<()
     caller.device.dirty_ioctl(request, args.fb_id)
 }
 
-impl Soft {
+impl SimDevice {
     /// Applies faults to a display request and checks that there is a display.
     ///
     /// # Errors

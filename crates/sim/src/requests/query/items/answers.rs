@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 
 use super::{Room, room, write};
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::facts;
 use crate::process::memory::Memory;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, Topology};
@@ -22,7 +22,11 @@ use gem_coherency_uapi::i915_query::{
 const HEAD: u64 = 16;
 
 /// `query_engine_info`.
-pub(super) fn engines(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+pub(super) fn engines(
+    device: &SimDevice,
+    memory: &mut Memory,
+    item: &drm_i915_query_item,
+) -> Result<i32, Errno> {
     if item.flags != 0 {
         return Err(Errno::EINVAL);
     }
@@ -63,7 +67,11 @@ pub(super) fn engines(device: &Soft, memory: &mut Memory, item: &drm_i915_query_
 }
 
 /// `query_memregion_info`; root sees the unallocated size.
-pub(super) fn regions(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+pub(super) fn regions(
+    device: &SimDevice,
+    memory: &mut Memory,
+    item: &drm_i915_query_item,
+) -> Result<i32, Errno> {
     if item.flags != 0 {
         return Err(Errno::EINVAL);
     }
@@ -101,7 +109,11 @@ pub(super) fn regions(device: &Soft, memory: &mut Memory, item: &drm_i915_query_
 }
 
 /// `query_topology_info`.
-pub(super) fn topology(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+pub(super) fn topology(
+    device: &SimDevice,
+    memory: &mut Memory,
+    item: &drm_i915_query_item,
+) -> Result<i32, Errno> {
     if item.flags != 0 {
         return Err(Errno::EINVAL);
     }
@@ -109,7 +121,11 @@ pub(super) fn topology(device: &Soft, memory: &mut Memory, item: &drm_i915_query
 }
 
 /// `query_geometry_subslices`; the flags hold an engine's class and instance.
-pub(super) fn geometry(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+pub(super) fn geometry(
+    device: &SimDevice,
+    memory: &mut Memory,
+    item: &drm_i915_query_item,
+) -> Result<i32, Errno> {
     // 12.50 until 6.9, but i915 claims no 12.50 device.
     if device.system.machine.platform.graphics < GraphicsVersion::new(12, 55) {
         return Err(Errno::ENODEV);
@@ -123,7 +139,7 @@ pub(super) fn geometry(device: &Soft, memory: &mut Memory, item: &drm_i915_query
 }
 
 /// `fill_topology_info`.
-fn fill_topology(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+fn fill_topology(device: &SimDevice, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
     let Some(topology) = device.system.machine.topology(device.system.gt) else { return Err(Errno::ENODEV) };
     let Topology { max_slices, max_subslices, max_eus, .. } = topology;
     let (stride, eu_stride) = (max_subslices.div_ceil(8), max_eus.div_ceil(8));

@@ -6,7 +6,7 @@ mod perf;
 use gem_coherency::Errno;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
-use crate::Soft;
+use crate::SimDevice;
 use crate::kernel::facts::{self, LINUX_5_10};
 use crate::kernel::faults::Needs;
 use crate::process::memory::Memory;
@@ -61,7 +61,7 @@ fn query(caller: &mut Caller<'_>, args: &mut drm_i915_query) -> Result<()> {
 }
 
 /// Runs one query; returns the length of its result.
-fn answer(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+fn answer(device: &SimDevice, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
     match item.query_id {
         id if device.lacks_query(id) => Err(Errno::EINVAL),
         DRM_I915_QUERY_TOPOLOGY_INFO => answers::topology(device, memory, item),
@@ -114,7 +114,7 @@ fn write<T: IntoBytes + Immutable + ?Sized>(memory: &mut Memory, at: u64, value:
     if memory.write(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(()) }
 }
 
-impl Soft {
+impl SimDevice {
     /// Returns whether the kernel has no such query, but later kernels do.
     fn lacks_query(&self, id: u64) -> bool {
         self.system.machine.kernel == LINUX_5_10 && id > DRM_I915_QUERY_PERF_CONFIG

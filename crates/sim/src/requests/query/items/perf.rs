@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 use std::mem::offset_of;
 
 use super::{read, write};
-use crate::Soft;
+use crate::SimDevice;
 use crate::process::memory::Memory;
 use gem_coherency::platform::{GraphicsVersion, Machine, Ppgtt};
 use gem_coherency::vocabulary::KernelVersion;
@@ -24,7 +24,11 @@ const CONFIG: u32 = size_of::<drm_i915_query_perf_config>() as u32 + 72;
 const TEST_CONFIG: u64 = 1;
 
 /// `query_perf_config`.
-pub(super) fn config(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+pub(super) fn config(
+    device: &SimDevice,
+    memory: &mut Memory,
+    item: &drm_i915_query_item,
+) -> Result<i32, Errno> {
     match item.flags {
         DRM_I915_QUERY_PERF_CONFIG_LIST => list(device, memory, item),
         DRM_I915_QUERY_PERF_CONFIG_DATA_FOR_UUID => data(device, memory, item, 36),
@@ -34,7 +38,7 @@ pub(super) fn config(device: &Soft, memory: &mut Memory, item: &drm_i915_query_i
 }
 
 /// `query_perf_config_list`.
-fn list(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+fn list(device: &SimDevice, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
     if !has_counters(device.system.machine) {
         return Err(Errno::ENODEV);
     }
@@ -53,7 +57,7 @@ fn list(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Resul
 }
 
 /// `query_perf_config_data`, for a configuration identified by `name` bytes; none is found.
-fn data(device: &Soft, memory: &Memory, item: &drm_i915_query_item, name: usize) -> Result<i32, Errno> {
+fn data(device: &SimDevice, memory: &Memory, item: &drm_i915_query_item, name: usize) -> Result<i32, Errno> {
     if !has_counters(device.system.machine) {
         return Err(Errno::ENODEV);
     }

@@ -53,7 +53,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// The largest of some changes; those behind the first that can be no larger are not made.
+/// The largest of some changes; those after the first that can be no larger are not made.
 pub fn largest(changes: impl IntoIterator<Item = Change>) -> Change {
     let mut largest = Change::Nothing;
     for change in changes {

@@ -39,7 +39,7 @@ pub(super) enum Step {
     /// Commands that are not simulated name the object, and access the line.
     SkippedRead(u64),
     SkippedWrite(u64, u8),
-    /// Commands behind a predicated jump access the line: none of them is followed.
+    /// Commands after a predicated jump access the line: none of them is followed.
     UnfollowedRead(u64),
     UnfollowedWrite(u64, u8),
     /// By the GPU, in a context of another file that opened the object by its name.

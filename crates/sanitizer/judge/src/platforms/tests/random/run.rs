@@ -6,7 +6,7 @@ use gem_coherency::platform::Call;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode, MocsClass};
 use gem_coherency_memory_model::Route;
-use gem_coherency_sim::{Deed, Fact, FoundLine, Instruction, Minor, Pages, Process, Soft, Upkeep};
+use gem_coherency_sim::{Deed, Fact, FoundLine, Instruction, Minor, Pages, Process, SimDevice, Upkeep};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_flink, drm_gem_open};
 use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_USERPTR, drm_i915_gem_userptr};
@@ -31,14 +31,14 @@ const USER: u64 = 0x2_0000;
 
 /// A run of a program.
 pub(super) struct Run {
-    pub(super) device: Arc<Soft>,
-    importer: Soft,
+    pub(super) device: Arc<SimDevice>,
+    importer: SimDevice,
     handle: Handle,
     imported: Option<Handle>,
     process: Process,
     fd: i32,
     /// Another file of the device, and its handle.
-    other: Option<(Arc<Soft>, Handle)>,
+    other: Option<(Arc<SimDevice>, Handle)>,
     user: Option<Handle>,
     maps: [Mapping; 2],
     wc: Option<Mapping>,
@@ -70,7 +70,7 @@ pub(super) enum Told {
 impl Run {
     pub(super) fn new(platform: &str, program: &[Step], seed: Option<u64>) -> Self {
         let seed = seed.map_or_else(String::new, |seed| format!(",seed={seed}"));
-        let device = Arc::new(Soft::open(&format!("sim:{platform}{seed}")).unwrap());
+        let device = Arc::new(SimDevice::open(&format!("sim:{platform}{seed}")).unwrap());
         device.trace_own();
         let handle = device.create(SIZE).unwrap().handle;
         let map = |mode| device.map(handle, mode, SIZE).ok();
@@ -79,7 +79,7 @@ impl Run {
         let uses = |is: fn(&Step) -> bool| program.iter().any(is);
         let wc = uses(|step| matches!(step, StoreWc(..) | LoadWc(_))).then(|| map(MmapMode::Wc)).flatten();
         let gtt = uses(|step| matches!(step, StoreGtt(..))).then(|| map(MmapMode::Gtt)).flatten();
-        let importer = Soft::open("sim:glk").unwrap();
+        let importer = SimDevice::open("sim:glk").unwrap();
         let mut process = Process::default();
         process.allocate(ARGS, 0x1000, Pages::ReadWrite).unwrap();
         process.allocate(USER, SIZE, Pages::ReadWrite).unwrap();
@@ -184,7 +184,7 @@ impl Run {
     }
 
     /// Returns another file of the device and its handle, opening the object by its name at first.
-    fn other(&mut self) -> (Arc<Soft>, Handle) {
+    fn other(&mut self) -> (Arc<SimDevice>, Handle) {
         if let Some((file, handle)) = &self.other {
             return (Arc::clone(file), *handle);
         }

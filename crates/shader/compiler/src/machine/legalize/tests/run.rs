@@ -13,7 +13,7 @@ use crate::machine::{emit, legalize, opt_copy_prop, regions};
 /// The lanes whose flags are set.
 pub(super) const LANES_SET: u32 = 0x5a3c;
 
-/// The registers of the sources, the old destination, and the offsets: behind those that are allocated.
+/// The registers of the sources, the old destination, and the offsets: after those that are allocated.
 const SOURCES: [u8; 3] = [114, 118, 122];
 const OFFSETS: u8 = 126;
 const ALLOCATED: std::ops::Range<u8> = 2..112;
