@@ -65,7 +65,8 @@ static CONCERNS: AtomicUsize = AtomicUsize::new(0);
 /// later. The numbers that do not concern the handler are performed without it; instructions for which such a number is
 /// loaded right before them are left alone.
 ///
-/// Errors: as [`rescan`](crate::rescan).
+/// # Errors
+/// As [`rescan`](crate::rescan).
 pub fn intercept_calls(handler: CallHandler, concerns: fn(usize) -> bool) -> Result<Report, Error> {
     CONCERNS.store(concerns as usize, SeqCst);
     HANDLER.store(handler as usize, SeqCst);
@@ -112,7 +113,8 @@ impl Calls {
 
     /// Traps the instructions of a loaded object, which the table has.
     ///
-    /// Errors: [`Error::Protect`].
+    /// # Errors
+    /// [`Error::Protect`].
     pub fn trap(&mut self, protections: &Protections) -> Result<(), Error> {
         if !self.are_trapped {
             self.store(patch::INT3, protections)?;
@@ -123,7 +125,8 @@ impl Calls {
 
     /// Puts them back.
     ///
-    /// Errors: [`Error::Protect`].
+    /// # Errors
+    /// [`Error::Protect`].
     pub fn put_back(&mut self, protections: &Protections) -> Result<(), Error> {
         if self.are_trapped {
             self.store(CALL_OPCODE, protections)?;
@@ -152,7 +155,8 @@ const COPY_BYTES: usize = 16;
 /// Finds the SYSCALL instructions of an object that are to be trapped, and copies them. Returns `None` before
 /// [`intercept_calls`].
 ///
-/// Errors: [`Error::Memory`], [`Error::Protect`], [`Error::Action`].
+/// # Errors
+/// [`Error::Memory`], [`Error::Protect`], [`Error::Action`].
 pub(super) fn search(object: &Object<'_>) -> Result<Option<Calls>, Error> {
     let Some((_, concerns)) = functions() else { return Ok(None) };
     // The first decoding builds the decoder's tables. Small programs need none, and libgcc is in all of them.

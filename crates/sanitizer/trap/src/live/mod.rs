@@ -131,7 +131,8 @@ fn lock() -> (MutexGuard<'static, Option<State>>, signals::Blocked) {
 
 /// Handles SIGTRAP, and traps the instructions of all loaded objects. If traps are installed, sets the function.
 ///
-/// Errors: [`Error::Action`].
+/// # Errors
+/// [`Error::Action`].
 pub fn install(handler: trap::Handler, options: Options) -> Result<Report, Error> {
     {
         let (mut state, _blocked) = lock();
@@ -151,7 +152,8 @@ pub fn install(handler: trap::Handler, options: Options) -> Result<Report, Error
 /// Cheap if there are none: it compares two numbers. For hooks to call after dlopen and dlclose. Thread-safe. Not for
 /// functions that dl_iterate_phdr calls back.
 ///
-/// Errors: [`Error::NotInstalled`].
+/// # Errors
+/// [`Error::NotInstalled`].
 pub fn rescan() -> Result<Report, Error> {
     let (mut state, _blocked) = lock();
     let state = state.as_mut().ok_or(Error::NotInstalled)?;
@@ -276,7 +278,8 @@ fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
 
 /// Puts the instructions back, until the next [`install`]. The handler of SIGTRAP stays.
 ///
-/// Errors: [`Error::Protect`]; instructions of other objects are put back.
+/// # Errors
+/// [`Error::Protect`]; instructions of other objects are put back.
 pub fn remove() -> Result<(), Error> {
     let (mut state, _blocked) = lock();
     let Some(state) = state.as_mut() else { return Ok(()) };

@@ -114,7 +114,8 @@ pub(super) fn each(start: usize, end: usize, mut see: impl FnMut(usize, &Record)
 
 /// Makes records for the pages of `start..end` that have none. Under the lock.
 ///
-/// Errors: [`Error::Range`] for pages after the address space, [`Error::Memory`].
+/// # Errors
+/// [`Error::Range`] for pages after the address space, [`Error::Memory`].
 pub(super) fn make(start: usize, end: usize) -> Result<(), Error> {
     if end > END {
         return Err(Error::Range { address: start, length: end - start });

@@ -47,7 +47,8 @@ pub(super) const READ_ONLY: usize = usize::MAX;
 
 /// Handles SIGSEGV, as the first [`protect`] does.
 ///
-/// Errors: [`Error::Action`], [`Error::Memory`].
+/// # Errors
+/// [`Error::Action`], [`Error::Memory`].
 pub fn prepare() -> Result<(), Error> {
     signals::own(libc::SIGSEGV, faults::on_fault)
 }
@@ -57,7 +58,8 @@ pub fn prepare() -> Result<(), Error> {
 /// Handles SIGSEGV from the first call on, if [`prepare`] was not called. Pages stay watched until [`forget`]. A record takes
 /// 168 bytes of memory.
 ///
-/// Errors: [`Error::Range`], [`Error::Memory`], [`Error::Protect`], [`Error::Action`].
+/// # Errors
+/// [`Error::Range`], [`Error::Memory`], [`Error::Protect`], [`Error::Action`].
 ///
 /// # Safety
 /// The pages are mapped readable and writable, and stay so until [`forget`]: a store to them makes them writable again.
@@ -83,7 +85,8 @@ pub unsafe fn protect(start: usize, length: usize) -> Result<(), Error> {
 
 /// Watches pages that the program may not store to: they can be hidden.
 ///
-/// Errors: as [`protect`].
+/// # Errors
+/// As [`protect`].
 ///
 /// # Safety
 /// The pages are mapped readable, and stay so until [`forget`]. No thread that loads from them blocks SIGSEGV.
@@ -98,7 +101,8 @@ pub unsafe fn add_read_only(start: usize, length: usize) -> Result<(), Error> {
 
 /// Makes watched pages unreadable; other pages are left alone. Loads of them call the function of [`on_load`].
 ///
-/// Errors: [`Error::Range`]; [`Error::Protect`], with which none of the pages is hidden.
+/// # Errors
+/// [`Error::Range`]; [`Error::Protect`], with which none of the pages is hidden.
 pub fn hide(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let _lock = hold();
@@ -154,7 +158,8 @@ pub fn is_hidden(start: usize, length: usize) -> bool {
 /// Makes watched pages readable, and writable where the program may store to them, without a record of a store. For pages
 /// that the kernel accesses.
 ///
-/// Errors: [`Error::Range`], [`Error::Protect`]. Pages that are not watched are left alone.
+/// # Errors
+/// [`Error::Range`], [`Error::Protect`]. Pages that are not watched are left alone.
 pub fn release(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let _lock = hold();
@@ -171,7 +176,8 @@ pub fn release(start: usize, length: usize) -> Result<(), Error> {
 
 /// Makes hidden pages readable, so that stores to them are recorded as before. For pages that the kernel reads.
 ///
-/// Errors: as [`release`].
+/// # Errors
+/// As [`release`].
 pub fn reveal(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let _lock = hold();
@@ -188,7 +194,8 @@ pub fn reveal(start: usize, length: usize) -> Result<(), Error> {
 /// Stops watching pages, and forgets their records. The protection of the pages stays: for pages that are unmapped or
 /// have just got another protection, or after [`release`].
 ///
-/// Errors: [`Error::Range`].
+/// # Errors
+/// [`Error::Range`].
 pub fn forget(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let _lock = hold();
