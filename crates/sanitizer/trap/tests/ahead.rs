@@ -1,6 +1,7 @@
 //! Instructions on registers between trapped ones: the same registers and flags as without traps, and fewer signals.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
+#[path = "libraries/mod.rs"]
 mod common;
 
 use std::fmt::Write;

@@ -2,6 +2,7 @@
 //! that the unpatched instruction stores.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
+#[path = "libraries/mod.rs"]
 mod common;
 
 use std::arch::is_x86_feature_detected as has;

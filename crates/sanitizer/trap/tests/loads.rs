@@ -1,6 +1,7 @@
 //! Loads of hidden pages.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
+#[path = "libraries/mod.rs"]
 mod common;
 
 use std::sync::Mutex;

@@ -1,6 +1,7 @@
 //! Signals that are not the crate's reach the program, as the kernel would deliver them.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
+#[path = "libraries/mod.rs"]
 mod common;
 
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::SeqCst};

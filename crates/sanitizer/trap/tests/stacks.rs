@@ -2,6 +2,7 @@
 //! without unwind tables.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
+#[path = "libraries/mod.rs"]
 mod common;
 
 use std::sync::atomic::Ordering::SeqCst;

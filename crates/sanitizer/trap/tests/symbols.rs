@@ -1,6 +1,7 @@
 //! Functions, files and lines, from DWARF, from a separate debug file, and from symbol tables.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", feature = "symbols"))]
 
+#[path = "libraries/mod.rs"]
 mod common;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Bytes that look like a flush and are none stay as they are; libraries that are loaded later are found.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", feature = "symbols"))]
 
+#[path = "libraries/mod.rs"]
 mod common;
 
 use std::os::unix::ffi::OsStrExt;
