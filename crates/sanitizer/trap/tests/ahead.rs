@@ -1,13 +1,12 @@
 //! Instructions on registers between trapped ones: the same registers and flags as without traps, and fewer signals.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering::SeqCst;
 
-use common::*;
+use libraries::*;
 
 /// General registers but RSP and those that have a task: RDI has the outputs, R13 the address of the last flush, R14 the next
 /// one's, R15 the number of flushes.

@@ -1,13 +1,12 @@
 //! A child of fork(2) uses the watched pages, whatever other threads of its parent did with them.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use common::*;
 use gem_coherency_trap::watch;
+use libraries::*;
 
 const PAGE: usize = 4096;
 

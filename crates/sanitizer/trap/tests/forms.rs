@@ -2,15 +2,14 @@
 //! that the unpatched instruction stores.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::arch::is_x86_feature_detected as has;
 use std::fmt::Write;
 use std::sync::atomic::Ordering::SeqCst;
 
-use common::*;
 use gem_coherency_trap::Kind;
+use libraries::*;
 
 /// Operands without a segment, as GNU as writes them. `local` is in the library's own data.
 const OPERANDS: &[&str] = &[

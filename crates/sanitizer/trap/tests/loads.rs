@@ -1,14 +1,13 @@
 //! Loads of hidden pages.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use common::*;
 use gem_coherency_trap::watch::{self, Load, MOST_STEPS, Seen};
+use libraries::*;
 
 const PAGE: usize = 4096;
 

@@ -1,13 +1,12 @@
 //! Signals that are not the crate's reach the program, as the kernel would deliver them.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::SeqCst};
 
-use common::*;
 use gem_coherency_trap::{keep_trap_unblocked, owns_signal, program_action, set_program_action};
+use libraries::*;
 
 const SITE_AND_BREAKPOINT: &str = r#"
 .intel_syntax noprefix

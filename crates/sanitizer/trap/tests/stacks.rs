@@ -2,12 +2,11 @@
 //! without unwind tables.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use common::*;
+use libraries::*;
 
 const NESTED: &str = r#"
 #include <execinfo.h>

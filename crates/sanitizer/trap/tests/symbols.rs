@@ -1,15 +1,14 @@
 //! Functions, files and lines, from DWARF, from a separate debug file, and from symbol tables.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", feature = "symbols"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::compile;
 use gem_coherency_trap::scan::{Image, Search, scan};
 use gem_coherency_trap::symbols::Symbols;
+use libraries::compile;
 
 const SOURCE: &str = "static inline __attribute__((always_inline)) void flush_line(char *at) {
     __asm__ volatile (\"clflush %0\" : \"+m\" (*at));

@@ -1,15 +1,14 @@
 //! Bytes that look like a flush and are none stay as they are; libraries that are loaded later are found.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", feature = "symbols"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering::SeqCst;
 
-use common::*;
 use gem_coherency_trap::scan::{Image, Search, scan};
 use gem_coherency_trap::{Kind, locate, locate_in_handler, rescan, sites};
+use libraries::*;
 
 /// 0f ae 38 is CLFLUSH [RAX].
 const LOOKALIKES: &str = r#"

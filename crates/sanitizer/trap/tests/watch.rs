@@ -1,14 +1,13 @@
 //! The first store to each page.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
-#[path = "libraries/mod.rs"]
-mod common;
+mod libraries;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use common::*;
 use gem_coherency_trap::watch::Store;
 use gem_coherency_trap::{Error, keep_trap_unblocked, owns_signal, set_program_action, watch};
+use libraries::*;
 
 const PAGE: usize = 4096;
 
