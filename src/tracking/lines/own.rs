@@ -2,7 +2,7 @@
 //!
 //! A locked instruction waits for all earlier stores and line operations of its thread (Intel SDM vol. 3, 9.2.3), so a
 //! locked mark after each store takes the stores' cache misses one by one. A write guard that finds no other write guard
-//! and no submission open is alone ([`State::marks`](super::State::marks)): no one else marks in these words until it ends,
+//! and no submission open is alone ([`State::marks`](crate::tracking::State::marks)): no one else marks in these words until it ends,
 //! and it needs no locked instruction. A submission that is alone takes the marks in the same way. The order of these
 //! *owners* is that of the object word, by which each begins and ends.
 //!
