@@ -29,6 +29,15 @@
 //! L0  vocabulary -> words   errno   drm_fourcc -> values
 //! ```
 //!
+//! * `serialize`: versions as text, for tools that print them. Not the names of enums, which `words` declares.
+//! * `policy`: the flushes that an access requires, and those that i915 makes. Not what a platform can do.
+//! * `platform`: what each platform and kernel can do, as tables. Not decisions.
+//! * `vocabulary`: the types that rules and callers share, such as access, cache level and mapping mode. Not tables.
+//! * `words`: the macro that declares an enum with a word for each value. Not the enums.
+//! * `errno`: error numbers of failed system calls. Not when a call fails.
+//! * `drm_fourcc`: pixel formats and modifiers as the kernel numbers them. Not which display reads them.
+//! * `values`: the macro that declares a C header's constants and lists them. Not the constants.
+//!
 //! Features: `serde` implements `serde::Serialize` for what tools print.
 
 #![cfg_attr(not(test), no_std)]
