@@ -2,6 +2,19 @@
 //!
 //! The tables hold the results of the rules crate for every platform, kernel and question; the functions of
 //! `functions.h` look them up. `ci/rules-header --write` puts the header beside the C interface's.
+//!
+//! # Layers
+//!
+//! Imports point down only (`ci/layers` checks it):
+//!
+//! ```text
+//! L1  platforms   questions: the tables of the header
+//! L0  pack: sets of values, and arrays in C
+//! ```
+//!
+//! * `platforms`: PCI IDs, and per platform its capabilities, cache levels and MOCS entries. Not decisions.
+//! * `questions`: the decisions for each set of capabilities and each question. Not which platform has them.
+//! * `pack`: sets of values that occur several times, and arrays in C. Not what the values mean.
 
 mod pack;
 mod platforms;
