@@ -275,18 +275,31 @@ fn a_blocked_transition_leaves_the_word_as_it_was() {
 
 #[test]
 fn every_cause_is_an_error_that_names_the_object() {
-    let handle = Handle::new(77).unwrap();
-    for (blocked, errno) in [
-        (Blocked::Closed, Errno::ENOENT),
-        (Blocked::Purged, Errno::EFAULT),
-        (Blocked::DontNeed, Errno::EFAULT),
-        (Blocked::InUse { writers: 1, readers: 2, submits: 3 }, Errno::EBUSY),
-        (Blocked::OnScreen { level: CacheLevel::Wt, asked: CacheLevel::Llc }, Errno::EBUSY),
-        (Blocked::Pinned, Errno::EBUSY),
-        (Blocked::Changing, Errno::EBUSY),
-        (Blocked::TooManyGuards { limit: 4095 }, Errno::EOVERFLOW),
+    let handle = 77;
+    for (blocked, expected, errno) in [
+        (Blocked::Closed, Error::Closed { handle }, Errno::ENOENT),
+        (Blocked::Purged, Error::Purged { handle }, Errno::EFAULT),
+        (Blocked::DontNeed, Error::DontNeed { handle }, Errno::EFAULT),
+        (
+            Blocked::InUse { writers: 1, readers: 2, submits: 3 },
+            Error::InUse { handle, writers: 1, readers: 2, submits: 3 },
+            Errno::EBUSY,
+        ),
+        (
+            Blocked::OnScreen { level: CacheLevel::Wt, asked: CacheLevel::Llc },
+            Error::OnScreen { handle, from: CacheLevel::Wt, to: CacheLevel::Llc },
+            Errno::EBUSY,
+        ),
+        (Blocked::Pinned, Error::Pinned { handle }, Errno::EBUSY),
+        (Blocked::Changing, Error::LevelChanging { handle }, Errno::EBUSY),
+        (
+            Blocked::TooManyGuards { limit: 4095 },
+            Error::TooManyGuards { handle, limit: 4095 },
+            Errno::EOVERFLOW,
+        ),
     ] {
-        let error: Error = blocked.error(handle);
+        let error = blocked.error(Handle::new(handle).unwrap());
+        assert_eq!(error, expected);
         assert!(error.to_string().contains("BO 77"), "{error}");
         assert_eq!(error.errno(), errno);
     }

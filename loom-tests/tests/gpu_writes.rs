@@ -4,7 +4,7 @@
 //! reads after a submission has ended waits for its write, and finds the lines that the write made dirty
 //! in the LLC, or stale in the cache, still to be flushed or invalidated, also if somebody else flushed or
 //! invalidated between the ioctl and the write; who does not wait because somebody did sees the write.
-//! Preemption bound: none; 3 where the submitting thread reads during the race. Time: 35 s.
+//! Preemption bound: none; 3 where a thread reads during the race what it must find. Time: 35 s.
 #![cfg(loom)]
 
 use std::convert::Infallible;
@@ -136,6 +136,21 @@ fn a_thread_that_submits_reads_the_write_while_another_one_flushes() {
 #[test]
 fn a_thread_that_submits_reads_the_write_while_another_one_invalidates() {
     submits_and_reads(To::Memory, Bo::read);
+}
+
+#[test]
+fn a_thread_that_looks_while_another_flush_has_the_note_finds_it_after_that_one_failed() {
+    let setup = || {
+        let bo = Bo::new(To::Llc);
+        bo.submit();
+        bo
+    };
+    let fails = |bo: &Bo| {
+        let Ok(()) = bo.object.tracked.gpu_writes().wait_if_told(|| bo.kernel_wait());
+        let mut in_flight = bo.object.begin_flush();
+        let _ = in_flight.take_gpu_write();
+    };
+    race(Some(3), setup, fails, |bo| assert_eq!(bo.read(), 1, "the write was forgotten"), |_| ());
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! The only writer's marks, which it makes by plain stores, against submissions and other writers.
 //!
 //! Invariant: a submission that began after a writer's guard was closed shows the GPU what that writer stored; no mark is
-//! lost, although a flush that is not alone takes marks while the writer makes more.
+//! lost, although a flush that is not alone takes marks while the writer makes more; a thread that finds marks taken finds
+//! the flush that took them.
 //! Preemption bound: 3. Time: 0.3 s.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Completion, Marks, State, complete};
-use gem_coherency::units::LineRange;
+use gem_coherency::units::{LineRange, PageLines};
 use loom_tests::{Object, race};
 
 const PREEMPTIONS: Option<usize> = Some(3);
@@ -37,7 +38,13 @@ fn submit(object: &Object, place: Place, closed: &[u64]) {
     let state = object.tracked.word().try_update(State::begin_submit).expect("nothing blocks it").after;
     loop {
         let mut in_flight = object.begin_flush();
-        in_flight.take_dirty(place(state), |run| object.memory.flush(run));
+        let flush = |page: PageLines| page.runs().for_each(|run| object.memory.flush(run));
+        match in_flight.take_own_pages(place(state)) {
+            Some(pages) => pages.for_each(flush),
+            None => {
+                in_flight.take_dirty_pages(place(state), flush);
+            }
+        }
         if complete([in_flight]) == Completion::InMemory {
             break;
         }
@@ -125,6 +132,33 @@ fn a_reader_that_flushes_finds_the_marks() {
         write(object, marks, &[1]);
     };
     race(PREEMPTIONS, setup, read, writer, submit_at_last);
+}
+
+/// A submission of the only writer's line, while another thread goes on if `is_current`.
+fn taken_beside(is_current: fn(&Object) -> bool) {
+    let setup = || {
+        let object = object();
+        let marks = begin_write(&object, State::marks);
+        write(&object, marks, &[0]);
+        object
+    };
+    let look = move |object: &Object| {
+        if is_current(object) {
+            assert_eq!(object.memory.gpu_load(0), 1, "found current");
+        }
+    };
+    race(PREEMPTIONS, setup, |object| submit(object, State::marks, &[0]), look, |_| {});
+}
+
+#[test]
+fn a_thread_that_finds_the_marks_taken_finds_the_flush() {
+    taken_beside(|object| object.tracked.is_current(|_| !object.tracked.dirty().is_clean()));
+}
+
+#[test]
+#[should_panic(expected = "found current")]
+fn a_thread_that_finds_the_marks_taken_and_looks_for_no_flush_goes_on_too_early() {
+    taken_beside(|object| object.tracked.dirty().is_clean());
 }
 
 /// A writer that stores twice to one line, and marks it by `mark_again` after the second store, against a submission.

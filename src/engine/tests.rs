@@ -1,6 +1,6 @@
 //! Tests the operations that the engine performs, and their order, on objects that log them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::batch::BATCH;
 use super::{
@@ -29,6 +29,8 @@ struct Written<'a> {
     fails_at: Option<usize>,
     /// The device is unknown, and the GPU is told to write when a flush looks for the mapping.
     is_unknown: bool,
+    /// The number of waits for the GPU.
+    waits: Cell<usize>,
 }
 
 /// A platform's decisions, and the level of the objects on it.
@@ -46,7 +48,15 @@ fn refused<T>() -> Result<T> {
 
 impl<'a> Written<'a> {
     fn new(tracked: &'a [Tracked], log: &'a Log) -> Self {
-        Self { tracked, place: 0, log, answers: &NO_LLC, fails_at: None, is_unknown: false }
+        Self {
+            tracked,
+            place: 0,
+            log,
+            answers: &NO_LLC,
+            fails_at: None,
+            is_unknown: false,
+            waits: Cell::new(0),
+        }
     }
 
     /// Logs an operation, which may fail.
@@ -85,6 +95,7 @@ impl Object for Written<'_> {
     }
 
     fn wait_for_gpu(&self) -> Result<()> {
+        self.waits.set(self.waits.get() + 1);
         Ok(())
     }
 
@@ -129,12 +140,16 @@ impl CacheLines for Written<'_> {
 }
 
 fn tracked(count: usize) -> Vec<Tracked> {
-    (0..count).map(|_| Tracked::new(1 << 22, CacheLevel::None).unwrap()).collect()
+    (0..count).map(|_| Tracked::new(1 << 21, CacheLevel::None).unwrap()).collect()
 }
 
-/// One object of two pages.
+/// One object of so many pages.
+fn pages(count: u64) -> [Tracked; 1] {
+    [Tracked::new(count * PAGE_BYTES, CacheLevel::None).unwrap()]
+}
+
 fn two_pages() -> [Tracked; 1] {
-    [Tracked::new(2 * PAGE_BYTES, CacheLevel::None).unwrap()]
+    pages(2)
 }
 
 /// Marks the first line of `pages` pages of each object.
@@ -224,8 +239,9 @@ fn lines_that_could_not_be_flushed_stay_dirty() {
 /// The batch is performed while more lines are taken; what follows succeeds.
 #[test]
 fn an_operation_that_fails_before_the_last_batch_fails_the_flush() {
-    let tracked = tracked(1);
-    dirty(&tracked, 2 * BATCH as u64 + 2);
+    let count = 2 * BATCH as u64 + 2;
+    let tracked = pages(count);
+    dirty(&tracked, count);
     let (result, log) = reader(&tracked, Path::Display, Some(1));
     result.unwrap_err();
     assert_eq!(operations(&log), ["fence", "write back"]);
@@ -234,8 +250,8 @@ fn an_operation_that_fails_before_the_last_batch_fails_the_flush() {
 
 #[test]
 fn more_runs_than_a_batch_are_each_invalidated_once() {
-    let tracked = tracked(1);
     let runs = BATCH as u64 + 2;
+    let tracked = pages((2 * runs).div_ceil(64));
     for line in (0..2 * runs).step_by(2).map(|line| LineRange::new(line, line + 1)) {
         tracked[0].dirty().mark(line).unwrap();
         tracked[0].stale().mark(line).unwrap();
@@ -310,6 +326,40 @@ fn a_flush_that_finds_no_line_marks_none_on_an_unknown_device_while_the_gpu_writ
     tracked[0].gpu_writes().tell();
     make_current_for(&[Written { is_unknown: true, ..Written::new(&tracked, &log) }], Path::Display).unwrap();
     assert_eq!((tracked[0].dirty().count(), log.take()), (0, vec![]));
+}
+
+#[test]
+fn an_access_waits_for_the_gpu_before_the_cpu_for_a_noted_write_and_on_an_unknown_device() {
+    let bypass = Path::Gpu(MocsClass::BypassLlc);
+    let cases = [
+        (Path::Cpu(MmapMode::Wb), &NO_LLC, false, false, 1),
+        (Path::Display, &NO_LLC, false, false, 0),
+        (Path::Display, &NO_LLC, true, false, 1),
+        // Without an LLC no access requires what the GPU wrote there; a reader past the LLC does.
+        (Path::Display, &NO_LLC, false, true, 0),
+        (bypass, &BYPASSED, false, false, 0),
+        (bypass, &BYPASSED, false, true, 1),
+    ];
+    for (next, answers, is_unknown, is_noted, waits) in cases {
+        let (tracked, log) = (two_pages(), Log::default());
+        dirty(&tracked, 1);
+        if is_noted {
+            tracked[0].word().update(State::note_gpu_write);
+        }
+        let object = [Written { answers, is_unknown, ..Written::new(&tracked, &log) }];
+        make_current_for(&object, next).unwrap();
+        assert_eq!(object[0].waits.get(), waits, "{next:?}, unknown: {is_unknown}, noted: {is_noted}");
+    }
+}
+
+#[test]
+fn what_the_gpu_left_in_the_llc_is_written_back_and_stays_in_the_cache() {
+    let (tracked, log) = (two_pages(), Log::default());
+    tracked[0].word().update(State::note_gpu_write);
+    let object = [Written { answers: &BYPASSED, ..Written::new(&tracked, &log) }];
+    make_current_for(&object, Path::Gpu(MocsClass::BypassLlc)).unwrap();
+    assert_eq!(operations(&log.take()), ["fence", "write back", "fence"]);
+    assert!(!tracked[0].word().state().has_gpu_write());
 }
 
 /// A store of whole lines between parts of two: lines 0 and 2 in part, line 1 whole.

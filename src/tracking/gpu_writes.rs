@@ -35,9 +35,9 @@ impl GpuWrites {
         // Acquire pairs with the Release of `wait`: a caller that goes on without waiting is ordered after
         // that wait. `waited` is loaded first: writes counted in between then make the result false.
         let waited = self.waited.load(Ordering::Acquire);
-        // Acquire pairs with the Release of `tell`. Relaxed would do for a caller that took a note, because
-        // its write was counted before the note was made.
-        waited >= self.told.load(Ordering::Acquire)
+        // Relaxed: a caller that has found the note of a write finds its count, which was made before; one that looks for the
+        // note afterwards finds it, or comes before the write.
+        waited >= self.told.load(Ordering::Relaxed)
     }
 
     /// Calls `wait`, which waits in the kernel, for every write counted so far.

@@ -98,14 +98,13 @@ impl OwnLines {
     /// Lists a page whose word is 0.
     #[inline(always)]
     fn list(&self, page: u64) {
-        // Relaxed, here and below: only owners use the list.
+        // Relaxed, here and below: only owners use the list, and others that find a count look at the words.
         let count = self.count.load(Ordering::Relaxed);
         let count = if self.listed.get(count).is_some() { count } else { self.relist() };
         if let Some(place) = self.listed.get(count) {
             place.store(page, Ordering::Relaxed);
         }
-        // Release pairs with the Acquire of `is_empty`.
-        self.count.store(count + 1, Ordering::Release);
+        self.count.store(count + 1, Ordering::Relaxed);
     }
 
     /// Lists only the pages with marks, because the list is full of others; returns how many there are. The count stays
