@@ -209,8 +209,9 @@ fn lines_of_all_objects_are_taken_before_any_is_touched_between_one_pair_of_fenc
 
 #[test]
 fn more_than_a_batch_is_performed_in_parts_between_the_same_fences() {
-    let tracked = tracked(1);
-    dirty(&tracked, BATCH as u64 + 2);
+    let count = BATCH as u64 + 2;
+    let tracked = pages(count);
+    dirty(&tracked, count);
     let (result, log) = reader(&tracked, Path::Display, None);
     result.unwrap();
     let count = |what| log.iter().filter(|(one, _)| *one == what).count();
