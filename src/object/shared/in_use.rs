@@ -4,7 +4,8 @@ use super::bo::{Object, SharedBo};
 use crate::error::Result;
 use crate::tracking::{Blocked, Marks, State, Transition};
 
-/// A way to use an object. Each excludes some of the others, and of a close and a change of the level.
+/// A way to use an object. While one is open, the object can neither be closed nor change its level; an unmap and an access
+/// through the mapping exclude each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Loads through its mapping.
@@ -19,7 +20,7 @@ pub(crate) enum Use {
     Unmap,
 }
 
-/// A value that leads to an object, and keeps it.
+/// An owner of a reference to an object.
 pub(crate) trait HasObject {
     /// Returns the object.
     fn object(&self) -> &Object;
@@ -35,9 +36,9 @@ impl HasObject for &Object {
 /// A use of an object that has begun. Ends when dropped.
 #[derive(Debug)]
 pub(crate) struct InUse<O: HasObject> {
-    /// The owner of the object.
+    /// The owner of the reference.
     pub(crate) owner: O,
-    /// The place of the marks of its stores.
+    /// The place of the marks of its stores and of its flush.
     pub(crate) marks: Marks,
     how: Use,
 }
