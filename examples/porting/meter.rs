@@ -4,15 +4,14 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use gem_coherency::backend::display::Display;
 use gem_coherency::backend::mapping::{Counted, SoftMemory};
 use gem_coherency::backend::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
-    Placement, Retained, Run,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras as _, Mapping, MemoryRegion, OpenCounts,
+    Param, Retained,
 };
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
-use gem_coherency::vocabulary::{Access, Domains, KernelVersion};
+use gem_coherency::vocabulary::{Domains, KernelVersion};
 use gem_coherency::{CachingMode, Handle, MmapMode, Result};
 use gem_coherency_sim::SimDevice;
 
@@ -56,6 +55,16 @@ impl Meter {
     fn counted(&self) -> &SimDevice {
         self.requests.fetch_add(1, Relaxed);
         &self.soft
+    }
+
+    /// GEM_SW_FINISH.
+    pub fn sw_finish(&self, handle: Handle) -> Result<()> {
+        self.counted().sw_finish(handle)
+    }
+
+    /// GEM_PWRITE.
+    pub fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
+        self.counted().pwrite(handle, offset, data)
     }
 
     /// Counts the lines of accesses through `mapping`.
@@ -110,10 +119,6 @@ impl Drm for Meter {
         Ok(self.metered(handle, self.soft.map(handle, mode, size_bytes)?))
     }
 
-    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        Ok(self.metered(handle, self.soft.map_legacy(handle, mode, size_bytes)?))
-    }
-
     fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
         self.counted().set_caching(handle, mode)
     }
@@ -124,18 +129,6 @@ impl Drm for Meter {
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
         self.counted().set_domain(handle, read, write)
-    }
-
-    fn sw_finish(&self, handle: Handle) -> Result<()> {
-        self.counted().sw_finish(handle)
-    }
-
-    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
-        self.counted().pread(handle, offset, data)
-    }
-
-    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
-        self.counted().pwrite(handle, offset, data)
     }
 
     fn busy(&self, handle: Handle) -> Result<Busy> {
@@ -178,10 +171,6 @@ impl Drm for Meter {
         self.soft.create_with_pat(size_bytes, pat_index)
     }
 
-    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
-        self.soft.create_in(size_bytes, placements)
-    }
-
     fn close(&self, handle: Handle) -> Result<()> {
         self.soft.close(handle)
     }
@@ -198,28 +187,8 @@ impl Drm for Meter {
         self.soft.import(dma_buf)
     }
 
-    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
-        self.soft.begin_dma_buf_access(dma_buf, access)
-    }
-
-    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
-        self.soft.end_dma_buf_access(dma_buf, access)
-    }
-
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         self.soft.execute(objects)
-    }
-
-    fn run(&self, run: &Run<'_>) -> Result<()> {
-        self.soft.run(run)
-    }
-
-    fn hangs(&self) -> Result<u32> {
-        self.soft.hangs()
-    }
-
-    fn display(&self) -> &dyn Display {
-        self.soft.display()
     }
 
     fn open_counts(&self) -> OpenCounts {

@@ -89,7 +89,7 @@ impl Gpu {
         let object = Object::new(self, bytes.len() as u64)?;
         object.fill(&bytes)?;
         let one = |object: &Object, access| ExecObject { handle: object.handle(), access };
-        self.drm.run(&Run {
+        self.drm.extras()?.run(&Run {
             objects: &[one(from, Access::Read), one(to, Access::Write)],
             batch: object.handle(),
             len_bytes: bytes.len() as u32,

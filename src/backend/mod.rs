@@ -1,12 +1,14 @@
 //! The uAPI boundary: typed requests to one open device.
 //!
-//! There are two implementations: [`node`], an open `/dev/dri` file, and a software i915 (`gem-coherency-sim`).
+//! [`Drm`] has the requests that the library makes, [`Display`] those of displays, [`Extras`] those that only tools and
+//! tests make. There are two implementations: [`node`], an open `/dev/dri` file, and a software i915 (`gem-coherency-sim`).
 //! Everything above this layer runs unchanged on both. Errors keep the errno; requests interrupted by a signal
 //! are restarted.
 
 pub mod display;
 #[doc(hidden)]
 pub mod execbuffer;
+mod extras;
 pub mod mapping;
 pub mod node;
 
@@ -14,11 +16,13 @@ use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use display::Display;
+pub use extras::{Addresses, Extras, Relocation, Run};
 pub(crate) use mapping::MappedLines;
 pub use mapping::Mapping;
 
-use crate::error::Result;
-use crate::platform::EngineClass;
+use gem_coherency_policy::Errno;
+
+use crate::error::{Error, Result};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 /// The result of DRM_IOCTL_VERSION.
@@ -92,7 +96,7 @@ pub struct MemoryRegion {
 }
 
 impl MemoryRegion {
-    /// Returns the region's identifier, for [`Drm::create_in`].
+    /// Returns the region's identifier, for [`Extras::create_in`].
     pub const fn placement(&self) -> Placement {
         Placement { class: self.class, instance: self.instance }
     }
@@ -146,42 +150,6 @@ pub struct ExecObject {
     pub access: Access,
 }
 
-/// An object's address to be written into a batch (`drm_i915_gem_relocation_entry`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Relocation {
-    /// The offset in the batch in bytes, a multiple of 4.
-    pub at: u64,
-    /// The object's index in [`Run::objects`].
-    pub object: u32,
-    /// The offset that is added to the object's address.
-    pub delta: u32,
-}
-
-/// The way in which the objects of a batch get their GPU addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses<'a> {
-    /// The caller chooses them (`EXEC_OBJECT_PINNED`): the addresses of the objects in order, then the
-    /// batch's.
-    Pinned(&'a [u64]),
-    /// The kernel chooses them and writes them into the batch.
-    Relocated(&'a [Relocation]),
-}
-
-/// A batch in an object, to be run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run<'a> {
-    /// The objects that the batch reads and writes, each once, without the batch itself.
-    pub objects: &'a [ExecObject],
-    /// The object that holds the batch, which starts at its first byte.
-    pub batch: Handle,
-    /// The size of the batch in bytes, a multiple of 8.
-    pub len_bytes: u32,
-    /// The engine that runs it.
-    pub engine: EngineClass,
-    /// The GPU addresses.
-    pub addresses: Addresses<'a>,
-}
-
 /// Numbers of open objects and mappings of a device, for finding leaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -222,11 +190,6 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// GEM_CREATE_EXT with SET_PAT: creates an object with a fixed PAT index; ENODEV before 12.70.
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created>;
 
-    /// GEM_CREATE_EXT with MEMORY_REGIONS: creates an object in one of these regions, the first with room;
-    /// its size is rounded up to a multiple of the page sizes of all. EINVAL for an empty list, a region that
-    /// the device lacks, and a duplicate.
-    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created>;
-
     /// GEM_CLOSE: closes the handle.
     fn close(&self, handle: Handle) -> Result<()>;
 
@@ -241,20 +204,8 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// GEM_MMAP_OFFSET and mmap(2): maps the whole object.
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
 
-    /// GEM_MMAP, the legacy request: maps the whole object WB or WC.
-    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
-
     /// GEM_SET_DOMAIN: the kernel waits, flushes and invalidates for the domain.
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()>;
-
-    /// GEM_SW_FINISH: the kernel flushes the object if it is a framebuffer.
-    fn sw_finish(&self, handle: Handle) -> Result<()>;
-
-    /// GEM_PREAD: copies out of the object.
-    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()>;
-
-    /// GEM_PWRITE: copies into the object.
-    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()>;
 
     /// GEM_BUSY: returns which engines still use the object.
     fn busy(&self, handle: Handle) -> Result<Busy>;
@@ -273,29 +224,20 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// PRIME_FD_TO_HANDLE: imports a dma-buf; the same object always gets the same handle.
     fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created>;
 
-    /// DMA_BUF_IOCTL_SYNC with START: begins a CPU access; the exporter makes the bytes current for the CPU.
-    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
-
-    /// DMA_BUF_IOCTL_SYNC with END: ends a CPU access; `access` must be the same as at its beginning.
-    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
-
     /// EXECBUFFER2: runs an empty batch over the objects, so that the kernel hands them to the GPU.
     ///
     /// The implementation has a batch of its own (MI_BATCH_BUFFER_END). Does not wait.
     fn execute(&self, objects: &[ExecObject]) -> Result<()>;
 
-    /// EXECBUFFER2: runs a batch of the caller's in the default context. Does not wait.
-    ///
-    /// EINVAL for an engine that the platform lacks, for relocations where the kernel accepts none, and for
-    /// addresses that are not page-aligned; ENOSPC if the objects do not fit; EIO on a wedged GPU, and after
-    /// too many hangs. A hang of the batch itself is reported later ([`Drm::hangs`]).
-    fn run(&self, run: &Run<'_>) -> Result<()>;
+    /// Returns the requests that the library does not make; ENODEV, the default, for a device without them.
+    fn extras(&self) -> Result<&dyn Extras> {
+        Err(Error::Ioctl { request: "a request of backend::Extras", errno: Errno::ENODEV })
+    }
 
-    /// GET_RESET_STATS: returns how many batches of the default context hung the GPU.
-    fn hangs(&self) -> Result<u32>;
-
-    /// Returns the display requests.
-    fn display(&self) -> &dyn Display;
+    /// Returns the display requests; ENODEV, the default, for a device without a display.
+    fn display(&self) -> Result<&dyn Display> {
+        Err(Error::Ioctl { request: "a request of backend::Display", errno: Errno::ENODEV })
+    }
 
     /// Returns the open objects and mappings, without the batch object of `execute`.
     fn open_counts(&self) -> OpenCounts;

@@ -118,7 +118,7 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<SharedDevice>>, width: u32, heigh
     device.check()?;
     let _span = tracing::debug_span!("alloc_dumb", width, height).entered();
     let drm = device.drm.as_ref();
-    let picture = drm.display().create_dumb(width, height)?;
+    let picture = drm.display()?.create_dumb(width, height)?;
     let open = OpenHandle { drm, handle: Some(picture.handle) };
     // A discrete device creates it in local memory, where the display can read it (i915_gem_dumb_create).
     let local = device.caps().contains(Caps::DISCRETE);

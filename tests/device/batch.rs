@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 use gem_coherency::Error as LibraryError;
-use gem_coherency::backend::{Addresses, Drm, ExecObject, Run};
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Run};
 use gem_coherency::device::AllocRequest;
 use gem_coherency::object::Bo;
 use gem_coherency::platform::{self, EngineClass};

@@ -22,7 +22,7 @@ fn all_is_refused(device: &Device, bo: &Bo) -> bool {
         is_refused(device.drm().create(4096)),
         is_refused(device.drm().close(bo.handle())),
         is_refused(device.drm().wait(bo.handle(), -1)),
-        is_refused(device.drm().display().resources()),
+        is_refused(device.drm().display().unwrap().resources()),
         is_refused(bo.write(0, 8)),
         is_refused(bo.read(0, 8)),
         is_refused(bo.map(MmapMode::Wb)),

@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gem_coherency::backend::display::Display;
 use gem_coherency::backend::mapping::Mapping;
 use gem_coherency::backend::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
-    Retained, Run,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Retained,
 };
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
+use gem_coherency::vocabulary::{CachingMode, Domains, Handle, MmapMode};
 use gem_coherency::{Errno, Error, Result};
 use gem_coherency_sim::SimDevice;
 
@@ -70,29 +69,29 @@ requests! {
         fn memory_regions(&self) -> Result<Vec<MemoryRegion>>;
         fn create(&self, size_bytes: u64) -> Result<Created>;
         fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created>;
-        fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created>;
         fn close(&self, handle: Handle) -> Result<()>;
         fn caching(&self, handle: Handle) -> Result<CachingMode>;
         fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
-        fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
-        fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()>;
         fn busy(&self, handle: Handle) -> Result<Busy>;
         fn export(&self, handle: Handle) -> Result<OwnedFd>;
         fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created>;
-        fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
-        fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
-        fn hangs(&self) -> Result<u32>;
-        fn display(&self) -> &dyn Display;
+        fn display(&self) -> Result<&dyn Display>;
         fn open_counts(&self) -> OpenCounts;
     }
     {
         fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()>;
         fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()>;
-        fn sw_finish(&self, handle: Handle) -> Result<()>;
-        fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()>;
         fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()>;
         fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained>;
         fn execute(&self, objects: &[ExecObject]) -> Result<()>;
-        fn run(&self, run: &Run<'_>) -> Result<()>;
     }
+}
+
+#[test]
+fn a_backend_that_lacks_the_requests_of_tools_refuses_them_by_name() {
+    let soft = Arc::new(SimDevice::open("sim:tgl").unwrap());
+    let error = Late::new(&soft, u64::MAX).extras().err().unwrap();
+    assert_eq!(error.errno(), Errno::ENODEV);
+    assert!(error.to_string().starts_with("a request of backend::Extras: ENODEV"), "{error}");
+    soft.extras().unwrap().pwrite(soft.create(4096).unwrap().handle, 0, &[1]).unwrap();
 }

@@ -141,7 +141,7 @@ fn a_closed_screen_restores_the_previous_frame() {
     let console = rig.soft.add_framebuffer(&console).unwrap();
     let before = Shown::new(console, Mode::VGA, resources.connectors[0]);
     rig.soft.set_crtc(resources.crtcs[2], &before).unwrap();
-    let shows = || rig.soft.display().crtc(resources.crtcs[2]).unwrap();
+    let shows = || rig.soft.display().unwrap().crtc(resources.crtcs[2]).unwrap();
     for close in [true, false] {
         let mut screen = screen(&rig);
         assert_eq!(screen.crtc(), resources.crtcs[2], "the one that drives the connector");
@@ -171,7 +171,7 @@ fn an_idle_screen_is_off_afterwards_and_nothing_is_left_open() {
     assert!(matches!(refused(cursor.close()), gem_coherency::Error::Pinned { .. }));
     let crtc = screen.crtc();
     screen.close().unwrap();
-    assert_eq!(rig.soft.display().crtc(crtc).unwrap(), None);
+    assert_eq!(rig.soft.display().unwrap().crtc(crtc).unwrap(), None);
     cursor.close().unwrap();
     frame.close().unwrap();
     drop((cursor, frame));
@@ -185,7 +185,7 @@ fn a_frame_that_is_forgotten_leaves_the_screen_and_the_next_sets_the_mode() {
     let frames = [screen.alloc().unwrap(), screen.alloc().unwrap()];
     screen.show(&frames[0]).unwrap();
     screen.forget(&frames[0]).unwrap();
-    assert_eq!(rig.soft.display().crtc(screen.crtc()).unwrap(), None);
+    assert_eq!(rig.soft.display().unwrap().crtc(screen.crtc()).unwrap(), None);
     frames[0].close().unwrap();
     draw(&frames[1], 4);
     screen.show(&frames[1]).unwrap();

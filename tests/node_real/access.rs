@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 use gem_coherency::backend::node::Node;
-use gem_coherency::backend::{Drm, ExecObject, Mapping, OpenCounts};
+use gem_coherency::backend::{Drm, ExecObject, Extras, Mapping, OpenCounts};
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gem_coherency::backend::{Addresses, Drm, ExecObject, Param, Relocation, Run};
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Param, Relocation, Run};
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::object::Bo;
 use gem_coherency::platform::{EngineClass, by_id};

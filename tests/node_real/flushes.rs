@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 use gem_coherency::backend::node::Node;
-use gem_coherency::backend::{Advice, Created, Drm, ExecObject, Mapping, Param};
+use gem_coherency::backend::{Advice, Created, Drm, ExecObject, Extras, Mapping, Param};
 use gem_coherency::platform::{Call, Caps, Facts, Machine};
 use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, MmapMode};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gem_coherency::Error;
-use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, MocsClass};

@@ -87,7 +87,7 @@ fn shorten_timeouts() -> Option<Vec<Setting>> {
 fn batch(drm: &dyn Drm, words: &[u32]) -> Handle {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let page = drm.create(4096).unwrap();
-    if drm.pwrite(page.handle, 0, &bytes).is_err() {
+    if drm.extras().unwrap().pwrite(page.handle, 0, &bytes).is_err() {
         let map = map(drm, page.handle);
         map.copy_in(0, &bytes).unwrap();
         map.perform(LineOp::Flush, LineRange::new(0, 64)).unwrap();
@@ -103,7 +103,7 @@ fn map(drm: &dyn Drm, page: Handle) -> Mapping {
 /// Returns the first dwords of an object of a page.
 fn dwords<const COUNT: usize>(drm: &dyn Drm, page: Handle) -> [u32; COUNT] {
     let mut bytes = vec![0; 4 * COUNT];
-    if drm.pread(page, 0, &mut bytes).is_err() {
+    if drm.extras().unwrap().pread(page, 0, &mut bytes).is_err() {
         let map = map(drm, page);
         map.perform(LineOp::Flush, LineRange::new(0, 64)).unwrap();
         map.copy_out(0, &mut bytes).unwrap();
@@ -125,10 +125,10 @@ struct Outcome {
 fn run(drm: &dyn Drm, engine: EngineClass, words: &[u32]) -> Outcome {
     let batch = batch(drm, words);
     let run = Run { objects: &[], batch, len_bytes: 0, engine, addresses: Addresses::Pinned(&[PLACE]) };
-    let submitted = drm.run(&run).err().map(|error| error.errno());
+    let submitted = drm.extras().unwrap().run(&run).err().map(|error| error.errno());
     let waited = drm.wait(batch, LONG).err().map(|error| error.errno());
     drm.close(batch).unwrap();
-    Outcome { submitted, waited, hangs: drm.hangs().unwrap() }
+    Outcome { submitted, waited, hangs: drm.extras().unwrap().hangs().unwrap() }
 }
 
 /// Runs loops until the context is banned on one engine, then on another, and batches that end on both.
@@ -224,9 +224,9 @@ fn blit(drm: &dyn Drm, engine: EngineClass, words: &[u32]) -> ([u32; 3], u32) {
         engine,
         addresses: Addresses::Pinned(&[TARGET, SOURCE, PLACE]),
     };
-    drm.run(&run).unwrap();
+    drm.extras().unwrap().run(&run).unwrap();
     drm.wait(batch, LONG).unwrap();
-    (dwords(drm, target), drm.hangs().unwrap())
+    (dwords(drm, target), drm.extras().unwrap().hangs().unwrap())
 }
 
 fn a_blit_is_done_or_hangs_as_in_the_software_i915(bench: &Bench) -> Skip {

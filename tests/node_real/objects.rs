@@ -4,7 +4,7 @@ use std::fs;
 use std::os::fd::AsFd;
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Advice, Drm, ExecObject, OpenCounts, Retained};
+use gem_coherency::backend::{Advice, Drm, ExecObject, Extras, OpenCounts, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 use crate::platforms::Caching;

@@ -94,19 +94,21 @@ impl Buffer {
 /// Returns the dwords of the target after a batch.
 fn run(drm: &dyn Drm, words: &[u32]) -> [u32; 6] {
     let (target, batch) = (Buffer::new(drm, &[]), Buffer::new(drm, words));
-    drm.run(&Run {
-        objects: &[ExecObject { handle: target.handle, access: Access::Write }],
-        batch: batch.handle,
-        len_bytes: 4 * words.len() as u32,
-        engine: EngineClass::Render,
-        addresses: Addresses::Pinned(&[TARGET.into(), BATCH.into()]),
-    })
-    .unwrap();
+    drm.extras()
+        .unwrap()
+        .run(&Run {
+            objects: &[ExecObject { handle: target.handle, access: Access::Write }],
+            batch: batch.handle,
+            len_bytes: 4 * words.len() as u32,
+            engine: EngineClass::Render,
+            addresses: Addresses::Pinned(&[TARGET.into(), BATCH.into()]),
+        })
+        .unwrap();
     drm.wait(batch.handle, -1).unwrap();
     target.flush();
     let mut bytes = [0; 24];
     target.map.copy_out(0, &mut bytes).unwrap();
-    assert_eq!(drm.hangs().unwrap(), 0);
+    assert_eq!(drm.extras().unwrap().hangs().unwrap(), 0);
     std::array::from_fn(|index| u32::from_le_bytes(std::array::from_fn(|byte| bytes[4 * index + byte])))
 }
 
@@ -185,7 +187,7 @@ fn batches_are_refused_as_on_the_software_i915(bench: &Bench) -> Skip {
 fn verdict(drm: &dyn Drm, engine: EngineClass, words: &[u32]) -> Option<Errno> {
     let batch = Buffer::new(drm, words).handle;
     let (len_bytes, addresses) = (4 * words.len() as u32, Addresses::Pinned(&[BATCH.into()]));
-    let refused = drm.run(&Run { objects: &[], batch, len_bytes, engine, addresses }).err();
+    let refused = drm.extras().unwrap().run(&Run { objects: &[], batch, len_bytes, engine, addresses }).err();
     drm.wait(batch, -1).unwrap();
     drm.close(batch).unwrap();
     refused.map(|error| error.errno())

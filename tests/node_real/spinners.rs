@@ -46,7 +46,7 @@ fn errno<T>(done: gem_coherency::Result<T>) -> Option<Errno> {
 /// Runs a batch.
 fn run(drm: &dyn Drm, batch: Handle, engine: EngineClass, address: u64) {
     let run = Run { objects: &[], batch, len_bytes: 0, engine, addresses: Addresses::Pinned(&[address]) };
-    drm.run(&run).unwrap();
+    drm.extras().unwrap().run(&run).unwrap();
 }
 
 fn outcome(drm: &dyn Drm, is_wide: bool) -> Option<Outcome> {
@@ -86,7 +86,7 @@ fn outcome(drm: &dyn Drm, is_wide: bool) -> Option<Outcome> {
     for handle in [spinner, beside, behind] {
         drm.close(handle).unwrap();
     }
-    let (beside, behind, hangs) = (waited_beside, waited_after, drm.hangs().unwrap());
+    let (beside, behind, hangs) = (waited_beside, waited_after, drm.extras().unwrap().hangs().unwrap());
     Some(Outcome { busy, waits, read, beside, behind, idle, after, hangs })
 }
 

@@ -9,7 +9,7 @@ use gem_coherency::backend::display::{Crtc, Mode, Picture, Shown};
 ///
 /// The file must be the DRM master. At the end, the first CRTC shows its previous framebuffer again.
 pub fn differences(drm: &dyn Drm) -> Vec<String> {
-    let display = drm.display();
+    let display = drm.display().unwrap();
     let resources = display.resources().unwrap();
     let connector = resources.connectors.iter().copied().find(|one| one.is_hdmi()).expect("HDMI");
     let crtc: Crtc = resources.crtcs[0];

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gem_coherency::backend::node::Node;
-use gem_coherency::backend::{Addresses, Drm, ExecObject, Mapping, Param, Placement, Run};
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Mapping, Param, Placement, Run};
 use gem_coherency::platform::{Caps, Facts, Machine};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency_exercise::commands::{Builder, Extent, Memory, Surface};

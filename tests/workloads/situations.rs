@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::device::{AdoptRequest, AllocRequest, Contents, Device};
 use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};

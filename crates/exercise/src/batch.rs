@@ -162,7 +162,7 @@ impl Batch {
     /// Prepares every BO and submits the batch, without waiting.
     ///
     /// # Errors
-    /// As [`Device::submit_with`] and [`gem_coherency::backend::Drm::run`]; [`crate::Error::NoAddress`]; those of
+    /// As [`Device::submit_with`] and [`gem_coherency::backend::Extras::run`]; [`crate::Error::NoAddress`]; those of
     /// creating the batch's own BO.
     pub fn submit(self) -> Result<Submitted> {
         self.objects.submit(self.builder.finish())

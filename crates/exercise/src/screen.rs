@@ -101,7 +101,7 @@ impl Screen {
     /// [`Error::NoScreen`] if the device has no usable display, or the file is not of a primary node;
     /// otherwise those of the display requests.
     pub fn open(device: &Device) -> Result<Self> {
-        let display = device.drm().display();
+        let display = device.drm().display().map_err(|error| none(device, error.errno()))?;
         let Resources { crtcs: all, connectors } =
             display.resources().map_err(|error| none(device, error.errno()))?;
         let mut ports = Vec::new();
@@ -209,7 +209,7 @@ impl Screen {
             height: self.mode.vertical.shown.into(),
             pitch_bytes: self.pitch_bytes(),
         };
-        let framebuffer = self.device.drm().display().add_framebuffer(&picture)?;
+        let framebuffer = self.device.drm().display()?.add_framebuffer(&picture)?;
         self.frames.push((bo.clone(), framebuffer));
         Ok(framebuffer)
     }
@@ -225,7 +225,7 @@ impl Screen {
     pub fn show(&mut self, bo: &Bo) -> Result<FlushReport> {
         let guard = bo.prepare_scanout()?;
         let framebuffer = self.add(bo)?;
-        let display = self.device.drm().display();
+        let display = self.device.drm().display()?;
         if self.shown.is_some() {
             display.flip(self.crtc, framebuffer).map_err(master)?;
         } else {
@@ -247,7 +247,7 @@ impl Screen {
             return Ok(FlushReport::nothing(Step::Scanout, Rule::NothingDirty));
         };
         let report = guard.flush()?;
-        self.device.drm().display().dirty(*framebuffer).map_err(master)?;
+        self.device.drm().display()?.dirty(*framebuffer).map_err(master)?;
         Ok(report)
     }
 
@@ -257,7 +257,7 @@ impl Screen {
     /// # Errors
     /// As [`Bo::prepare_scanout`]; those of CURSOR.
     pub fn set_cursor(&mut self, cursor: Option<&Bo>, at: (i32, i32)) -> Result<Option<FlushReport>> {
-        let display = self.device.drm().display();
+        let display = self.device.drm().display()?;
         let guard = cursor.map(Bo::prepare_scanout).transpose()?;
         let picture = cursor.map(|bo| Picture {
             handle: bo.handle(),
@@ -279,7 +279,7 @@ impl Screen {
     /// # Errors
     /// Those of SETCRTC.
     pub fn turn_off(&mut self) -> Result<()> {
-        self.device.drm().display().turn_off(self.crtc).map_err(master)?;
+        self.device.drm().display()?.turn_off(self.crtc).map_err(master)?;
         self.shown = None;
         Ok(())
     }
@@ -291,7 +291,7 @@ impl Screen {
     pub fn forget(&mut self, bo: &Bo) -> Result<()> {
         let Some(place) = self.frames.iter().position(|(known, _)| known.is_same(bo)) else { return Ok(()) };
         let (_, framebuffer) = self.frames[place];
-        self.device.drm().display().remove_framebuffer(framebuffer)?;
+        self.device.drm().display()?.remove_framebuffer(framebuffer)?;
         self.frames.remove(place);
         if self.shown.as_ref().is_some_and(|&(shown, _)| shown == framebuffer) {
             self.shown = None;
@@ -313,7 +313,7 @@ impl Screen {
             return Ok(());
         }
         self.device.check_process()?;
-        let display = self.device.drm().display();
+        let display = self.device.drm().display()?;
         let mut done = Ok(());
         let mut keep = |result: gem_coherency::Result<()>| {
             if done.is_ok() {

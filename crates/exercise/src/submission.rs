@@ -80,13 +80,13 @@ impl Objects {
     /// Prepares every BO and submits `written`, without waiting.
     ///
     /// # Errors
-    /// As [`Device::submit_with`] and [`gem_coherency::backend::Drm::run`]; [`Error::NoAddress`]; those of
+    /// As [`Device::submit_with`] and [`gem_coherency::backend::Extras::run`]; [`Error::NoAddress`]; those of
     /// creating the batch's own BO.
     pub(crate) fn submit(self, mut written: commands::Batch) -> Result<Submitted> {
         let Self { device, bos, uses } = self;
         device.check_process()?;
-        let drm = device.drm();
-        let hangs = drm.hangs()?;
+        let requests = device.drm().extras()?;
+        let hangs = requests.hangs()?;
         let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
         if !device.machine().caps.contains(Caps::DISCRETE) {
             // Some kernels read a batch through the cache before the GPU does (intel_engine_cmd_parser) and
@@ -140,7 +140,7 @@ impl Objects {
         let mut reports = room("reports", submissions.len())?;
         device.submit_with(&submissions, |flushed| {
             reports.extend_from_slice(flushed);
-            drm.run(&run)
+            requests.run(&run)
         })?;
         Ok(Submitted { reports, device, batch, hangs })
     }
@@ -166,7 +166,7 @@ impl Submitted {
     /// submitted; those of GEM_WAIT.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.batch.wait(timeout)?;
-        let hangs = self.device.drm().hangs()?;
+        let hangs = self.device.drm().extras()?.hangs()?;
         if hangs > self.hangs { Err(Error::Hung { hangs }) } else { Ok(()) }
     }
 }

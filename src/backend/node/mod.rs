@@ -1,7 +1,7 @@
 //! An open `/dev/dri` file of the i915 driver.
 //!
 //! [`Node::open`] opens a path or reports what is wrong with it; [`find`] searches for a suitable path. A
-//! [`Node`] implements [`Drm`]'s requests by the kernel's own, one ioctl per method.
+//! [`Node`] implements the requests of [`Drm`] and [`Extras`] by the kernel's own, one ioctl per method.
 //!
 //! # Safety
 //! The requests are made in `request`, `facts`, `objects`, `access`, `submit` and `display` below this
@@ -30,8 +30,8 @@ pub use open::{Found, find, find_in};
 use crate::backend::display::Display;
 use crate::backend::mapping::{Counted, Mapping};
 use crate::backend::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
-    Retained, Run,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras, MemoryRegion, OpenCounts, Param,
+    Placement, Retained, Run,
 };
 use crate::error::Result;
 use crate::fork::Owner;
@@ -142,10 +142,6 @@ impl Drm for Node {
         objects::create_with_pat(self.fd()?, size_bytes, pat_index).map(|created| self.counted(created))
     }
 
-    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
-        objects::create_in(self.fd()?, size_bytes, placements).map(|created| self.counted(created))
-    }
-
     fn close(&self, handle: Handle) -> Result<()> {
         self.owner.check()?;
         // Removed first: after the close the kernel may return the same handle to another thread.
@@ -171,25 +167,8 @@ impl Drm for Node {
         Ok(Mapping::from_kernel(handle, pages, mode, Counted::new(&self.mappings)))
     }
 
-    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        let pages = access::mmap_legacy(self.fd()?, handle, mode, size_bytes)?;
-        Ok(Mapping::from_legacy(handle, pages, mode, Counted::new(&self.mappings)))
-    }
-
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
         access::set_domain(self.fd()?, handle, read, write)
-    }
-
-    fn sw_finish(&self, handle: Handle) -> Result<()> {
-        access::sw_finish(self.fd()?, handle)
-    }
-
-    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
-        access::pread(self.fd()?, handle, offset, data)
-    }
-
-    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
-        access::pwrite(self.fd()?, handle, offset, data)
     }
 
     fn busy(&self, handle: Handle) -> Result<Busy> {
@@ -220,29 +199,17 @@ impl Drm for Node {
         Ok(Created { handle, size_bytes })
     }
 
-    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
-        objects::sync(dma_buf, DMA_BUF_SYNC_START, access)
-    }
-
-    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
-        objects::sync(dma_buf, DMA_BUF_SYNC_END, access)
-    }
-
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         let fd = self.fd()?;
         submit::execute(fd, objects, self.batch.handle(&self.file)?)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<()> {
-        submit::run(self.fd()?, run)
+    fn extras(&self) -> Result<&dyn Extras> {
+        Ok(self)
     }
 
-    fn hangs(&self) -> Result<u32> {
-        submit::hangs(self.fd()?)
-    }
-
-    fn display(&self) -> &dyn Display {
-        self
+    fn display(&self) -> Result<&dyn Display> {
+        Ok(self)
     }
 
     fn open_counts(&self) -> OpenCounts {
@@ -254,5 +221,44 @@ impl Drm for Node {
             // Relaxed: a statistic; it publishes no other data.
             mappings: self.mappings.load(Ordering::Relaxed),
         }
+    }
+}
+
+impl Extras for Node {
+    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
+        objects::create_in(self.fd()?, size_bytes, placements).map(|created| self.counted(created))
+    }
+
+    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        let pages = access::mmap_legacy(self.fd()?, handle, mode, size_bytes)?;
+        Ok(Mapping::from_legacy(handle, pages, mode, Counted::new(&self.mappings)))
+    }
+
+    fn sw_finish(&self, handle: Handle) -> Result<()> {
+        access::sw_finish(self.fd()?, handle)
+    }
+
+    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
+        access::pread(self.fd()?, handle, offset, data)
+    }
+
+    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
+        access::pwrite(self.fd()?, handle, offset, data)
+    }
+
+    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
+        objects::sync(dma_buf, DMA_BUF_SYNC_START, access)
+    }
+
+    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
+        objects::sync(dma_buf, DMA_BUF_SYNC_END, access)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<()> {
+        submit::run(self.fd()?, run)
+    }
+
+    fn hangs(&self) -> Result<u32> {
+        submit::hangs(self.fd()?)
     }
 }

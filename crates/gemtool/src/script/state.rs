@@ -219,7 +219,7 @@ impl<'a> State<'a> {
     }
 
     fn write(&mut self, name: Name, range: Range, fill: &Pattern, way: Way) -> Result<Done, Refused> {
-        let drm = self.target.device().drm();
+        let requests = self.target.device().drm().extras()?;
         match way {
             Way::Guard => {
                 let bo = self.bo(name)?;
@@ -238,7 +238,9 @@ impl<'a> State<'a> {
             }
             Way::Request => {
                 let bo = self.bo(name)?;
-                store(Self::bytes(bo, range)?, fill, |offset, data| drm.pwrite(bo.handle(), offset, data))?;
+                store(Self::bytes(bo, range)?, fill, |offset, data| {
+                    requests.pwrite(bo.handle(), offset, data)
+                })?;
                 Ok(Done::default())
             }
         }
@@ -251,7 +253,7 @@ impl<'a> State<'a> {
         expect: Option<&Pattern>,
         way: Way,
     ) -> Result<Done, Refused> {
-        let drm = self.target.device().drm();
+        let requests = self.target.device().drm().extras()?;
         let (seen, mut done) = match way {
             Way::Guard => {
                 let bo = self.bo(name)?;
@@ -269,7 +271,7 @@ impl<'a> State<'a> {
             }
             Way::Request => {
                 let bo = self.bo(name)?;
-                let load = |offset, data: &mut [u8]| drm.pread(bo.handle(), offset, data);
+                let load = |offset, data: &mut [u8]| requests.pread(bo.handle(), offset, data);
                 (Seen::load(Self::bytes(bo, range)?, expect, load)?, Done::default())
             }
         };

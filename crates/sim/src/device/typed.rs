@@ -19,7 +19,7 @@ use crate::{Maps, SimDevice};
 use gem_coherency::backend::display::Display;
 use gem_coherency::backend::mapping::Counted;
 use gem_coherency::backend::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras, Mapping, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
 use gem_coherency::error::{Error, Result};
@@ -134,10 +134,6 @@ impl Drm for SimDevice {
         self.create_with_pat_ioctl(size_bytes, pat_index)
     }
 
-    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
-        self.create_in_ioctl(size_bytes, placements)
-    }
-
     fn close(&self, handle: Handle) -> Result<()> {
         self.close_ioctl(handle.get())
     }
@@ -160,42 +156,8 @@ impl Drm for SimDevice {
         self.mapping(window, handle, mode, size_bytes)
     }
 
-    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        let request = DRM_IOCTL_I915_GEM_MMAP.name;
-        let flags = match mode {
-            MmapMode::Wb => 0,
-            MmapMode::Wc => I915_MMAP_WC,
-            MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => return refuse(request, Errno::EINVAL),
-        };
-        let (object, mode) = self.map_legacy_ioctl(handle.get(), flags, 0, size_bytes)?;
-        if size_bytes == 0 {
-            return refuse(request, Errno::EINVAL);
-        }
-        self.mapping(Window::of_file(&object, mode, 0), handle, mode, size_bytes)
-    }
-
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
         self.set_domain_ioctl(None, handle.get(), read.bits(), write.bits(), &Patience::Blocks)
-    }
-
-    fn sw_finish(&self, handle: Handle) -> Result<()> {
-        self.sw_finish_ioctl(handle.get())
-    }
-
-    fn pread(&self, handle: Handle, offset: u64, mut data: &mut [u8]) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_PREAD.name;
-        match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
-            None => Ok(()),
-            Some((object, range)) => transfer::pread(&object, range, &mut data, &Patience::Blocks),
-        }
-    }
-
-    fn pwrite(&self, handle: Handle, offset: u64, mut data: &[u8]) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_PWRITE.name;
-        match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
-            None => Ok(()),
-            Some((object, range)) => transfer::pwrite(&object, range, &mut data, &Patience::Blocks),
-        }
     }
 
     fn busy(&self, handle: Handle) -> Result<Busy> {
@@ -221,6 +183,69 @@ impl Drm for SimDevice {
         self.dma_buf_to_handle(prime::find(dma_buf, request, Errno::EINVAL)?.dma_buf())
     }
 
+    fn execute(&self, objects: &[ExecObject]) -> Result<()> {
+        self.execute_ioctl(objects)
+    }
+
+    fn extras(&self) -> Result<&dyn Extras> {
+        Ok(self)
+    }
+
+    fn display(&self) -> Result<&dyn Display> {
+        Ok(self)
+    }
+
+    fn open_counts(&self) -> OpenCounts {
+        if !self.system.owner.is_here() {
+            return OpenCounts::default();
+        }
+        OpenCounts {
+            handles: self.handles().len(),
+            // Relaxed: a statistic; it publishes no other data.
+            mappings: self.mappings.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Extras for SimDevice {
+    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
+        self.create_in_ioctl(size_bytes, placements)
+    }
+
+    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        let request = DRM_IOCTL_I915_GEM_MMAP.name;
+        let flags = match mode {
+            MmapMode::Wb => 0,
+            MmapMode::Wc => I915_MMAP_WC,
+            MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => return refuse(request, Errno::EINVAL),
+        };
+        let (object, mode) = self.map_legacy_ioctl(handle.get(), flags, 0, size_bytes)?;
+        if size_bytes == 0 {
+            return refuse(request, Errno::EINVAL);
+        }
+        self.mapping(Window::of_file(&object, mode, 0), handle, mode, size_bytes)
+    }
+
+    fn sw_finish(&self, handle: Handle) -> Result<()> {
+        self.sw_finish_ioctl(handle.get())
+    }
+
+    fn pread(&self, handle: Handle, offset: u64, mut data: &mut [u8]) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_PREAD.name;
+        match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
+            None => Ok(()),
+            Some((object, range)) => transfer::pread(&object, range, &mut data, &Patience::Blocks),
+        }
+    }
+
+    fn pwrite(&self, handle: Handle, offset: u64, mut data: &[u8]) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_PWRITE.name;
+        match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
+            None => Ok(()),
+            Some((object, range)) => transfer::pwrite(&object, range, &mut data, &Patience::Blocks),
+        }
+    }
+
     fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
         let direction = match access {
             Access::Read => DMA_BUF_SYNC_READ,
@@ -239,30 +264,11 @@ impl Drm for SimDevice {
         found.sync(DMA_BUF_SYNC_END | direction, &Patience::Blocks)
     }
 
-    fn execute(&self, objects: &[ExecObject]) -> Result<()> {
-        self.execute_ioctl(objects)
-    }
-
     fn run(&self, run: &Run<'_>) -> Result<()> {
         self.run_ioctl(run)
     }
 
     fn hangs(&self) -> Result<u32> {
         self.hangs_ioctl()
-    }
-
-    fn display(&self) -> &dyn Display {
-        self
-    }
-
-    fn open_counts(&self) -> OpenCounts {
-        if !self.system.owner.is_here() {
-            return OpenCounts::default();
-        }
-        OpenCounts {
-            handles: self.handles().len(),
-            // Relaxed: a statistic; it publishes no other data.
-            mappings: self.mappings.load(Ordering::Relaxed),
-        }
     }
 }

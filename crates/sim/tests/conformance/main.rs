@@ -117,7 +117,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
 /// The driver and the software device, in lockstep.
 fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
     let node = Node::open(&device)
-        .and_then(|node| Ok((node.param(Param::ChipsetId)?, node.display().resources().is_ok())));
+        .and_then(|node| Ok((node.param(Param::ChipsetId)?, node.display()?.resources().is_ok())));
     let name = match node {
         Ok((id, display)) => {
             if display {

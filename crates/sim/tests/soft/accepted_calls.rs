@@ -1,7 +1,7 @@
 //! The calls that a traced device accepted and some platforms refuse.
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Addresses, Drm, ExecObject, Relocation, Run};
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Relocation, Run};
 use gem_coherency::platform::{Call, EngineClass};
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, MmapMode};

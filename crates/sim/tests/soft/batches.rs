@@ -1,6 +1,6 @@
 //! Batches: what the commands of each generation do to memory, and what goes stale.
 
-use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 use gem_coherency_sim::{GpuFault, HangCause};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gem_coherency::backend::Drm as _;
+use gem_coherency::backend::Extras;
 use gem_coherency::platform::EngineClass::{self, Copy, Render, Video};
 use gem_coherency::platform::by_name;
 use gem_coherency::vocabulary::{Handle, KernelVersion};

@@ -22,7 +22,7 @@ impl Setup {
     }
 
     fn display(&self) -> &dyn Display {
-        self.soft.display()
+        self.soft.display().unwrap()
     }
 
     /// A dumb buffer of the mode's size, as a framebuffer.

@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::{CacheLevel, CachingMode, Domains, MmapMode};
 

@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::backend::{Advice, Drm, ExecObject, Param, Retained};
+use gem_coherency::backend::{Advice, Drm, ExecObject, Extras, Param, Retained};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};

@@ -196,7 +196,7 @@ fn a_relocation_puts_the_targets_address_where_the_caller_wants_it() {
         let mut bytes = [0; 8];
         let device = caller.process.device(caller.fd).unwrap();
         let handle = gem_coherency::vocabulary::Handle::new(1).unwrap();
-        gem_coherency::backend::Drm::pread(device, handle, 64, &mut bytes).unwrap();
+        gem_coherency::backend::Extras::pread(device, handle, 64, &mut bytes).unwrap();
         assert_eq!(done.map(|_| (u64::from_le_bytes(bytes), presumed)), expected, "{name} {entry:?}");
         if expected.is_err() {
             assert_eq!(presumed, u64::MAX, "what failed is presumed nowhere");
@@ -322,7 +322,7 @@ fn a_question_is_answered_or_refused_in_its_item() {
 
 #[test]
 fn a_submission_by_number_runs_its_batch_where_it_says() {
-    use gem_coherency::backend::Drm;
+    use gem_coherency::backend::Extras;
     use gem_coherency::vocabulary::Handle;
     let mut caller = Caller::new("tgl");
     let (target, batch) = (Handle::new(1).unwrap(), Handle::new(2).unwrap());

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Advice, Busy, Drm, ExecObject, Retained};
+use gem_coherency::backend::{Advice, Busy, Drm, ExecObject, Extras, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
 use gem_coherency_sim::Fault;
 

@@ -1,7 +1,7 @@
 //! A device with three buffers at fixed addresses of the GPU: where batches are tried out.
 
 use gem_coherency::Result;
-use gem_coherency::backend::{Addresses, Created, Drm, ExecObject, Mapping, Run};
+use gem_coherency::backend::{Addresses, Created, Drm, ExecObject, Extras, Mapping, Run};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::LineRange;

@@ -1,7 +1,7 @@
 //! Batches that do not come to their end: what the kernel does about them, and to whom.
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Addresses, Drm, ExecObject, Run};
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Run};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_sim::{Fault, HangCause, Minor, Pages, Process, Remedy, SimDevice};

@@ -1,6 +1,6 @@
 //! The log of incoherent accesses, and of lines that are dirty at a submission.
 
-use gem_coherency::backend::{Drm, ExecObject};
+use gem_coherency::backend::{Drm, ExecObject, Extras};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::LineRange;

@@ -1,6 +1,6 @@
 //! Stale bytes, one case at a time; `rules` has all of them.
 
-use gem_coherency::backend::{Drm, ExecObject};
+use gem_coherency::backend::{Drm, ExecObject, Extras};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Action;

@@ -234,12 +234,12 @@ fn typed_and_numbered_requests_see_the_same_display() {
     let file = kms.process.device(kms.files[0]).unwrap();
     let crtc = Crtc(kms.crtcs[0]);
     assert_eq!(file.crtc(crtc).unwrap().map(|shown| shown.framebuffer.0), Some(frames[0].id));
-    file.display().flip(crtc, Framebuffer(frames[1].id)).unwrap();
+    file.display().unwrap().flip(crtc, Framebuffer(frames[1].id)).unwrap();
     let flip = kms.flip(frames[0].id, 0);
     let again = kms.between_vblanks(|kms| {
         kms.on(0, DRM_IOCTL_MODE_PAGE_FLIP, flip);
         let file = kms.process.device(kms.files[0]).unwrap();
-        file.display().flip(crtc, Framebuffer(frames[1].id)).map_err(|error| error.errno())
+        file.display().unwrap().flip(crtc, Framebuffer(frames[1].id)).map_err(|error| error.errno())
     });
     assert_eq!(again, Err(Errno::EBUSY), "the numbered flip is pending");
 }

@@ -1,7 +1,7 @@
 //! Objects: how they are made, named for all files, given up and tiled.
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Drm, Placement};
+use gem_coherency::backend::{Extras, Placement};
 use gem_coherency_sim::SimDevice;
 use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
 use gem_coherency_uapi::i915::*;

@@ -1,7 +1,7 @@
 //! Batches of the render and video engines: commands without a simulated effect are skipped by their length.
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Addresses, Drm, ExecObject, Run};
+use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Run};
 use gem_coherency::platform::EngineClass::{self, Copy, Render, Video, VideoEnhance};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode};
 use gem_coherency_sim::{HangCause, Remedy};

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Drm, ExecObject};
+use gem_coherency::backend::{Drm, ExecObject, Extras};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};

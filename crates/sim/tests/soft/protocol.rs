@@ -1,7 +1,7 @@
 //! Random sequences of a caller who flushes nothing and keeps to the kernel's protocol: SET_DOMAIN
 //! before the CPU touches a mapping, EXECBUFFER2 before the GPU does. Nothing is ever stale.
 
-use gem_coherency::backend::{Drm, ExecObject, Mapping};
+use gem_coherency::backend::{Drm, ExecObject, Extras, Mapping};
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, MmapMode, MocsClass};
 use gem_coherency_sim::SimDevice;

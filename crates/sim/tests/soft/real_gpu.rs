@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use gem_coherency::Errno;
-use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::platform::EngineClass;
 use gem_coherency_sim::{Ended, IncoherentKind, Operand, RealGpu, Work, Written};
 

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use gem_coherency::Errno;
 use gem_coherency::backend::display::{Display, Framebuffer, Mode, Picture, Shown};
-use gem_coherency::backend::{Drm, ExecObject, Mapping};
+use gem_coherency::backend::{Drm, ExecObject, Extras, Mapping};
 use gem_coherency::policy::kernel::{Action, Creation, Event};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
@@ -96,7 +96,7 @@ impl<'a> Subject<'a> {
         let soft = self.setup.soft();
         let resources = soft.resources()?;
         let crtc = resources.crtcs[0];
-        match soft.display().crtc(crtc)? {
+        match soft.display()?.crtc(crtc)? {
             Some(_) => soft.flip(crtc, framebuffer),
             None => soft.set_crtc(crtc, &Shown::new(framebuffer, Mode::VGA, resources.connectors[0])),
         }
@@ -139,7 +139,7 @@ impl<'a> Subject<'a> {
                 self.framebuffer = Some(soft.add_framebuffer(&self.picture)?);
                 Ok(())
             }
-            Event::RemoveFramebuffer => soft.display().remove_framebuffer(framebuffer()),
+            Event::RemoveFramebuffer => soft.display()?.remove_framebuffer(framebuffer()),
             Event::PinDisplay => self.show(framebuffer()),
             Event::UnpinDisplay => self.show(self.spare),
             Event::DmaBufBegin(access) => {

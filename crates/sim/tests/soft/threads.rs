@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use gem_coherency::backend::{Advice, Drm, ExecObject};
+use gem_coherency::backend::{Advice, Drm, ExecObject, Extras};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};

@@ -75,16 +75,16 @@ impl Device {
             Step::SetCaching(object, mode) => self.drm.set_caching(self.objects[object].handle, mode)?,
             Step::Pread(spot) => {
                 let mut bytes = [0; 4];
-                self.drm.pread(self.objects[spot.object].handle, spot.offset(), &mut bytes)?;
+                self.drm.extras()?.pread(self.objects[spot.object].handle, spot.offset(), &mut bytes)?;
                 return Ok(Some(u32::from_le_bytes(bytes)));
             }
             Step::Pwrite(spot) => {
                 let bytes = value.to_le_bytes();
-                self.drm.pwrite(self.objects[spot.object].handle, spot.offset(), &bytes)?;
+                self.drm.extras()?.pwrite(self.objects[spot.object].handle, spot.offset(), &bytes)?;
             }
             Step::PwriteLine(spot) => {
                 let bytes = value.to_le_bytes().repeat(LINE_BYTES as usize / 4);
-                self.drm.pwrite(self.objects[spot.object].handle, spot.line_offset(), &bytes)?;
+                self.drm.extras()?.pwrite(self.objects[spot.object].handle, spot.line_offset(), &bytes)?;
             }
             Step::GpuRead(spot) => {
                 self.copy((SEEN, spot.offset()), spot)?;
@@ -200,7 +200,7 @@ impl Device {
         let own = &self.objects[BATCH];
         own.wb.copy_in(0, &bytes)?;
         self.flush(BATCH)?;
-        self.drm.run(&Run {
+        self.drm.extras()?.run(&Run {
             objects: &objects,
             batch: own.handle,
             len_bytes: bytes.len() as u32,

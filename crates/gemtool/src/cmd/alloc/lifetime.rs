@@ -164,7 +164,7 @@ fn check_pread(device: &Device, bo: &Bo, pattern: &Pattern) -> Result<Check, Fai
     let mut wrong = None;
     let read = chunks(bo.size(), |offset, len| {
         let chunk = &mut data[..len];
-        device.drm().pread(bo.handle(), offset, chunk)?;
+        device.drm().extras()?.pread(bo.handle(), offset, chunk)?;
         wrong = wrong.or_else(|| pattern.mismatch(offset, chunk));
         Ok(())
     });

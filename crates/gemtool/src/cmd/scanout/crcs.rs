@@ -150,7 +150,12 @@ fn uncached(device: &Device, bytes: u64) -> Result<Bo, Failure> {
 fn directory(device: &Device, screen: &Screen) -> Result<PathBuf, String> {
     let node = device.drm().name();
     let number = fs::metadata(node).map_err(|error| format!("cannot find {node}: {error}"))?.rdev();
-    let crtcs = device.drm().display().resources().map_err(|error| error.to_string())?.crtcs;
+    let crtcs = device
+        .drm()
+        .display()
+        .and_then(|display| display.resources())
+        .map_err(|error| error.to_string())?
+        .crtcs;
     let index = crtcs.iter().position(|&crtc| crtc == screen.crtc());
     let index = index.ok_or_else(|| format!("CRTC {} is not listed", screen.crtc().id()))?;
     let directory = PathBuf::from(format!("{DEBUGFS}/{}/crtc-{index}/crc", nix::sys::stat::minor(number)));

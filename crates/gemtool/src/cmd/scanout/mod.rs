@@ -213,7 +213,7 @@ impl Show<'_> {
     /// Shows a buffer without flushes, like a driver that does not handle caches.
     fn show_unflushed(&mut self, bo: &Bo) -> Result<(), Failure> {
         let framebuffer = self.screen.add(bo).map_err(Failure::step("ADDFB2"))?;
-        let display = self.device.drm().display();
+        let display = self.device.drm().display().map_err(Failure::step("showing"))?;
         if self.shown.is_some() {
             display.flip(self.screen.crtc(), framebuffer).map_err(Failure::step("PAGE_FLIP"))
         } else {
@@ -235,7 +235,11 @@ impl Show<'_> {
         let step = self.begin("dirty", name, picture.bo())?;
         let report = if self.args.no_flush {
             let framebuffer = self.screen.add(picture.bo()).map_err(Failure::step("ADDFB2"))?;
-            self.device.drm().display().dirty(framebuffer).map_err(Failure::step("DIRTYFB"))?;
+            self.device
+                .drm()
+                .display()
+                .and_then(|display| display.dirty(framebuffer))
+                .map_err(Failure::step("DIRTYFB"))?;
             None
         } else {
             Some(self.screen.dirty().map_err(Failure::step("DIRTYFB"))?)

@@ -210,11 +210,11 @@ impl<'a> Object<'a> {
                 // PREAD may find its bytes in the cache, like a mapping.
                 self.bo.map(MmapMode::Wb)?;
                 let guard = self.bo.read(0, self.size())?;
-                self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
+                self.setup.device().drm().extras()?.pread(self.bo.handle(), 0, &mut bytes)?;
                 Some(guard.finish())
             }
             (Via::Transfer, Flushing::Kernel | Flushing::None) => {
-                self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
+                self.setup.device().drm().extras()?.pread(self.bo.handle(), 0, &mut bytes)?;
                 None
             }
             (Via::GpuBlit, Flushing::Library) => {
@@ -275,10 +275,11 @@ impl<'a> Object<'a> {
     }
 
     fn pwrite(&self, stores: &[Store]) -> Result<()> {
-        let drm = self.setup.device().drm();
+        let requests = self.setup.device().drm().extras()?;
         let mut stores = stores.iter();
-        Ok(stores
-            .try_for_each(|store| drm.pwrite(self.bo.handle(), store.offset, &store.value.to_le_bytes()))?)
+        Ok(stores.try_for_each(|store| {
+            requests.pwrite(self.bo.handle(), store.offset, &store.value.to_le_bytes())
+        })?)
     }
 
     /// Announces an access through a mapping to the kernel, if the kernel flushes for it.

@@ -161,7 +161,7 @@ impl Setup {
                 false => Addresses::Relocated(&relocations),
             },
         };
-        device.submit_with(&known, |_| device.drm().run(&run))?;
+        device.submit_with(&known, |_| device.drm().extras()?.run(&run))?;
         Ok(batch.wait(None)?)
     }
 }

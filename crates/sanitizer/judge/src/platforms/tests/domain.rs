@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gem_coherency::backend::{Drm, ExecObject};
+use gem_coherency::backend::{Drm, ExecObject, Extras};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 
 use gem_coherency::units::LineRange;

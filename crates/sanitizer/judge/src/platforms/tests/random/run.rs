@@ -1,6 +1,6 @@
 //! A run of a random program.
 
-use gem_coherency::backend::{Drm, ExecObject, Mapping};
+use gem_coherency::backend::{Drm, ExecObject, Extras, Mapping};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::Call;
 use gem_coherency::units::{LINE_BYTES, LineRange};
