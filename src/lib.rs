@@ -147,6 +147,13 @@
 //! Features: `serde` implements `serde::Serialize` for reports; a driver does not need it. The crate needs Rust 1.85, and compiles for
 //! x86-64 and i686 Linux.
 //!
+//! # Modules
+//!
+//! A driver uses [`Device`], [`Bo`], their guards and reports. [`backend`], [`cacheops`], [`error`], [`fork`] and [`units`] are public for
+//! what is built on the library: another device, the C interface, batches and screens. [`engine`] and [`tracking`] are public for those that
+//! run the library's own steps on states of theirs: the explorer, the software device, the models of `loom-tests`. A version of the
+//! library promises no stability of these two.
+//!
 //! # Layers
 //!
 //! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
@@ -178,17 +185,12 @@
 pub mod backend;
 pub mod cacheops;
 pub mod device;
-#[doc(hidden)]
 pub mod engine;
-#[doc(hidden)]
 pub mod error;
-#[doc(hidden)]
 pub mod fork;
 pub mod object;
 mod sync;
-#[doc(hidden)]
 pub mod tracking;
-#[doc(hidden)]
 pub mod units;
 
 pub use gem_coherency_policy::{platform, policy, vocabulary};

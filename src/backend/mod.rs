@@ -6,7 +6,6 @@
 //! are restarted.
 
 pub mod display;
-#[doc(hidden)]
 pub mod execbuffer;
 mod extras;
 pub mod mapping;

@@ -185,7 +185,6 @@ impl Device {
 
     /// Returns the value of type `T` that belongs to the device, made by `make` at the first call. It is for crates
     /// that keep state of their own for each device; the value is dropped with the device.
-    #[doc(hidden)]
     pub fn extension<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         self.shared.extensions.get_or_make(make)
     }

@@ -14,7 +14,6 @@ use gem_coherency_policy::{Errno, Unknown};
 use crate::vocabulary::CacheLevel;
 use hints::request_hint;
 pub use open::OpenError;
-#[doc(hidden)]
 pub use room::{grow, room};
 
 /// The result of the crate's functions.

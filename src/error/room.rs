@@ -6,7 +6,6 @@ use super::{Error, Result};
 ///
 /// # Errors
 /// [`Error::NoMemory`], where a vector that grows by itself would end the process.
-#[doc(hidden)]
 pub fn room<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     grow(&mut elements, what, len)?;
@@ -17,7 +16,6 @@ pub fn room<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
 ///
 /// # Errors
 /// As [`room`].
-#[doc(hidden)]
 pub fn grow<T>(elements: &mut Vec<T>, what: &'static str, more: usize) -> Result<()> {
     let bytes = (elements.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
     elements.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes })

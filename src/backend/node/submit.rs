@@ -120,7 +120,7 @@ pub(super) fn execute(fd: BorrowedFd<'_>, objects: &[ExecObject], batch: Handle)
 /// Runs a batch of the caller's: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
 ///
 /// # Errors
-/// Those of [`crate::backend::Drm::run`].
+/// Those of [`crate::backend::Extras::run`].
 pub(super) fn run(fd: BorrowedFd<'_>, run: &Run<'_>) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_EXECBUFFER2;
     let Structs { mut objects, mut relocations, mut args } =

@@ -21,7 +21,7 @@ impl LineMap {
     /// Creates the empty map of an object of `size_bytes` bytes.
     ///
     /// # Errors
-    /// [`Error::NoMemory`] if the map cannot be allocated.
+    /// [`crate::Error::NoMemory`] if the map cannot be allocated.
     pub fn new(size_bytes: u64) -> Result<Self> {
         let words = PageWords::new(size_bytes)?;
         let summary = Summary::new(words.len()).ok_or_else(|| PageWords::too_large(size_bytes))?;
@@ -46,7 +46,7 @@ impl LineMap {
     /// the data is there.
     ///
     /// # Errors
-    /// [`Error::RangeOutOfBounds`] if `lines` exceeds the object; then no line is marked.
+    /// [`crate::Error::RangeOutOfBounds`] if `lines` exceeds the object; then no line is marked.
     #[inline]
     pub fn mark(&self, lines: LineRange) -> Result<()> {
         self.check(lines)?;
@@ -88,8 +88,8 @@ impl LineMap {
     ///
     /// A line marked concurrently is either passed to `visit` or stays marked, never lost. Between this call
     /// and the end of the flush, nothing records that the lines are not in memory yet: use
-    /// [`super::InFlightFlush::take_dirty`] and [`super::InFlightFlush::take_stale`], which do. Lines outside the object
-    /// are never marked.
+    /// [`crate::tracking::InFlightFlush::take_dirty`] and [`crate::tracking::InFlightFlush::take_stale`], which
+    /// do. Lines outside the object are never marked.
     pub fn take_pages(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
         if self.is_swept() {
             return 0;

@@ -26,7 +26,7 @@ use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
 
 impl SimDevice {
-    /// Creates an object in local memory, like [`Drm::create_in`] with [`Placement::LOCAL`].
+    /// Creates an object in local memory, like [`create_in`](gem_coherency::backend::Extras::create_in) with [`Placement::LOCAL`].
     ///
     /// # Errors
     /// EINVAL without local memory; otherwise as [`Drm::create`].
