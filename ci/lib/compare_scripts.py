@@ -38,8 +38,8 @@ def main():
         if other["steps"] and other["steps"][-1].get("why") == ENDS_THERE:
             steps_here = len(other["steps"]) - 1
             one["steps"], other["steps"] = one["steps"][:steps_here], other["steps"][:steps_here]
-        if not (one["held"] and other["held"]) or len(one["steps"]) != len(other["steps"]):
-            wrong.append(f"{name}: held {one['held']} {other['held']}, steps {len(one['steps'])} {len(other['steps'])}")
+        if not (one["passed"] and other["passed"]) or len(one["steps"]) != len(other["steps"]):
+            wrong.append(f"{name}: passed {one['passed']} {other['passed']}, steps {len(one['steps'])} {len(other['steps'])}")
         for ours, theirs in zip(one["steps"], other["steps"]):
             if theirs.get("why") == ONLY_SOFTWARE:
                 continue

@@ -118,14 +118,14 @@ fn every_bo_has_exactly_one_flush_owner() {
         let ownership = bo.flush_owner();
         (ownership.owner, ownership.rule)
     };
-    let (library, nobody) = (FlushOwner::Library, FlushOwner::Nobody);
+    let (library, no_one) = (FlushOwner::Library, FlushOwner::None);
     let (none, cached) = (Some(CachingMode::None), Some(CachingMode::Cached));
     assert_eq!(of("sim:glk", none, MmapMode::Wb), (library, Rule::NonCoherentRead));
     assert_eq!(of("sim:glk", none, MmapMode::Wc), (library, Rule::WcDrain));
-    assert_eq!(of("sim:glk", none, MmapMode::Uc), (nobody, Rule::UncachedStore));
+    assert_eq!(of("sim:glk", none, MmapMode::Uc), (no_one, Rule::UncachedStore));
     assert_eq!(of("sim:glk", cached, MmapMode::Wb), (library, Rule::DisplayReadsMemory));
     assert_eq!(of("sim:jsl", cached, MmapMode::Wb), (library, Rule::BypassMocsRead));
-    assert_eq!(of("sim:dg2", None, MmapMode::Fixed), (nobody, Rule::DiscreteSnoops));
+    assert_eq!(of("sim:dg2", None, MmapMode::Fixed), (no_one, Rule::DiscreteSnoops));
 }
 
 #[test]

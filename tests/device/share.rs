@@ -92,9 +92,9 @@ fn another_devices_buffer_is_the_kernels_to_flush() {
         ("sim:jsl", FlushOwner::Kernel, Rule::ImportWbinvd),
         ("sim:glk,kernel=5.15", FlushOwner::Exporter, Rule::ImportUntracked),
         ("sim:jsl,kernel=5.15", FlushOwner::Exporter, Rule::ImportUntracked),
-        ("sim:tgl,kernel=5.15", FlushOwner::Nobody, Rule::ImportCoherent),
-        ("sim:tgl", FlushOwner::Nobody, Rule::ImportCoherent),
-        ("sim:dg1", FlushOwner::Nobody, Rule::ImportCoherent),
+        ("sim:tgl,kernel=5.15", FlushOwner::None, Rule::ImportCoherent),
+        ("sim:tgl", FlushOwner::None, Rule::ImportCoherent),
+        ("sim:dg1", FlushOwner::None, Rule::ImportCoherent),
     ] {
         let (exporter, importer) = (rig("sim:tgl"), rig(name));
         let bo = exporter.bo(Cached, MmapMode::Wb);

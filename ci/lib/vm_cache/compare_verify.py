@@ -38,7 +38,7 @@ def cells(output):
 
 
 def shows(row):
-    return row["nobody"] is not None and row["nobody"]["shown"] is not None
+    return row["without_flushes"] is not None and row["without_flushes"]["shown"] is not None
 
 
 def is_named(row, conditions):
@@ -98,7 +98,7 @@ def self_test():
         rows = []
         for number, old in enumerate(shown):
             row = dict.fromkeys(CELL) | {"kind": f"row{number}", "rule": "rule", "library": "right", "kernel": "right"}
-            rows.append(row | {"nobody": {"shown": {"got": 1} if old else None}})
+            rows.append(row | {"without_flushes": {"shown": {"got": 1} if old else None}})
         return {"rows": rows}
 
     known = reasons("# comment\nsame machine --option glk,apl\n  continued\nother sim drop=this tgl\n", "glk")

@@ -8,7 +8,7 @@
 //! use gem_coherency_bench::{Options, run};
 //!
 //! let report = run(&Options { rows: vec!["constant".to_owned()], quick: true, ..Options::default() })?;
-//! assert!(report.held && report.lines.iter().all(|line| line.row == "constant"));
+//! assert!(report.passed && report.lines.iter().all(|line| line.row == "constant"));
 //! # Ok::<(), gem_coherency_bench::Error>(())
 //! ```
 //!

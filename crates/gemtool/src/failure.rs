@@ -133,7 +133,7 @@ impl From<io::Error> for Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Every check passed.
-    Held,
+    Passed,
     /// A rule or an expectation failed.
     Violated,
     /// A program ended with this status.

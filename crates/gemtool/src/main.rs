@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     match write_result(&args) {
-        Ok(Outcome::Held) => ExitCode::SUCCESS,
+        Ok(Outcome::Passed) => ExitCode::SUCCESS,
         Ok(Outcome::Violated) => ExitCode::from(1),
         Ok(Outcome::Status(status)) => ExitCode::from(status),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
@@ -56,7 +56,7 @@ fn write_result(args: &Result<Args, clap::Error>) -> Result<Outcome, Failure> {
         Ok(args) => run(args, &mut out)?,
         Err(help) => {
             Page::of_stdout(&mut out).styled(&help.render())?;
-            Outcome::Held
+            Outcome::Passed
         }
     };
     out.flush()?;
@@ -86,7 +86,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Bench(bench) => {
             let report = cmd::bench::run(bench)?;
             page.report(&report, form)?;
-            return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
+            return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
         }
         #[cfg(not(feature = "bench"))]
         Command::Bench(_) => {
@@ -96,22 +96,22 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Eu(eu) => {
             let report = cmd::eu::run(eu)?;
             page.report(&report, form)?;
-            return Ok(if report.is_violated() { Outcome::Violated } else { Outcome::Held });
+            return Ok(if report.is_violated() { Outcome::Violated } else { Outcome::Passed });
         }
         Command::Lines(lines) => {
             let report = cmd::lines::run(lines)?;
             page.report(&report, form)?;
-            return Ok(if report.held() { Outcome::Held } else { Outcome::Violated });
+            return Ok(if report.passed() { Outcome::Passed } else { Outcome::Violated });
         }
         Command::Dispatch(dispatch) => {
             let report = cmd::dispatch::run(dispatch)?;
             page.report(&report, form)?;
-            return Ok(if report.held() { Outcome::Held } else { Outcome::Violated });
+            return Ok(if report.passed() { Outcome::Passed } else { Outcome::Violated });
         }
         Command::Scanout(scanout) => {
             let report = cmd::scanout::run(scanout)?;
             page.report(&report, form)?;
-            return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
+            return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
         }
         Command::Verify(verify) => {
             let report = cmd::verify::run(verify, args.verbose == 0)?;
@@ -119,7 +119,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             page.flush()?;
             return match report.stopped() {
                 Some(failure) => Err(failure),
-                None => Ok(if report.held { Outcome::Held } else { Outcome::Violated }),
+                None => Ok(if report.passed { Outcome::Passed } else { Outcome::Violated }),
             };
         }
         Command::Sim(sim) => {
@@ -146,10 +146,10 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Trace(trace) => {
             let report = cmd::trace::run(trace, args.json)?;
             page.report(&report, form)?;
-            return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
+            return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
         }
     }
-    Ok(Outcome::Held)
+    Ok(Outcome::Passed)
 }
 
 /// Runs `gemtool alloc` and writes its results; a second report covers the release of held BOs.
@@ -170,7 +170,7 @@ fn run_alloc(
         page.flush()?;
         return Err(failure);
     }
-    Ok(if report.held { Outcome::Held } else { Outcome::Violated })
+    Ok(if report.passed { Outcome::Passed } else { Outcome::Violated })
 }
 
 /// Runs a program, and writes what it did wrong: standard output is the program's.
@@ -212,7 +212,7 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
         && let Some(report) = cmd::check::prove(args, verbose == 0)?
     {
         page.report(&report, form)?;
-        return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
+        return Ok(if report.accounted_for { Outcome::Passed } else { Outcome::Violated });
     }
     let mut report = cmd::check::run(args, verbose > 0, verbose == 0)?;
     let mut drawn = Ok(());
@@ -230,7 +230,7 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
             format!("cannot write '{}': {error}", args.svg.clone().unwrap_or_default().display()),
         )
     })?;
-    Ok(if report.held { Outcome::Held } else { Outcome::Violated })
+    Ok(if report.holds { Outcome::Passed } else { Outcome::Violated })
 }
 
 /// Runs a script and writes its results, then the error that stopped it, if any.
@@ -243,7 +243,7 @@ fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outco
     page.flush()?;
     match run.stopped() {
         Some(failure) => Err(failure),
-        None => Ok(if run.held() { Outcome::Held } else { Outcome::Violated }),
+        None => Ok(if run.passed() { Outcome::Passed } else { Outcome::Violated }),
     }
 }
 

@@ -24,12 +24,12 @@ fn holds(devices: &[&str], text: &str) {
     for device in devices {
         let report = report(device, text);
         let wrong: Vec<_> = report.steps.iter().filter(|step| is_wrong(step)).collect();
-        assert!(report.held(), "{device}: {wrong:#?}");
+        assert!(report.passed(), "{device}: {wrong:#?}");
     }
 }
 
 fn is_wrong(step: &StepReport) -> bool {
-    matches!(step.outcome, Outcome::NotHeld { .. } | Outcome::Failed { .. })
+    matches!(step.outcome, Outcome::Mismatch { .. } | Outcome::Failed { .. })
 }
 
 /// Asserts that the last expectation of `text` fails on `sim:DEVICE` with this actual value, and all others
@@ -39,9 +39,9 @@ fn fails(device: &str, text: &str, wanted_seen: &str) {
     let report = report(device, text);
     let (last, rest) = report.steps.split_last().unwrap();
     assert!(!rest.iter().any(is_wrong), "{rest:#?}");
-    let Outcome::NotHeld { seen, .. } = &last.outcome else { panic!("{last:#?}") };
+    let Outcome::Mismatch { seen, .. } = &last.outcome else { panic!("{last:#?}") };
     assert!(seen.contains(wanted_seen), "'{wanted_seen}' is not in: {last:#?}");
-    assert!(!report.held());
+    assert!(!report.passed());
 }
 
 /// Asserts that the last line of `text` stops the script on `sim:DEVICE`.
@@ -55,7 +55,7 @@ fn stops(device: &str, text: &str, wanted_errno: Option<&str>, wanted_why: &str)
     let stopped = report.stopped.clone().unwrap();
     assert_eq!((stopped.line, stopped.column), (last.line, last.column));
     assert_eq!(stopped.line, text.lines().count());
-    assert!(!report.held());
+    assert!(!report.passed());
 }
 
 const UNCACHED: &str = "a = alloc 4KiB caching=none map=wb\nwrite a all fill=0xa5\nsubmit a\n";
@@ -216,7 +216,7 @@ fn an_expectation_that_does_not_hold_stops_nothing() {
     let report =
         report("tgl", "a = alloc 4KiB\nexpect dirty a >= 1\nexpect stale a >= 1\nexpect dirty a == 0");
     let counts = report.counts;
-    assert_eq!((counts.done, counts.held, counts.not_held, report.stopped), (1, 1, 2, None));
+    assert_eq!((counts.done, counts.passed, counts.mismatches, report.stopped), (1, 1, 2, None));
 }
 
 #[test]
@@ -240,8 +240,8 @@ fn software_only_statements_stop_scripts_on_other_devices() {
         let stopped = report.stopped.clone().unwrap();
         assert_eq!((stopped.line, report.steps.len(), report.counts.not_reached), (2, 0, 2), "{line}");
         assert!(stopped.why.contains("needs a software device"), "{}", stopped.why);
-        assert!(run(&format!("a = alloc 4KiB\nwhere software: {line}")).held());
-        assert!(run(&format!("a = alloc 4KiB\nneeds software\n{line}")).held());
+        assert!(run(&format!("a = alloc 4KiB\nwhere software: {line}")).passed());
+        assert!(run(&format!("a = alloc 4KiB\nneeds software\n{line}")).passed());
     }
     let report = run("a = alloc 4KiB\nsubmit a");
     assert!(report.steps.iter().all(|step| step.kernel_flushes.is_none()), "nobody can tell");
@@ -270,7 +270,7 @@ fn every_sample_holds_on_its_devices() {
                 let script = script::parse(&text).unwrap().in_folder(path.parent().unwrap());
                 let report = script::run(&script, &target);
                 let wrong: Vec<_> = report.steps.iter().filter(|step| is_wrong(step)).collect();
-                assert!(report.held(), "{} on {platform}, {kernel}: {wrong:#?}", path.display());
+                assert!(report.passed(), "{} on {platform}, {kernel}: {wrong:#?}", path.display());
                 ran_on += u32::from(report.counts.done > 0);
             }
         }
@@ -352,7 +352,7 @@ proptest! {
         prop_assert_eq!(report.open.handles, 0);
         prop_assert_eq!(report.open.mappings, 0);
         prop_assert_eq!(soft.bus_errors(), 0, "a real device would have killed the process:\n{}", text);
-        let done = report.counts.done + report.counts.held + report.counts.not_held + report.counts.skipped;
+        let done = report.counts.done + report.counts.passed + report.counts.mismatches + report.counts.skipped;
         let lines = text.lines().count() as u64;
         prop_assert_eq!(done + report.counts.not_reached + u64::from(report.stopped.is_some()), lines);
     }

@@ -23,7 +23,7 @@ words! {
         /// The exporter of an imported buffer, because this kernel flushes nothing at an import.
         Exporter = "exporter",
         /// None: no flush or drain is required.
-        Nobody = "nobody",
+        None = "none",
     }
 }
 
@@ -116,7 +116,7 @@ impl Bo {
         if shared.origin == Origin::Imported && shared.maps.current().is_none() {
             let flush = needs_flush_of_import(shared.device.caps(), &shared.device.rules);
             let owner = if !flush.is_needed() {
-                FlushOwner::Nobody
+                FlushOwner::None
             } else if flush.rule == Rule::ImportWbinvd {
                 FlushOwner::Kernel
             } else {
@@ -130,7 +130,7 @@ impl Bo {
         let others = [Path::Gpu(MocsClass::BypassLlc), Path::Display].map(decide);
         match std::iter::once(gpu).chain(others).find(|decision| decision.is_needed()) {
             Some(decision) => Ownership { owner: FlushOwner::Library, rule: decision.rule },
-            None => Ownership { owner: FlushOwner::Nobody, rule: gpu.rule },
+            None => Ownership { owner: FlushOwner::None, rule: gpu.rule },
         }
     }
 }

@@ -82,7 +82,7 @@ pub struct BenchReport {
     /// The run was quick, so its times are not meaningful.
     pub quick: bool,
     /// Every exact expectation held.
-    pub held: bool,
+    pub passed: bool,
     /// Number of targets.
     pub targets: usize,
     /// Number of targets reached.
@@ -103,7 +103,7 @@ impl BenchReport {
         Self {
             machine,
             quick,
-            held: wrong.is_empty(),
+            passed: wrong.is_empty(),
             targets: judged().count(),
             reached: judged().filter(|&reached| reached).count(),
             lines,

@@ -51,8 +51,8 @@ impl Run {
     }
 
     /// Returns whether the script ran to its end and every expectation held.
-    pub fn held(&self) -> bool {
-        self.ended.get().is_some_and(Report::held)
+    pub fn passed(&self) -> bool {
+        self.ended.get().is_some_and(Report::passed)
     }
 
     /// Returns why the script stopped, if it did.
@@ -80,7 +80,7 @@ impl Serialize for Run {
         map.serialize_entry("script", &self.name)?;
         map.serialize_entry("steps", &Steps(self))?;
         if let Some(Report { counts, stopped, open, .. }) = self.ended.get() {
-            map.serialize_entry("held", &self.held())?;
+            map.serialize_entry("passed", &self.passed())?;
             map.serialize_entry("counts", counts)?;
             map.serialize_entry("stopped", stopped)?;
             map.serialize_entry("open", open)?;

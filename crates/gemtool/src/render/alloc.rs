@@ -75,7 +75,7 @@ fn bo(page: &mut Page<'_>, asked: &Request, bo: &BoReport) -> io::Result<()> {
         };
         page.styled_field("export", back, held_style(export.same_handle))?;
     }
-    let held = bo.contents.mapping.held() && bo.contents.pread.held();
+    let held = bo.contents.mapping.passed() && bo.contents.pread.passed();
     page.styled_field("contents", &contents_words(&bo.contents), held_style(held))
 }
 

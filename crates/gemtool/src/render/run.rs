@@ -37,15 +37,15 @@ impl Report for Run {
         }
         page.gap()?;
         let words = summary(&report.counts, report.stopped.is_some());
-        page.styled_heading(&words, held_style(self.held()))
+        page.styled_heading(&words, held_style(self.passed()))
     }
 }
 
 /// Describes the numbers of results.
 fn summary(counts: &Counts, stopped: bool) -> String {
-    let Counts { done, held, not_held, skipped, not_reached } = *counts;
-    let mut words = vec![format!("{done} done"), format!("{held} held")];
-    let rest = [(not_held, "DID NOT HOLD"), (skipped, "skipped"), (not_reached, "not reached")];
+    let Counts { done, passed, mismatches, skipped, not_reached } = *counts;
+    let mut words = vec![format!("{done} done"), format!("{passed} passed")];
+    let rest = [(mismatches, "MISMATCH"), (skipped, "skipped"), (not_reached, "not reached")];
     words.extend(
         rest.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")),
     );
@@ -88,8 +88,8 @@ fn table(page: &mut Page<'_>, steps: &[StepReport]) -> io::Result<()> {
 fn result(step: &StepReport) -> (String, Style) {
     match &step.outcome {
         Outcome::Done => (step.note.clone().unwrap_or_default(), Style::new()),
-        Outcome::Held => ("held".to_owned(), held_style(true)),
-        Outcome::NotHeld { .. } => ("DID NOT HOLD".to_owned(), held_style(false)),
+        Outcome::Passed => ("passed".to_owned(), held_style(true)),
+        Outcome::Mismatch { .. } => ("MISMATCH".to_owned(), held_style(false)),
         Outcome::Skipped { .. } => ("skipped".to_owned(), Style::new().dimmed()),
         Outcome::Failed { errno, .. } => {
             let errno = errno.as_ref().map_or(String::new(), |errno| format!(" ({errno})"));
@@ -101,8 +101,8 @@ fn result(step: &StepReport) -> (String, Style) {
 /// Returns the notes below a step.
 fn notes(step: &StepReport) -> String {
     match &step.outcome {
-        Outcome::Done | Outcome::Held => String::new(),
-        Outcome::NotHeld { expected, seen } => format!("expected {expected}; seen {seen}"),
+        Outcome::Done | Outcome::Passed => String::new(),
+        Outcome::Mismatch { expected, seen } => format!("expected {expected}; seen {seen}"),
         Outcome::Skipped { why } | Outcome::Failed { why, .. } => why.clone(),
     }
 }
@@ -141,8 +141,8 @@ fn timeline(
     let (word, style) = result(step);
     match &step.outcome {
         Outcome::Done => Ok(()),
-        Outcome::Held => entry("=>", &word, style),
-        Outcome::NotHeld { .. } | Outcome::Skipped { .. } | Outcome::Failed { .. } => {
+        Outcome::Passed => entry("=>", &word, style),
+        Outcome::Mismatch { .. } | Outcome::Skipped { .. } | Outcome::Failed { .. } => {
             entry("=>", &format!("{word}: {}", notes(step)), style)
         }
     }

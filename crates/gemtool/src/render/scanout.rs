@@ -82,7 +82,7 @@ impl ScanoutReport {
         ];
         let mut table = Table::new(2, &heads);
         for row in &self.rows {
-            let display = row.crc.map_or("", |crc| if crc.held() { "right" } else { "WRONG" });
+            let display = row.crc.map_or("", |crc| if crc.passed() { "right" } else { "WRONG" });
             table.row([
                 format!("{} {}", row.step, row.buffer),
                 caching(row.caching_before, row.caching_after),
@@ -91,7 +91,7 @@ impl ScanoutReport {
                 kernel(row),
             ]);
             if let Some(crc) = row.crc {
-                table.style(3, held_style(crc.held()));
+                table.style(3, held_style(crc.passed()));
             }
             if let Some(note) = note(row) {
                 table.note(note);
@@ -104,7 +104,7 @@ impl ScanoutReport {
         let lines: u64 = self.rows.iter().filter_map(|row| row.flushed.as_ref()).map(|line| line.lines).sum();
         let whole: usize = self.rows.iter().map(|row| row.kernel.flushes.len()).sum();
         let crcs: Vec<CrcLine> = self.rows.iter().filter_map(|row| row.crc).collect();
-        let wrong = crcs.iter().filter(|crc| !crc.held()).count();
+        let wrong = crcs.iter().filter(|crc| !crc.passed()).count();
         let mismatches = self.rows.iter().filter(|row| row.kernel.mismatch.is_some()).count();
         let display = match (crcs.len(), wrong) {
             (0, _) => "the display's CRCs are unknown".to_owned(),
@@ -117,7 +117,7 @@ impl ScanoutReport {
             (_, count) => format!(", {count} steps not as predicted"),
         };
         let text = format!("library: {lines} lines; kernel: {whole} flushes{kernel}; {display}");
-        page.styled_heading(&text, held_style(self.held))
+        page.styled_heading(&text, held_style(self.passed))
     }
 }
 
@@ -161,7 +161,7 @@ fn note(row: &Row) -> Option<String> {
     if let Some(mismatch) = &row.kernel.mismatch {
         return Some(format!("MISMATCH: {mismatch}"));
     }
-    row.crc.filter(|crc| !crc.held()).map(|crc| {
+    row.crc.filter(|crc| !crc.passed()).map(|crc| {
         format!(
             "The display reads CRC {:08x}, the drawn picture has {:08x}: some lines are still in a cache.",
             crc.read, crc.expected

@@ -92,7 +92,7 @@ impl TraceReport {
             if counts.mismatches == 1 { "mismatch" } else { "mismatches" },
             grouped(counts.not_followed)
         );
-        page.styled_heading(&text, held_style(self.held))?;
+        page.styled_heading(&text, held_style(self.passed))?;
         if self.left_out > 0 {
             page.note(2, &format!("{} flushes without a mismatch are not listed.", grouped(self.left_out)))?;
         }
@@ -190,7 +190,7 @@ mod tests {
             start_ns: 27_000_000_000,
             flushes: follower.rows(),
             left_out: 0,
-            held: counts.mismatches == 0,
+            passed: counts.mismatches == 0,
             counts,
         }
     }

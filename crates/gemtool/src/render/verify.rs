@@ -30,7 +30,7 @@ impl Report for VerifyReport {
             page.heading(&section.title(&rows))?;
             table(&rows).write(page)?;
         }
-        let wrong: Vec<_> = self.rows.iter().filter(|row| !row.held()).collect();
+        let wrong: Vec<_> = self.rows.iter().filter(|row| !row.passed()).collect();
         if !wrong.is_empty() {
             page.gap()?;
             page.styled_heading("Failures", held_style(false))?;
@@ -60,7 +60,7 @@ impl Report for VerifyReport {
             page.wrapped(0, unproven)?;
         }
         page.gap()?;
-        page.styled_heading(&summary(&self.totals), held_style(self.held))
+        page.styled_heading(&summary(&self.totals), held_style(self.passed))
     }
 }
 
@@ -137,8 +137,8 @@ impl Outcome {
             by_kernel: row.by_kernel,
             with_library: row.with_library.wrong().is_none(),
             kernel: kernel.map(|kernel| kernel.wrong().is_none()),
-            chance: row.nobody.chance,
-            shown: row.nobody.shown.is_some(),
+            chance: row.without_flushes.chance,
+            shown: row.without_flushes.shown.is_some(),
         }
     }
 }
@@ -206,13 +206,13 @@ fn table(rows: &[Folded<'_>]) -> Table {
             folded.lines.to_string(),
             right(outcome.with_library).to_owned(),
             outcome.kernel.map_or("-", right).to_owned(),
-            nobody(row).to_owned(),
+            without_flushes(row).to_owned(),
             rule,
         ]);
         table.style(2, verdict_style(row.verdict)).style(4, held_style(outcome.with_library));
         table
             .style(5, outcome.kernel.map_or(Style::new(), held_style))
-            .style(6, held_style(row.nobody.held()));
+            .style(6, held_style(row.without_flushes.passed()));
         if folded.differs && kind == Kind::HandOver {
             let overs: Vec<_> = folded.overs.iter().map(|via| via.name()).collect();
             table.note(format!("over {}", overs.join(", ")));
@@ -222,8 +222,8 @@ fn table(rows: &[Folded<'_>]) -> Table {
 }
 
 /// Result without flushes.
-fn nobody(row: &Row) -> &'static str {
-    match (row.nobody.chance, row.nobody.shown.is_some()) {
+fn without_flushes(row: &Row) -> &'static str {
+    match (row.without_flushes.chance, row.without_flushes.shown.is_some()) {
         (Chance::Expected | Chance::Possible, true) => "stale",
         (Chance::Expected, false) => "NOT STALE",
         (Chance::Possible, false) => "not shown",
@@ -244,7 +244,7 @@ fn complaint(row: &Row) -> String {
     if let Some(wrong) = row.kernel.as_ref().and_then(Check::wrong) {
         parts.push(format!("with the kernel's protocol {}", words(wrong)));
     }
-    match (row.nobody.chance, &row.nobody.shown) {
+    match (row.without_flushes.chance, &row.without_flushes.shown) {
         (Chance::Never, Some(wrong)) => {
             parts.push(format!("although no flush is required, {}", words(wrong)));
         }

@@ -14,7 +14,7 @@
 //!      where software: expect gpu-reads a all 0xa5\n",
 //! )?;
 //! let report = script::run(&script, &Target::open("sim:glk")?);
-//! assert!(report.held());
+//! assert!(report.passed());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

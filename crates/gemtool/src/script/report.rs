@@ -17,10 +17,10 @@ use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 pub enum Outcome {
     /// The statement was performed.
     Done,
-    /// The expectation held.
-    Held,
-    /// The expectation failed.
-    NotHeld {
+    /// The expectation is met.
+    Passed,
+    /// The expectation is not met.
+    Mismatch {
         /// The expected value.
         expected: String,
         /// The actual value.
@@ -154,10 +154,10 @@ pub struct StepReport {
 pub struct Counts {
     /// Statements that were performed.
     pub done: u64,
-    /// Expectations that held.
-    pub held: u64,
+    /// Expectations that are met.
+    pub passed: u64,
     /// Expectations that failed.
-    pub not_held: u64,
+    pub mismatches: u64,
     /// Steps that do not apply to this device.
     pub skipped: u64,
     /// Steps that the script did not reach.
@@ -193,7 +193,7 @@ pub struct Report {
 
 impl Report {
     /// Returns whether the script ran to its end and every expectation held.
-    pub fn held(&self) -> bool {
-        self.stopped.is_none() && self.counts.not_held == 0
+    pub fn passed(&self) -> bool {
+        self.stopped.is_none() && self.counts.mismatches == 0
     }
 }

@@ -86,8 +86,8 @@ pub fn run_each(script: &Script, target: &Target, mut each: impl FnMut(StepRepor
         };
         match &done.outcome {
             Outcome::Done => report.counts.done += 1,
-            Outcome::Held => report.counts.held += 1,
-            Outcome::NotHeld { .. } => report.counts.not_held += 1,
+            Outcome::Passed => report.counts.passed += 1,
+            Outcome::Mismatch { .. } => report.counts.mismatches += 1,
             Outcome::Skipped { .. } => report.counts.skipped += 1,
             Outcome::Failed { why, .. } => report.stopped = Some(stopped(&step, why)),
         }
@@ -191,7 +191,7 @@ fn act(
     action: &Action,
 ) -> Result<(Outcome, Done), Failure> {
     match action {
-        Action::Needs(_) => Ok((Outcome::Held, Done::default())),
+        Action::Needs(_) => Ok((Outcome::Passed, Done::default())),
         Action::Do(statement) => {
             let mut done = state.perform(statement)?;
             Ok((expectation(&mut done), done))
@@ -200,25 +200,25 @@ fn act(
         Action::Expect { negated, claim } => {
             let result = claims::evaluate(script, target, state, last, claim)?;
             if result.is_so != *negated {
-                return Ok((Outcome::Held, Done::default()));
+                return Ok((Outcome::Passed, Done::default()));
             }
             let not = if *negated { "anything but " } else { "" };
             let expected = format!("{not}{}", result.claimed);
-            Ok((Outcome::NotHeld { expected, seen: result.seen }, Done::default()))
+            Ok((Outcome::Mismatch { expected, seen: result.seen }, Done::default()))
         }
         Action::ExpectError { errno, attempt } => {
             let attempted = match attempt {
                 Attempt::Do(statement) => state.perform(statement),
                 Attempt::Make(making) => state.try_make(*making),
             };
-            let not_held = |seen: String| Outcome::NotHeld { expected: format!("{errno:?}"), seen };
+            let mismatch = |seen: String| Outcome::Mismatch { expected: format!("{errno:?}"), seen };
             match attempted {
-                Ok(done) => Ok((not_held("no error".to_owned()), done)),
+                Ok(done) => Ok((mismatch("no error".to_owned()), done)),
                 Err(Refused::Library(error)) if error.errno() == *errno => {
-                    Ok((Outcome::Held, Done { note: Some(error.to_string()), ..Done::default() }))
+                    Ok((Outcome::Passed, Done { note: Some(error.to_string()), ..Done::default() }))
                 }
                 Err(Refused::Library(error)) => {
-                    Ok((not_held(format!("{:?}: {error}", error.errno())), Done::default()))
+                    Ok((mismatch(format!("{:?}: {error}", error.errno())), Done::default()))
                 }
                 Err(refused @ Refused::Usage(_)) => Err(refused.into()),
             }
@@ -230,8 +230,8 @@ fn act(
 fn expectation(done: &mut Done) -> Outcome {
     match done.expectation.take() {
         None => Outcome::Done,
-        Some(Ok(())) => Outcome::Held,
-        Some(Err((expected, seen))) => Outcome::NotHeld { expected, seen },
+        Some(Ok(())) => Outcome::Passed,
+        Some(Err((expected, seen))) => Outcome::Mismatch { expected, seen },
     }
 }
 

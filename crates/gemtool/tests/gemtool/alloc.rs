@@ -24,7 +24,7 @@ fn case(line: &str, step: &str, verdict: &str, lines: u64, rule: &str) {
     let found = ["verdict", "lines", "rule"].map(|field| at(&report, step, field));
     assert_eq!(found, [Value::from(verdict), Value::from(lines), Value::from(rule)], "{line}");
     assert_eq!(report["groups"][0]["contents"]["mapping"], "right", "{line}");
-    assert_eq!(report["held"], true, "{line}");
+    assert_eq!(report["passed"], true, "{line}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn the_contents_are_right_on_every_platform_with_an_adversary() {
             } else {
                 line
             };
-            assert_eq!(gemtool(&line).json()["held"], true, "{line}");
+            assert_eq!(gemtool(&line).json()["passed"], true, "{line}");
         }
     }
 }
@@ -239,7 +239,7 @@ fn contents_that_read_back_wrong_are_exit_status_1() {
     let json = gemtool("alloc --json --caching=cached --count 3 --device sim:tgl,fault=stray@1");
     assert_eq!(json.status, Some(1), "{}", json.err);
     let report: Value = serde_json::from_str(&json.out).unwrap();
-    assert_eq!(report["held"], false);
+    assert_eq!(report["passed"], false);
     let counts: Vec<_> = report["groups"].as_array().unwrap().iter().map(|group| &group["count"]).collect();
     assert_eq!(counts, [2, 1], "two were right, and one was not");
 }

@@ -166,7 +166,7 @@ fn a_condition_that_is_not_kept_to_gives_a_counterexample() {
     let report = report.violated_json();
     assert_eq!(shortest(&report)["property"], "newest-read");
     let dropped: Vec<_> =
-        report["scope"]["conditions"].as_array().unwrap().iter().filter(|one| one["held"] == false).collect();
+        report["scope"]["conditions"].as_array().unwrap().iter().filter(|one| one["assumed"] == false).collect();
     assert_eq!((dropped.len(), &dropped[0]["id"]), (1, &"U1".into()));
     let by_name = gemtool(
         "check --kernel 6.12 --platform glk --caller protocol --drop-assumption domain-before-level --json",
@@ -179,7 +179,7 @@ fn a_dropped_assumption_is_reported_with_its_effect() {
     let text =
         gemtool("check --kernel 6.12 --platform mtl --caller hostile --drop-assumption A11").violated();
     assert!(text.contains("assumed       A1 to A11 (about hardware) without A11\n"), "{text}");
-    assert!(text.contains("not held: A11 own-uncached-snoops: "), "{text}");
+    assert!(text.contains("not assumed: A11 own-uncached-snoops: "), "{text}");
     assert!(text.contains("The CPU (wc) reads line 0 from memory and gets secret"), "{text}");
 }
 
@@ -199,7 +199,7 @@ fn a_planted_fault_is_caught() {
 #[test]
 fn json_has_the_scope_the_sizes_and_the_whole_trace() {
     let report = gemtool(&format!("{LEAK} --json")).violated_json();
-    assert_eq!(report["held"], false);
+    assert_eq!(report["holds"], false);
     assert_eq!(report["scope"]["platforms"], serde_json::json!(["jsl"]));
     assert_eq!(report["scope"]["kernels"], serde_json::json!(["6.1.0"]));
     assert_eq!(report["scope"]["callers"], serde_json::json!(["protocol", "library", "unknown", "hostile"]));

@@ -50,7 +50,7 @@ fn an_unneeded_rule_is_reported_and_fails() {
 #[test]
 fn a_library_fault_is_not_found_without_the_library() {
     let (status, report) = report("--mutants");
-    assert_eq!((status, &report["held"]), (Some(1), &Value::Bool(false)));
+    assert_eq!((status, &report["accounted_for"]), (Some(1), &Value::Bool(false)));
     assert!(line(&report, "mutants", "mutant", "one-line-short")["proof"]["steps"].is_array());
     assert_eq!(line(&report, "mutants", "mutant", "reuse-forgets")["proof"], Value::Null);
     assert!(report.get("rules").is_none() && report.get("premises").is_none());

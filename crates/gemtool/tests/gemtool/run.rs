@@ -46,11 +46,11 @@ sim:glk: Gemini Lake (glk), i915 1.6.0, kernel 6.12
      2  a = alloc 4KiB caching=none map=wb                  handle 1, level none
      3  write a all fill=0xa5               none         0  nothing-stale
      4  submit a                            flush       64  non-coherent-read
-     5  expect gpu-reads a all 0xa5                         held
+     5  expect gpu-reads a all 0xa5                         passed
      6  submit a                                            skipped
         the device does not meet 'llc'
 
-3 done, 1 held, 1 skipped.
+3 done, 1 passed, 1 skipped.
 "
     );
 }
@@ -59,13 +59,13 @@ sim:glk: Gemini Lake (glk), i915 1.6.0, kernel 6.12
 fn a_failed_expectation_is_reported_with_exit_status_1() {
     let ran = run(FORGOTTEN, "--device sim:glk");
     assert_eq!((ran.status, ran.err.as_str()), (Some(1), ""));
-    assert!(ran.out.contains("DID NOT HOLD"), "{}", ran.out);
+    assert!(ran.out.contains("MISMATCH"), "{}", ran.out);
     assert!(
         ran.out.contains("expected 0xa5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5 at 0, in 0..4096; seen\n"),
         "{}",
         ran.out
     );
-    assert!(ran.out.ends_with("3 done, 0 held, 1 DID NOT HOLD.\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("3 done, 0 passed, 1 MISMATCH.\n"), "{}", ran.out);
     // It holds with an LLC, and with the library.
     run(FORGOTTEN, "--device sim:tgl").held();
     run(FORGOTTEN.replace(" raw", ""), "--device sim:glk").held();
@@ -96,11 +96,11 @@ sim:glk: Gemini Lake (glk), i915 1.6.0, kernel 6.12
      library   flush at submit of a, 1 line (non-coherent-read)
      a         level none, map wb, 0 lines dirty, 0 stale
   5  expect gpu-reads a 0..4 0xa5
-     =>        held
+     =>        passed
   6  expect dirty a >= 1
-     =>        DID NOT HOLD: expected dirty lines: at least 1; seen 0
+     =>        MISMATCH: expected dirty lines: at least 1; seen 0
 
-4 done, 1 held, 1 DID NOT HOLD.
+4 done, 1 passed, 1 MISMATCH.
 "
     );
     run(text, "--device sim:glk --timeline --json").refused(&["--timeline", "--json"]);
@@ -114,15 +114,15 @@ fn the_json_has_everything() {
     assert_eq!(ran.status, Some(1), "{}", ran.err);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((&report["device"]["platform"], &report["script"]), (&"glk".into(), &"<stdin>".into()));
-    assert_eq!((&report["held"], &report["stopped"]), (&false.into(), &Value::Null));
+    assert_eq!((&report["passed"], &report["stopped"]), (&false.into(), &Value::Null));
     assert_eq!(
         report["counts"],
-        json!({"done": 3, "held": 1, "not_held": 1, "skipped": 1, "not_reached": 0})
+        json!({"done": 3, "passed": 1, "mismatches": 1, "skipped": 1, "not_reached": 0})
     );
     assert_eq!(report["open"], json!({"handles": 0, "mappings": 0}));
     let steps = report["steps"].as_array().unwrap();
     let results: Vec<_> = steps.iter().map(|step| step["result"].as_str().unwrap()).collect();
-    assert_eq!(results, ["done", "done", "done", "not-held", "skipped", "held"]);
+    assert_eq!(results, ["done", "done", "done", "mismatch", "skipped", "passed"]);
     let submit = &steps[2];
     assert_eq!(
         (&submit["line"], &submit["column"], &submit["statement"]),
@@ -162,7 +162,7 @@ fn a_statement_that_is_refused_stops_the_script_with_exit_status_2() {
     let ran = run("a = alloc 4KiB\nset-caching a none # no\nflush a\n", "--device sim:dg2");
     assert_eq!(ran.status, Some(2));
     assert!(
-        ran.out.ends_with("Stopped: 1 done, 0 held, 1 not reached.\n"),
+        ran.out.ends_with("Stopped: 1 done, 0 passed, 1 not reached.\n"),
         "what was done is shown: {}",
         ran.out
     );
@@ -179,7 +179,7 @@ fn a_statement_that_is_refused_stops_the_script_with_exit_status_2() {
     let json = run("a = alloc 4KiB\nread a 0..8KiB", "--json --device sim:tgl");
     let report: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(
-        (json.status, &report["stopped"]["line"], &report["held"]),
+        (json.status, &report["stopped"]["line"], &report["passed"]),
         (Some(2), &2.into(), &false.into())
     );
     assert_eq!(
@@ -233,7 +233,7 @@ fn the_samples_run_from_a_file() {
     ] {
         let line = format!("run examples/scripts/{sample}.gemco --device sim:{device}");
         let text = gemtool(&line).held();
-        assert!(text.contains(&format!("{sample}.gemco")) && !text.contains("DID NOT HOLD"), "{text}");
+        assert!(text.contains(&format!("{sample}.gemco")) && !text.contains("MISMATCH"), "{text}");
         fits(&text, 100);
         let timeline = gemtool(&format!("{line} --timeline")).held();
         fits(&timeline, 120);

@@ -42,8 +42,8 @@ fn all_right(line: &str) -> u64 {
     assert!(totals["passed"].as_u64().unwrap() > 20, "{line}: {totals}");
     for row in rows(&report, |_| true) {
         assert_eq!(row["library"], "right", "{row}");
-        let shown = !row["nobody"]["shown"].is_null();
-        assert_eq!(row["nobody"]["chance"] == "expected", shown, "{row}");
+        let shown = !row["without_flushes"]["shown"].is_null();
+        assert_eq!(row["without_flushes"]["chance"] == "expected", shown, "{row}");
         assert!(shown <= (row["verdict"] != "none"), "what needs nothing shows nothing: {row}");
     }
     totals["stale"].as_u64().unwrap()
@@ -83,7 +83,7 @@ fn prime_counts_of_lines_are_stored_to() {
     assert_eq!(found[..2], ["flush", "non-coherent-read"]);
     let stored: u64 = counts.iter().sum();
     assert!(found[2].as_u64().unwrap() >= stored - counts.len() as u64, "{} of {stored}", found[2]);
-    let shown = &row["nobody"]["shown"];
+    let shown = &row["without_flushes"]["shown"];
     assert_eq!((&shown["is_old"], &shown["lines_stored"]), (&true.into(), &7.into()), "{row}");
     assert_eq!(shown["offset"].as_u64().unwrap() / 64, shown["line"].as_u64().unwrap());
 }
@@ -96,7 +96,7 @@ fn an_adversary_breaks_no_flushed_access() {
             let report = report(&line, 0);
             assert_eq!(report["totals"]["failed"], 0, "{line}");
             assert!(report["totals"]["stale"].as_u64().unwrap() > 0, "{line}");
-            assert!(rows(&report, |row| row["nobody"]["chance"] == "expected").is_empty(), "{line}");
+            assert!(rows(&report, |row| row["without_flushes"]["chance"] == "expected").is_empty(), "{line}");
         }
     }
 }
@@ -119,7 +119,7 @@ fn bypassing_reads_are_measured_where_they_go_around_the_llc() {
         for row in cached {
             assert_eq!(row["mocs"]["entry"], 16);
             assert_eq!(
-                (&row["rule"], &row["nobody"]["chance"]),
+                (&row["rule"], &row["without_flushes"]["chance"]),
                 (&"bypass-mocs-read".into(), &"expected".into())
             );
         }
@@ -157,11 +157,11 @@ fn a_write_that_bypasses_the_llc_is_noticed() {
     let line = "--quick --device sim:jsl --caching cached --write gpu-kernel --over cpu-wb --read cpu-wb";
     report(line, 0);
     let report = report(&line.replace("jsl", "jsl,drop=A3"), 1);
-    let wrong = rows(&report, |row| !row["nobody"]["shown"].is_null());
+    let wrong = rows(&report, |row| !row["without_flushes"]["shown"].is_null());
     assert!(!wrong.is_empty());
     for row in wrong {
         assert_eq!(
-            (&row["mocs"]["class"], &row["nobody"]["chance"]),
+            (&row["mocs"]["class"], &row["without_flushes"]["chance"]),
             (&"bypass-llc".into(), &"never".into())
         );
     }
@@ -180,7 +180,7 @@ fn before_sandy_bridge_the_gpu_copies_and_stores_where_hardware_does() {
         let written = |via: &str| rows(&report, |row| row["write"] == via).len();
         assert!(written("gpu-blit") > 0, "{platform}");
         assert_eq!(written("gpu-store") > 0, why.is_none(), "{platform}");
-        let shown = rows(&report, |row| row["write"] == "gpu-blit" && row["nobody"]["shown"].is_object());
+        let shown = rows(&report, |row| row["write"] == "gpu-blit" && row["without_flushes"]["shown"].is_object());
         assert!(!shown.is_empty(), "{platform}: without flushes a reader sees old bytes");
         let skipped = report["skipped"].as_array().unwrap();
         let found = skipped.iter().find(|skip| skip["what"] == "gpu-store (write)");
@@ -220,7 +220,7 @@ fn a_new_object_leaks_bytes_only_without_the_acquire_flush() {
     let report = self::report(old, 0);
     let row = rows(&report, |row| row["kind"] == "fresh" && row["mocs"]["class"] == "bypass-llc")[0];
     assert_eq!((&row["kind"], &row["rule"]), (&"fresh".into(), &"zeroes-stay-dirty".into()));
-    assert_eq!((&row["library"], &row["nobody"]["shown"]["got"]), (&"right".into(), &0x746f_6e61.into()));
+    assert_eq!((&row["library"], &row["without_flushes"]["shown"]["got"]), (&"right".into(), &0x746f_6e61.into()));
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Check {
     }
 
     /// Returns whether no byte was wrong.
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         match self {
             Self::Right | Self::NotAvailable(_) => true,
             Self::WrongAt(_) => false,
@@ -151,9 +151,9 @@ pub struct BoReport {
 
 impl BoReport {
     /// Returns whether every check passed.
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         let export = self.export.as_ref().is_none_or(|export| export.same_handle);
-        self.contents.mapping.held() && self.contents.pread.held() && export
+        self.contents.mapping.passed() && self.contents.pread.passed() && export
     }
 }
 
@@ -194,7 +194,7 @@ pub struct AllocReport {
     /// The request.
     pub asked: Request,
     /// Every check passed.
-    pub held: bool,
+    pub passed: bool,
     /// The BOs, grouped by equal results.
     pub groups: Vec<Group>,
     /// The effect of each rule.
@@ -219,10 +219,10 @@ impl Results {
     pub fn report(self, device: DeviceLine, asked: Request) -> AllocReport {
         let group = |(bo, (count, handles))| Group { count, handles, bo };
         let groups: Vec<Group> = self.alike.into_iter().map(group).collect();
-        let held = groups.iter().all(|group| group.bo.held());
+        let passed = groups.iter().all(|group| group.bo.passed());
         let lines = groups.iter().flat_map(|group| group.bo.steps.iter().map(|line| (group.count, line)));
         let totals = totals(lines);
-        AllocReport { device, asked, held, groups, totals }
+        AllocReport { device, asked, passed, groups, totals }
     }
 }
 

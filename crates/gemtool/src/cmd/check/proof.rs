@@ -22,7 +22,7 @@ pub struct ProofReport {
     /// The scope of the searches.
     pub scope: ScopeLine,
     /// Every expected violation was found.
-    pub held: bool,
+    pub accounted_for: bool,
     /// Size of the searches without a change.
     pub baseline: SizeLine,
     /// The need for each rule.
@@ -178,14 +178,14 @@ pub fn run(
     })?;
     let worker_leak =
         if args.assumptions { baseline.without_async_flushes()?.as_ref().map(Proof::from) } else { None };
-    let held = rules.iter().all(RuleLine::is_accounted_for)
+    let accounted_for = rules.iter().all(RuleLine::is_accounted_for)
         && mutants.iter().all(|line| line.proof.is_some())
         && premises.iter().all(|line| line.proof.is_some() != line.caution.is_some())
         && worker_leak.is_none();
     let size = baseline.outcomes().fold(Size::default(), |sum, outcome| sum.and(outcome.size));
     Ok(Some(ProofReport {
         scope: ScopeLine::new(scope),
-        held,
+        accounted_for,
         baseline: size.into(),
         rules,
         mutants,

@@ -19,7 +19,7 @@ pub struct CheckReport {
     /// The scope of the searches.
     pub scope: ScopeLine,
     /// Every property holds.
-    pub held: bool,
+    pub holds: bool,
     /// The run.
     pub run: Run,
     /// The properties, and the callers for which each was checked.
@@ -125,9 +125,9 @@ pub struct SearchLine {
     #[serde(flatten)]
     pub size: SizeLine,
     /// Rules that required an action.
-    pub demanded: Vec<Rule>,
+    pub required_by: Vec<Rule>,
     /// Rules that made an action unnecessary.
-    pub spared: Vec<Rule>,
+    pub exempted_by: Vec<Rule>,
     /// The shortest trace to a violation.
     pub violation: Option<TraceView>,
 }
@@ -196,7 +196,7 @@ impl CheckReport {
         };
         let shortest = found.iter().enumerate().filter_map(rank).min().map(|(_, place)| place);
         Self {
-            held: shortest.is_none(),
+            holds: shortest.is_none(),
             run,
             properties: properties(&scope),
             totals: Group::new(&found, None, None),
@@ -226,8 +226,8 @@ impl SearchLine {
             object: Object(search.setting.creation),
             machines: Machines(search.machines.iter().map(MachineLine::from).collect()),
             size: outcome.size.into(),
-            demanded: outcome.used.required.iter().collect(),
-            spared: outcome.used.exempted.iter().collect(),
+            required_by: outcome.used.required.iter().collect(),
+            exempted_by: outcome.used.exempted.iter().collect(),
             violation: outcome.violation.as_ref().map(TraceView::new),
         }
     }

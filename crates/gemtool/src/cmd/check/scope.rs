@@ -19,7 +19,7 @@ pub struct Premise {
     /// Its name.
     pub name: &'static str,
     /// The model assumes it.
-    pub held: bool,
+    pub assumed: bool,
     /// The premise in words.
     pub statement: &'static str,
 }
@@ -198,7 +198,7 @@ impl ScopeLine {
                 .map(|&one| Premise {
                     id: one.id(),
                     name: one.name(),
-                    held: scope.held.hold(one),
+                    assumed: scope.held.hold(one),
                     statement: one.statement(),
                 })
                 .collect(),
@@ -212,7 +212,7 @@ impl ScopeLine {
                 .map(|&one| Premise {
                     id: one.id(),
                     name: one.name(),
-                    held: scope.kept.keep(one),
+                    assumed: scope.kept.keep(one),
                     statement: one.statement(),
                 })
                 .collect(),

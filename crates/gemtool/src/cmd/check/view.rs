@@ -135,7 +135,7 @@ pub struct TrackedView {
     /// The stale map.
     pub stale: Vec<usize>,
     /// Other pending work.
-    pub notes: Vec<&'static str>,
+    pub pending: Vec<&'static str>,
 }
 
 impl TraceView {
@@ -309,7 +309,7 @@ impl LineView {
 impl TrackedView {
     fn new(state: &ModelState) -> Self {
         let tracked = state.tracked;
-        let notes = [
+        let pending = [
             (tracked.wc_stores, "wc-stores"),
             (tracked.gtt_stores, "gtt-stores"),
             (tracked.gpu_write, "gpu-write"),
@@ -319,7 +319,7 @@ impl TrackedView {
         Self {
             dirty: lines(tracked.dirty),
             stale: lines(tracked.stale),
-            notes: notes.iter().filter(|(noted, _)| *noted).map(|(_, name)| *name).collect(),
+            pending: pending.iter().filter(|(is_pending, _)| *is_pending).map(|(_, name)| *name).collect(),
         }
     }
 }

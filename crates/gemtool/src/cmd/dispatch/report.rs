@@ -62,7 +62,7 @@ pub struct Ir {
 
 impl DispatchReport {
     /// Returns whether no line was stale.
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         let rows = self.cost.iter().flat_map(|cost| &cost.accesses);
         rows.into_iter().all(|row| row.stale.count() == 0)
     }

@@ -19,7 +19,7 @@ pub enum Ran {
 
 impl Ran {
     /// Returns whether the kernel ran, and no line was stale.
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         match self {
             Self::Invalid(_) => false,
             Self::Done(report) => report.accesses.iter().all(|row| row.stale.count() == 0),

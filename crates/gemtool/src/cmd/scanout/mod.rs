@@ -67,7 +67,7 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
         screen: screen_line,
         kernel_flushes: kernel.known(),
         display_crcs: crcs.source(),
-        held: rows.iter().all(Row::held),
+        passed: rows.iter().all(Row::passed),
         rows,
     })
 }

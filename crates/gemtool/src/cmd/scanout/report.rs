@@ -108,7 +108,7 @@ pub struct CrcLine {
 
 impl CrcLine {
     /// Returns whether the display shows the drawn picture.
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         self.expected == self.read
     }
 }
@@ -137,8 +137,8 @@ pub struct Row {
 
 impl Row {
     /// Returns whether every check passed.
-    pub fn held(&self) -> bool {
-        self.kernel.mismatch.is_none() && self.crc.is_none_or(|crc| crc.held())
+    pub fn passed(&self) -> bool {
+        self.kernel.mismatch.is_none() && self.crc.is_none_or(|crc| crc.passed())
     }
 }
 
@@ -158,5 +158,5 @@ pub struct ScanoutReport {
     /// The steps.
     pub rows: Vec<Row>,
     /// Every check passed.
-    pub held: bool,
+    pub passed: bool,
 }

@@ -46,7 +46,7 @@ pub struct TraceReport {
     /// Numbers of flushes.
     pub counts: Counts,
     /// No mismatch was found.
-    pub held: bool,
+    pub passed: bool,
 }
 
 /// Traces a command, or the device for a time.
@@ -90,7 +90,7 @@ pub fn run(args: &args::Trace, json: bool) -> Result<TraceReport, Failure> {
         start_ns,
         flushes: session.rows,
         left_out: session.left_out,
-        held: counts.mismatches == 0,
+        passed: counts.mismatches == 0,
         counts,
     })
 }

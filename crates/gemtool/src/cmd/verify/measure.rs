@@ -72,8 +72,8 @@ impl Measuring<'_> {
                 Some(Check::of(self.with_flushes(cell, Flushing::Kernel, None, read)?.wrong))
             }
         };
-        let nobody = Unflushed { chance: hand.chance, shown };
-        Ok(Row::new(cell, decision, hand.kernel, seen.lines, Check::of(seen.wrong), kernel, nobody))
+        let without_flushes = Unflushed { chance: hand.chance, shown };
+        Ok(Row::new(cell, decision, hand.kernel, seen.lines, Check::of(seen.wrong), kernel, without_flushes))
     }
 
     /// Returns the decision on the last hand-over.
@@ -271,7 +271,7 @@ impl Check {
 
 impl Unflushed {
     /// Returns whether the check passed.
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         match self.chance {
             Chance::Expected => self.shown.is_some(),
             Chance::Possible => true,

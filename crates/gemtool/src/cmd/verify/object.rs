@@ -34,7 +34,6 @@ pub enum Flushing {
     /// The kernel flushes; SET_DOMAIN announces each access of the CPU.
     Kernel,
     /// No side flushes.
-    #[serde(rename = "nobody")]
     None,
 }
 

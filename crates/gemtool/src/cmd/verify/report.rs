@@ -102,7 +102,7 @@ pub struct Row {
     /// Result with the kernel's flushes; none if that was not measured.
     pub kernel: Option<Check>,
     /// Result without flushes.
-    pub nobody: Unflushed,
+    pub without_flushes: Unflushed,
 }
 
 impl Row {
@@ -114,7 +114,7 @@ impl Row {
         lines: u64,
         with_library: Check,
         kernel: Option<Check>,
-        nobody: Unflushed,
+        without_flushes: Unflushed,
     ) -> Self {
         let (kind, over, write, read) = match cell.accesses {
             Accesses::HandOver(over, write, read) => (Kind::HandOver, Some(over), Some(write), Some(read)),
@@ -138,7 +138,7 @@ impl Row {
             lines,
             with_library,
             kernel,
-            nobody,
+            without_flushes,
         }
     }
 
@@ -148,9 +148,9 @@ impl Row {
     }
 
     /// Returns whether every check passed.
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         let kernel = self.kernel.as_ref().and_then(Check::wrong);
-        self.with_library.wrong().is_none() && kernel.is_none() && self.nobody.held()
+        self.with_library.wrong().is_none() && kernel.is_none() && self.without_flushes.passed()
     }
 }
 
@@ -181,11 +181,11 @@ impl Totals {
             Some(Check::Wrong(_)) => note(false),
             Some(Check::NotCovered(_)) | None => {}
         }
-        match row.nobody.chance {
-            Chance::Expected | Chance::Never => note(row.nobody.held()),
+        match row.without_flushes.chance {
+            Chance::Expected | Chance::Never => note(row.without_flushes.passed()),
             Chance::Possible => {}
         }
-        match (row.nobody.chance, &row.nobody.shown) {
+        match (row.without_flushes.chance, &row.without_flushes.shown) {
             (Chance::Expected | Chance::Possible, Some(_)) => self.stale += 1,
             (Chance::Expected | Chance::Possible, None) => self.not_shown += 1,
             (Chance::Never, _) => {}
@@ -215,7 +215,7 @@ pub struct VerifyReport {
     /// Number of lines stored to, for each round.
     pub counts: Vec<u64>,
     /// Every check passed.
-    pub held: bool,
+    pub passed: bool,
     /// Numbers of results.
     pub totals: Totals,
     /// The combinations left out, with reasons.
@@ -245,8 +245,8 @@ impl VerifyReport {
     ) -> Self {
         let mut totals = Totals { skipped: skipped.len() as u64, ..Totals::default() };
         rows.iter().for_each(|row| totals.add(row));
-        let held = totals.failed == 0 && refused.is_empty();
-        Self { device, seed, lines, counts, held, totals, skipped, refused, unproven, rows }
+        let passed = totals.failed == 0 && refused.is_empty();
+        Self { device, seed, lines, counts, passed, totals, skipped, refused, unproven, rows }
     }
 
     /// Returns the failure for refused measurements, if no check failed.

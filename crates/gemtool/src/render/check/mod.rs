@@ -116,14 +116,14 @@ fn premises(page: &mut Page<'_>, name: &str, whose: &str, premises: &[Premise]) 
         (Some(first), Some(last)) => format!("{} to {}", first.id, last.id),
         (_, _) => "nothing".to_owned(),
     };
-    let mut dropped = premises.iter().filter(|premise| !premise.held).peekable();
+    let mut dropped = premises.iter().filter(|premise| !premise.assumed).peekable();
     if dropped.peek().is_none() {
         return page.field(name, &format!("{ids} ({whose})"));
     }
     let without: Vec<_> = dropped.clone().map(|premise| premise.id).collect();
     page.field(name, &format!("{ids} ({whose}) without {}", without.join(", ")))?;
     for Premise { id, name, statement, .. } in dropped {
-        let text = format!("not held: {id} {name}: {statement}");
+        let text = format!("not assumed: {id} {name}: {statement}");
         page.styled_field("", &text, AnsiColor::Yellow.on_default())?;
     }
     Ok(())
@@ -253,8 +253,8 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
         0 => format!("Every property holds: {checked}, {}.", count(totals.cases, "case")),
         broken => format!("Broken in {broken} of {}: {checked}.", count(totals.searches, "search")),
     };
-    page.styled_heading(&verdict, held_style(report.held))?;
-    let lacking = report.scope.mocs_tables.iter().filter(|table| report.held && !table.bypasses);
+    page.styled_heading(&verdict, held_style(report.holds))?;
+    let lacking = report.scope.mocs_tables.iter().filter(|table| report.holds && !table.bypasses);
     for MocsTable { of, .. } in lacking {
         let why = format!(
             "the MOCS table of {of} has no entry that bypasses the LLC; where one was added, see `--mocs-table 6.1`"
@@ -285,7 +285,7 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     match &report.svg {
         None => Ok(()),
         Some(svg) if svg.written => page.field("picture", &svg.path.display().to_string()),
-        Some(_) if report.held => {
+        Some(_) if report.holds => {
             page.field("picture", "none: every property holds, so there is nothing to draw")
         }
         Some(svg) => page.field("picture", &format!("none: '{}' cannot be written", svg.path.display())),

@@ -134,8 +134,8 @@ fn totals(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     if premises > 0 {
         parts.push(count(premises, "premise"));
     }
-    let verdict = if report.held { "All accounted for" } else { "Not all accounted for" };
-    page.styled_heading(&format!("{verdict}: {}.", parts.join(", ")), held_style(report.held))?;
+    let verdict = if report.accounted_for { "All accounted for" } else { "Not all accounted for" };
+    page.styled_heading(&format!("{verdict}: {}.", parts.join(", ")), held_style(report.accounted_for))?;
     page.field("size", &format!("{} states with every rule and premise", grouped(report.baseline.states)))?;
     page.field("speed", &format!("{:.1} s in all", report.seconds))
 }

@@ -320,6 +320,6 @@ pub fn tracked_words(tracked: &TrackedView) -> Vec<String> {
         [..] => format!("lines 0 and 1 {name}"),
     };
     let mut words = vec![lines("dirty", &tracked.dirty), lines("stale", &tracked.stale)];
-    words.extend(tracked.notes.iter().map(|note| (*note).to_owned()));
+    words.extend(tracked.pending.iter().map(|work| (*work).to_owned()));
     words
 }
