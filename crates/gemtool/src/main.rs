@@ -194,7 +194,7 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
     };
     let mut page = Page::of_stdout(&mut out);
     if args.sarif {
-        page.report(&render::sarif::of(&report), Form::Json)?;
+        page.json(&render::sarif::of(&report))?;
     } else {
         page.report(&report, form)?;
     }

@@ -45,6 +45,17 @@ const PAGE_COLUMNS: usize = 100;
 /// Smallest width of a page on a terminal.
 const LEAST_COLUMNS: usize = 60;
 
+/// The version of the JSON documents. It rises when a key goes or its values change their meaning, and stays when a key is added.
+const JSON_VERSION: u32 = 1;
+
+/// A report as a JSON document.
+#[derive(Serialize)]
+struct Document<'a, R> {
+    version: u32,
+    #[serde(flatten)]
+    report: &'a R,
+}
+
 /// The results of a command.
 pub trait Report: Serialize {
     /// Writes the text form.
@@ -88,16 +99,19 @@ impl<'a> Page<'a> {
     pub fn report(&mut self, report: &impl Report, form: Form) -> io::Result<()> {
         match form {
             Form::Text => report.text(self),
-            Form::Json => {
-                serde_json::to_writer_pretty(JsonText(self.out), report)?;
-                writeln!(self.out)
-            }
+            Form::Json => self.json(&Document { version: JSON_VERSION, report }),
         }
     }
 
-    /// Writes `row` as JSON on one line.
+    /// Writes `document` as JSON.
+    pub fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer_pretty(JsonText(self.out), document)?;
+        writeln!(self.out)
+    }
+
+    /// Writes `row`, a document of its own, as JSON on one line.
     pub fn json_line(&mut self, row: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(JsonText(self.out), row)?;
+        serde_json::to_writer(JsonText(self.out), &Document { version: JSON_VERSION, report: row })?;
         writeln!(self.out)
     }
 

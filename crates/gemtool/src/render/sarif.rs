@@ -3,29 +3,17 @@
 use gem_coherency_report::{
     DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, USELESS_SET_DOMAIN,
 };
-use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::counted;
 use super::frames::first_in_source;
 use super::sanitize::numbered_lines;
-use super::{Page, Report, counted};
-
-/// A document.
-#[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub struct Sarif(Value);
-
-impl Report for Sarif {
-    fn text(&self, page: &mut Page<'_>) -> std::io::Result<()> {
-        page.line(&self.0.to_string())
-    }
-}
 
 /// Returns the document of a report.
-pub fn of(report: &Sanitized) -> Sarif {
+pub fn of(report: &Sanitized) -> Value {
     let notes = useless(report).map(useless_flush).chain(domain_changes(report).map(domain_change));
     let results: Vec<Value> = report.findings.iter().map(finding).chain(notes).collect();
-    Sarif(json!({
+    json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -38,7 +26,7 @@ pub fn of(report: &Sanitized) -> Sarif {
             "invocations": [invocation(report)],
             "properties": { "coverage": report.coverage },
         }],
-    }))
+    })
 }
 
 /// Returns the run of the program (3.20); that nothing was judged is a notification of the tool.

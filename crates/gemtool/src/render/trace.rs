@@ -195,6 +195,26 @@ mod tests {
         }
     }
 
+    /// The keys of the documents of the commands that need no real device are in tests/gemtool/json-keys.
+    #[test]
+    fn the_document_has_these_keys() {
+        let document = serde_json::to_value(report(RECORDED, None)).unwrap();
+        let keys = |value: &serde_json::Value| {
+            let mut keys: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
+            keys.sort();
+            keys.join(" ")
+        };
+        assert_eq!(
+            keys(&document),
+            "command counts device ended flushes left_out missing passed start_ns without"
+        );
+        assert_eq!(
+            keys(&document["flushes"][0]),
+            "bytes call comm event handle object predicted rule seen tid time_ns verdict why"
+        );
+        assert_eq!(keys(&document["counts"]), "calls flushes lost mismatches not_followed objects predicted");
+    }
+
     #[test]
     fn a_process_name_sends_nothing_to_the_terminal() {
         let name = "\u{1b}]0;x\u{7}\u{9b}2J";

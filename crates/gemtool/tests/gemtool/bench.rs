@@ -29,6 +29,13 @@ fn every_row_has_lines_and_every_line_two_times_and_their_ratio() {
     let report = gemtool("bench --quick --json").json();
     assert_eq!((&report["quick"], &report["passed"]), (&true.into(), &true.into()));
     assert_eq!(report["wrong"], Value::Array(vec![]));
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(keys(&report), "lines machine notes passed quick reached targets version wrong");
+    assert_eq!(keys(&report["lines"][0]), "case ours ours_ns peer peer_ns ratio reached rounds row target");
+    assert_eq!(
+        keys(&report["machine"]),
+        "build caches cpu has_libpmem is_virtual kernel load maker processors support"
+    );
     let lines = report["lines"].as_array().expect("lines");
     for row in ROWS {
         assert!(lines.iter().any(|line| line["row"] == row), "{row}");

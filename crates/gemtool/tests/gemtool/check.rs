@@ -165,8 +165,12 @@ fn a_condition_that_is_not_kept_to_gives_a_counterexample() {
     let report = gemtool("check --kernel 6.12 --platform glk --caller protocol --drop-assumption U1 --json");
     let report = report.violated_json();
     assert_eq!(shortest(&report)["property"], "newest-read");
-    let dropped: Vec<_> =
-        report["scope"]["conditions"].as_array().unwrap().iter().filter(|one| one["assumed"] == false).collect();
+    let dropped: Vec<_> = report["scope"]["conditions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["assumed"] == false)
+        .collect();
     assert_eq!((dropped.len(), &dropped[0]["id"]), (1, &"U1".into()));
     let by_name = gemtool(
         "check --kernel 6.12 --platform glk --caller protocol --drop-assumption domain-before-level --json",

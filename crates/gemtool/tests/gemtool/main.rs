@@ -12,6 +12,7 @@ mod explain;
 mod guide;
 mod help;
 mod info;
+mod json;
 mod lines;
 mod manual;
 mod platforms;

@@ -180,7 +180,8 @@ fn before_sandy_bridge_the_gpu_copies_and_stores_where_hardware_does() {
         let written = |via: &str| rows(&report, |row| row["write"] == via).len();
         assert!(written("gpu-blit") > 0, "{platform}");
         assert_eq!(written("gpu-store") > 0, why.is_none(), "{platform}");
-        let shown = rows(&report, |row| row["write"] == "gpu-blit" && row["without_flushes"]["shown"].is_object());
+        let shown =
+            rows(&report, |row| row["write"] == "gpu-blit" && row["without_flushes"]["shown"].is_object());
         assert!(!shown.is_empty(), "{platform}: without flushes a reader sees old bytes");
         let skipped = report["skipped"].as_array().unwrap();
         let found = skipped.iter().find(|skip| skip["what"] == "gpu-store (write)");
@@ -220,7 +221,10 @@ fn a_new_object_leaks_bytes_only_without_the_acquire_flush() {
     let report = self::report(old, 0);
     let row = rows(&report, |row| row["kind"] == "fresh" && row["mocs"]["class"] == "bypass-llc")[0];
     assert_eq!((&row["kind"], &row["rule"]), (&"fresh".into(), &"zeroes-stay-dirty".into()));
-    assert_eq!((&row["library"], &row["without_flushes"]["shown"]["got"]), (&"right".into(), &0x746f_6e61.into()));
+    assert_eq!(
+        (&row["library"], &row["without_flushes"]["shown"]["got"]),
+        (&"right".into(), &0x746f_6e61.into())
+    );
 }
 
 #[test]

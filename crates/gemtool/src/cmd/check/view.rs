@@ -107,7 +107,7 @@ pub struct StateView {
     /// The open access to the object.
     pub open: String,
     /// Lines whose flush was issued and is not complete; only a planted fault leaves one behind.
-    pub owed: Vec<usize>,
+    pub in_flight: Vec<usize>,
 }
 
 /// Copies of a line: one of line 0, two halves of line 1.
@@ -284,7 +284,7 @@ impl StateView {
             kernel: kernel.into(),
             tracked: library.then(|| TrackedView::new(state)),
             open: state.window.to_string(),
-            owed: lines(state.in_flight.lines),
+            in_flight: lines(state.in_flight.lines),
         }
     }
 }

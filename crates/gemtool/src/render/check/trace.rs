@@ -271,9 +271,9 @@ fn rows(state: &StateView) -> Vec<Row> {
     add("WC stores", |line| &line.write_combining);
     add("GTT stores", |line| &line.aperture);
     add("GPU cache", |line| &line.gpu);
-    if !state.owed.is_empty() {
-        let owed = |line| if state.owed.contains(&line) { "in flight" } else { "-" };
-        rows.push(("pending", [0, 1].map(|line| owed(line).to_owned())));
+    if !state.in_flight.is_empty() {
+        let flight = |line| if state.in_flight.contains(&line) { "in flight" } else { "-" };
+        rows.push(("pending", [0, 1].map(|line| flight(line).to_owned())));
     }
     rows
 }
