@@ -1,55 +1,12 @@
 //! Devices, buffer objects and guards on the software i915, as the library's user sees them.
 
-#[path = "objects/adopt.rs"]
-mod adopt;
-#[path = "objects/alloc.rs"]
-mod alloc;
-#[path = "failures/bad_input.rs"]
-mod bad_input;
-#[path = "submissions/batch.rs"]
-mod batch;
+mod accesses;
 mod child;
-#[path = "accesses/forgotten_flush.rs"]
-mod forgotten_flush;
-#[path = "failures/fork.rs"]
-mod fork;
-#[path = "accesses/guards.rs"]
-mod guards;
-#[path = "failures/late.rs"]
-mod late;
-#[path = "accesses/levels.rs"]
-mod levels;
-#[path = "accesses/newest.rs"]
-mod newest;
-#[path = "accesses/plain_writes.rs"]
-mod plain_writes;
-#[path = "objects/reuse.rs"]
-mod reuse;
-#[path = "objects/reuse_lifetimes.rs"]
-mod reuse_lifetimes;
-#[path = "display/scanout.rs"]
-mod scanout;
-#[path = "display/screen.rs"]
-mod screen;
-#[path = "objects/share.rs"]
-mod share;
-#[path = "accesses/stale_reads.rs"]
-mod stale_reads;
-#[path = "submissions/submit.rs"]
-mod submit;
-#[path = "failures/sweep.rs"]
-mod sweep;
-#[path = "submissions/threads.rs"]
-mod threads;
+mod display;
+mod failures;
+mod objects;
+mod submissions;
 mod trace;
-#[path = "failures/unknown.rs"]
-mod unknown;
-#[path = "objects/unmap.rs"]
-mod unmap;
-#[path = "accesses/upload.rs"]
-mod upload;
-#[path = "submissions/walkers.rs"]
-mod walkers;
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 
-use super::{NEW, Rig, gpu, prepared, read, rig, write};
+use crate::{NEW, Rig, gpu, prepared, read, rig, write};
 use gem_coherency::device::Submission;
 
 const BYPASS: MocsClass = MocsClass::BypassLlc;

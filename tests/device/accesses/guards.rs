@@ -10,8 +10,8 @@ use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 
-use super::trace::cache_operations;
-use super::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
+use crate::trace::cache_operations;
+use crate::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
 
 #[test]
 fn a_write_marks_its_lines_and_no_others() {

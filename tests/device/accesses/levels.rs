@@ -7,7 +7,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
-use super::{NEW, gpu, prepared, read, refused, rig, write};
+use crate::{NEW, gpu, prepared, read, refused, rig, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 

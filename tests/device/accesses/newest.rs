@@ -9,7 +9,7 @@ use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use proptest::prelude::*;
 
-use super::{Rig, rig};
+use crate::{Rig, rig};
 
 const SIZE: usize = 4096;
 
@@ -89,7 +89,7 @@ impl Caller<'_> {
         let submission = Submission { bo: &self.bo, access: Access::Read, mocs };
         match executed {
             true => drop(self.rig.device.submit(&[submission]).unwrap()),
-            false => drop(super::prepare(&self.rig.device, &[submission]).unwrap()),
+            false => drop(crate::prepare(&self.rig.device, &[submission]).unwrap()),
         }
         let mut seen = [0; SIZE];
         self.rig.soft.gpu_read(self.bo.handle(), mocs, 0, &mut seen).unwrap();
@@ -173,6 +173,6 @@ proptest! {
         }
         prop_assert_eq!(rig.soft.bus_errors(), 0);
         drop(caller);
-        super::nothing_left(&rig);
+        crate::nothing_left(&rig);
     }
 }

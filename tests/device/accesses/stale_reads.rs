@@ -8,7 +8,7 @@ use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use gem_coherency_sim::PREVIOUS_OWNER;
 
-use super::{NEW, Rig, gpu, read, rig, write};
+use crate::{NEW, Rig, gpu, read, rig, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
@@ -103,7 +103,7 @@ fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
         (report.decision.verdict, report.decision.rule, report.lines),
         (Verdict::Invalidate, Rule::PartialLineWrite, 1)
     );
-    super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
+    crate::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 64), [9; 8]);
@@ -112,7 +112,7 @@ fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
     gpu_writes_after_the_cache(&rig, &forgotten, &[9; 128]);
     rig.raw_store(&forgotten, MmapMode::Wb, 32, &[1; 8]);
     forgotten.mark_written(32, 8).unwrap();
-    super::prepare(&rig.device, &[gpu(&forgotten, Access::Read)]).unwrap();
+    crate::prepare(&rig.device, &[gpu(&forgotten, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&forgotten, PAGE_TABLE, 0), [0; 8], "stale zeroes over what the GPU wrote");
 }
 
@@ -183,7 +183,7 @@ fn a_pointer_from_a_guard_shows_no_stale_bytes() {
     rig.raw_store(&bo, MmapMode::Wb, 32, &[1; 8]);
     guard.mark_written(32, 8).unwrap();
     drop(guard);
-    super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
+    crate::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
 }
@@ -259,7 +259,7 @@ fn invalidated_lines_are_not_flushed() {
     write(&bo, 128, &NEW);
     assert_eq!(bo.flush().unwrap().lines, 1, "what is stored afterwards counts");
 
-    let rig = super::rig("sim:mtl");
+    let rig = crate::rig("sim:mtl");
     let bo = rig.device.alloc(AllocRequest::new(8192)).unwrap();
     bo.map(MmapMode::Wc).unwrap();
     write(&bo, 0, &NEW);

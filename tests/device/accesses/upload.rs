@@ -9,7 +9,7 @@ use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, units::ByteRange};
 
-use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
+use crate::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
@@ -195,7 +195,7 @@ fn discrete_devices_see_uploads_in_local_and_in_snooped_memory() {
         let bo = rig.device.alloc(AllocRequest::new(SIZE)).unwrap();
         let data = data(100);
         bo.upload(30, &data, hint).unwrap();
-        super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
+        crate::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
         assert!(gpu_sees(&rig, &bo, PAGE_TABLE) == expected(30, &data), "{hint}");
     }
 }
@@ -240,7 +240,7 @@ fn an_upload_while_others_submit_is_never_lost() {
     std::thread::scope(|scope| {
         let submitter = scope.spawn(|| {
             for _ in 0..200 {
-                super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
+                crate::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
             }
         });
         for round in 0..200u64 {

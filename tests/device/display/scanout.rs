@@ -7,8 +7,8 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
-use super::trace::cache_operations;
-use super::{NEW, Rig, gpu, nothing_left, prepared, refused, rig, write};
+use crate::trace::cache_operations;
+use crate::{NEW, Rig, gpu, nothing_left, prepared, refused, rig, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
@@ -42,7 +42,7 @@ fn gpu_lines_in_the_llc_are_flushed_for_the_display() {
             bo.flush().unwrap();
             rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
             // Cache the line, so that a snooped write stays in the cache.
-            super::read(&bo, 100);
+            crate::read(&bo, 100);
             rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 100, &NEW).unwrap();
             bo
         };

@@ -13,7 +13,7 @@ use gem_coherency_sim::Crc;
 use gem_coherency_sim::{Minor, SimDevice};
 use std::sync::Arc;
 
-use super::{Rig, nothing_left, refused, rig};
+use crate::{Rig, nothing_left, refused, rig};
 
 /// LLC platforms, whose screens are uncached or, on Haswell, written through; and one platform without an
 /// LLC.
@@ -125,7 +125,7 @@ fn a_gpu_frame_is_flushed_where_it_may_be_cached() {
         screen.show(&other).unwrap();
         // The BO has been uncached since it was shown.
         assert_eq!(frame.caching(), CachingMode::None);
-        rig.device.submit(&[super::gpu(&frame, Access::Write)]).unwrap();
+        rig.device.submit(&[crate::gpu(&frame, Access::Write)]).unwrap();
         rig.soft.gpu_write(frame.handle(), MocsClass::PageTable, 0, &vec![3; 1024 * 768 * 4]).unwrap();
         let report = screen.show(&frame).unwrap();
         assert_eq!(report.decision.is_needed(), flushed, "{name}: {report:?}");

@@ -9,7 +9,7 @@ use gem_coherency::vocabulary::CachingMode::Cached;
 use gem_coherency::vocabulary::{Access, MmapMode};
 use gem_coherency_sim::Fault;
 
-use super::{NEW, gpu, nothing_left, read, refused, rig, write};
+use crate::{NEW, gpu, nothing_left, read, refused, rig, write};
 
 #[test]
 fn sizes_that_cannot_be_are_refused_with_the_reason() {
@@ -156,7 +156,7 @@ fn retained_contents_are_readable_again() {
     bo.dont_need().unwrap();
     assert_eq!(bo.will_need().unwrap(), Retained::Yes);
     assert_eq!(read(&bo, 0), NEW);
-    super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
+    crate::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, gem_coherency::vocabulary::MocsClass::PageTable, 0), NEW);
 }
 

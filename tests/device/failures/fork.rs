@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::child::in_child;
-use super::*;
+use crate::child::in_child;
+use crate::*;
 use gem_coherency::Result;
 use gem_coherency_exercise::{Batch, Screen};
 

@@ -10,8 +10,8 @@ use gem_coherency_exercise::Screen;
 use gem_coherency_sim::{Fault, SimDevice};
 use std::sync::Arc;
 
-use super::late::Late;
-use super::rig;
+use crate::failures::late::Late;
+use crate::rig;
 
 /// The marker's offset.
 const AT: u64 = 100;

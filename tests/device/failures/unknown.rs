@@ -13,7 +13,7 @@ use gem_coherency::{Errno, Error, Unknown};
 use gem_coherency_exercise::Batch;
 use gem_coherency_sim::SimDevice;
 
-use super::{NEW, gpu, read, refused, write};
+use crate::{NEW, gpu, read, refused, write};
 
 /// Opens a software device with one fact changed.
 fn disguised(name: &str, param: Param, value: i32) -> Arc<dyn Drm> {
@@ -78,7 +78,7 @@ fn on_an_unknown_device_an_upload_is_a_store_that_stays_marked() {
         bo.flush().unwrap();
         bo.upload(0, &[1; 2048], hint).unwrap();
         assert_eq!(bo.dirty_lines(), 32, "{hint}");
-        let reports = super::prepare(&device, &[gpu(&bo, Access::Read)]).unwrap();
+        let reports = crate::prepare(&device, &[gpu(&bo, Access::Read)]).unwrap();
         assert!(reports[0].decision.verdict == Verdict::Flush && reports[0].lines >= 32, "{reports:?}");
     }
 }

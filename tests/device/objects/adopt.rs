@@ -13,8 +13,8 @@ use gem_coherency::{Bo, Errno};
 use gem_coherency_sim::{Minor, Pages, Process};
 use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
 
-use super::trace::cache_operations;
-use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
+use crate::trace::cache_operations;
+use crate::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
 
 /// The driver's object of two pages, and its own mapping.
 fn own(rig: &Rig, mode: MmapMode) -> (Created, Mapping) {

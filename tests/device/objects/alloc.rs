@@ -8,7 +8,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CacheLevel as Level;
 use gem_coherency::vocabulary::{CachingMode, Coherency, MmapMode};
 
-use super::{NEW, nothing_left, read, refused, rig, write};
+use crate::{NEW, nothing_left, read, refused, rig, write};
 
 /// Checks the level and the default map mode of a BO that is allocated with this caching mode.
 #[track_caller]
@@ -178,7 +178,7 @@ fn a_request_names_the_map_mode() {
     }
     nothing_left(&rig);
     // A mode that the platform lacks is refused, and no object stays open.
-    let rig = super::rig("sim:dg2");
+    let rig = crate::rig("sim:dg2");
     let refused = rig.device.alloc(AllocRequest::new(4096).map(MmapMode::Gtt)).unwrap_err();
     assert!(matches!(refused, Error::NotAvailable { .. }), "{refused}");
     nothing_left(&rig);

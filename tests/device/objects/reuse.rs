@@ -13,7 +13,7 @@ use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle};
 use gem_coherency_sim::Fault;
 
-use super::{NEW, Rig, gpu, nothing_left, read, refused, write};
+use crate::{NEW, Rig, gpu, nothing_left, read, refused, write};
 
 pub(super) const OLD: [u8; 8] = *b"old data";
 const PLATFORMS: [&str; 9] = ["tgl", "jsl", "hsw", "glk", "chv", "g45", "i965gm", "mtl", "dg2"];
@@ -21,7 +21,7 @@ const PLATFORMS: [&str; 9] = ["tgl", "jsl", "hsw", "glk", "chv", "g45", "i965gm"
 /// Opens a software device that keeps up to 1 MiB.
 #[track_caller]
 pub(super) fn rig(name: &str) -> Rig {
-    let rig = super::rig(name);
+    let rig = crate::rig(name);
     rig.device.set_reuse_limit(1 << 20);
     rig
 }
@@ -63,7 +63,7 @@ fn gets(rig: &Rig, request: AllocRequest, handle: Handle) -> bool {
 
 #[test]
 fn without_a_limit_nothing_is_kept_and_sizes_are_the_kernels() {
-    let rig = super::rig("sim:glk");
+    let rig = crate::rig("sim:glk");
     let bo = used(&rig, AllocRequest::new(9 * 4096));
     assert_eq!(bo.size(), 9 * 4096);
     assert_eq!(bo.release().unwrap(), Released::Closed);
@@ -338,7 +338,7 @@ fn an_unsupported_request_is_refused_despite_kept_objects() {
 
 #[test]
 fn the_limit_is_kept_and_the_oldest_makes_room() {
-    let rig = super::rig("sim:glk");
+    let rig = crate::rig("sim:glk");
     rig.device.set_reuse_limit(3 * 8192);
     let bos: Vec<_> = (0..5).map(|_| used(&rig, two_pages(None))).collect();
     let handles: Vec<_> = bos.iter().map(Bo::handle).collect();

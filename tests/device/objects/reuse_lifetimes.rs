@@ -8,8 +8,8 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 
-use super::reuse::{OLD, kept, rig, two_pages, used};
-use super::{NEW, Rig, gpu, nothing_left, prepared, read, write};
+use crate::objects::reuse::{OLD, kept, rig, two_pages, used};
+use crate::{NEW, Rig, gpu, nothing_left, prepared, read, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
@@ -129,7 +129,7 @@ fn threads_that_reuse_objects_share_none_and_lose_no_line() {
     for (platform, caching) in
         [("glk", None), ("glk", Cached), ("tgl", Cached), ("jsl", Cached), ("mtl", None)]
     {
-        let rig = super::rig(&format!("sim:{platform},adversary=on,seed=5"));
+        let rig = crate::rig(&format!("sim:{platform},adversary=on,seed=5"));
         rig.device.set_reuse_limit(3 * 8192);
         rig.device.set_reuse_age(8);
         let owned = Mutex::new(HashSet::new());

@@ -12,7 +12,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 
-use super::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
+use crate::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
 
 #[test]
 fn an_import_of_an_open_bo_is_the_same_bo() {

@@ -10,9 +10,9 @@ use gem_coherency::policy::{Path, Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
 use gem_coherency::{Bo, Errno};
 
-use super::adopt::{adopted, close};
-use super::trace::cache_operations;
-use super::{NEW, Rig, gpu, nothing_left, prepare, prepared, read, refused, rig, write};
+use crate::objects::adopt::{adopted, close};
+use crate::trace::cache_operations;
+use crate::{NEW, Rig, gpu, nothing_left, prepare, prepared, read, refused, rig, write};
 
 #[test]
 fn the_librarys_mapping_is_unmapped_and_made_again_by_the_next_access() {

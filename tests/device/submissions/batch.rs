@@ -14,7 +14,7 @@ use gem_coherency::vocabulary::{Access, CachingMode, MmapMode};
 use gem_coherency_exercise::commands::{self, Extent, Field, Memory, Surface};
 use gem_coherency_exercise::{Batch, Error, Region};
 
-use super::{NEW, Rig, nothing_left, read, refused, rig, write};
+use crate::{NEW, Rig, nothing_left, read, refused, rig, write};
 
 /// Copies a line by a batch of the library.
 fn copy(rig: &Rig, to: &Bo, from: &Bo) {

@@ -12,8 +12,8 @@ use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use gem_coherency_sim::Fault;
 
-use super::trace::cache_operations;
-use super::{NEW, gpu, prepared, read, refused, rig, write};
+use crate::trace::cache_operations;
+use crate::{NEW, gpu, prepared, read, refused, rig, write};
 
 #[test]
 fn every_bo_of_a_submission_gets_its_own_report() {
@@ -64,16 +64,16 @@ fn all_dirty_lines_of_a_submission_are_written_back_between_one_pair_of_fences()
     let mut expected = vec!["fence Flush".to_owned()];
     expected.extend((1..).zip(&bos).map(|(count, bo)| lines(bo, count)));
     expected.push("fence Flush".to_owned());
-    assert_eq!(cache_operations(|| super::prepare(&rig.device, &all)), expected);
+    assert_eq!(cache_operations(|| crate::prepare(&rig.device, &all)), expected);
     assert_eq!(
-        cache_operations(|| super::prepare(&rig.device, &all)),
+        cache_operations(|| crate::prepare(&rig.device, &all)),
         [""; 0],
         "nothing dirty: not even a fence"
     );
 
     dirty();
     let apart =
-        cache_operations(|| all.iter().try_for_each(|one| super::prepare(&rig.device, &[*one]).map(drop)));
+        cache_operations(|| all.iter().try_for_each(|one| crate::prepare(&rig.device, &[*one]).map(drop)));
     assert_eq!(
         apart.iter().filter(|one| one.starts_with("fence")).count(),
         10,
@@ -94,7 +94,7 @@ fn a_second_submission_flushes_nothing() {
 #[test]
 fn an_empty_submission_is_a_no_op() {
     let rig = rig("sim:tgl");
-    assert!(super::prepare(&rig.device, &[]).unwrap().is_empty());
+    assert!(crate::prepare(&rig.device, &[]).unwrap().is_empty());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::CachingMode::None;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 
-use super::{gpu, nothing_left, rig, write};
+use crate::{gpu, nothing_left, rig, write};
 
 #[test]
 fn devices_and_bos_are_send_and_sync() {
@@ -47,7 +47,7 @@ fn no_line_is_lost_between_writers_and_a_submitter() {
             done.store(true, Ordering::Release);
             submitter.join().unwrap();
         });
-        super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
+        crate::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
         for round in 0..ROUNDS {
             for writer in 0..WRITERS {
                 let seen = rig.gpu(&bo, MocsClass::PageTable, (round * WRITERS + writer) * 8);
@@ -84,7 +84,7 @@ fn threads_that_submit_the_same_bos_in_opposite_order_do_not_wait_for_each_other
             scope.spawn(move || {
                 for _ in 0..200 {
                     write(order[0], 0, b"x");
-                    super::prepare(device, &order.map(|bo| gpu(bo, Access::Write))).unwrap();
+                    crate::prepare(device, &order.map(|bo| gpu(bo, Access::Write))).unwrap();
                 }
             });
         }

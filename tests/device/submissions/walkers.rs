@@ -7,7 +7,7 @@ use gem_coherency::vocabulary::{Access, CachingMode, MmapMode};
 use gem_coherency_exercise::commands::kernels;
 use gem_coherency_exercise::{Region, Walker};
 
-use super::{NEW, read, rig, write};
+use crate::{NEW, read, rig, write};
 
 #[test]
 fn a_kernel_passes_bytes_of_the_cpu_to_the_cpu() {

@@ -1,0 +1,6 @@
+//! Submissions, batches and walkers, and threads that make them.
+
+pub(crate) mod batch;
+pub(crate) mod submit;
+pub(crate) mod threads;
+pub(crate) mod walkers;
