@@ -5,7 +5,7 @@ use gem_coherency::vocabulary::KernelVersion;
 
 use crate::gemtool;
 
-const GUIDE: &str = include_str!("../../../../docs/gemtool.md");
+const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gemtool.md"));
 /// Heading of the output that depends on the CPU.
 const CPU: &str = "Cache operations of this CPU";
 
@@ -91,7 +91,7 @@ fn the_guides_picture_is_what_gemtool_draws() {
     assert!(GUIDE.contains(&format!("$ gemtool {check}\n")));
     assert_eq!(
         drawn,
-        include_str!("../../../../docs/jsl-leak.svg"),
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/jsl-leak.svg")),
         "gemtool {check} --svg docs/jsl-leak.svg"
     );
 }
@@ -104,7 +104,7 @@ fn known(word: &str) -> Vec<String> {
 
 #[test]
 fn the_kernels_that_run_are_those_of_the_virtual_machine() {
-    let script = include_str!("../../../../crates/vm/run");
+    let script = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/vm/run"));
     let case =
         script.lines().find_map(|line| line.strip_prefix("case $kernel in ")).expect("the check of --kernel");
     let (kernels, _) = case.split_once(')').expect("a pattern");
@@ -113,7 +113,7 @@ fn the_kernels_that_run_are_those_of_the_virtual_machine() {
 
 #[test]
 fn the_page_of_platforms_lists_the_kernels_that_were_run_or_read() {
-    let page = include_str!("../../../../docs/platforms.md");
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/platforms.md"));
     for word in ["run", "read"] {
         let row = page.lines().find(|line| line.starts_with(&format!("| {word} | "))).expect(word);
         assert!(row.ends_with(&format!(" | {} |", known(word).join(", "))), "{row}");

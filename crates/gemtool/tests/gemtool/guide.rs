@@ -2,7 +2,7 @@
 
 use crate::gemtool;
 
-const GUIDE: &str = include_str!("../../../../docs/driver-guide.md");
+const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/driver-guide.md"));
 
 /// Returns the rule and the command of each row of the table.
 fn rows() -> Vec<(&'static str, &'static str)> {

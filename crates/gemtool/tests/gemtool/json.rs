@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::gemtool;
 
-const LIST: &str = include_str!("json-keys");
+const LIST: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gemtool/json-keys"));
 
 /// The commands whose documents are listed. Each is deterministic but for [`VARYING`].
 const COMMANDS: &[&str] = &[
