@@ -4,7 +4,9 @@
 //! every test is skipped; skips are printed and counted. `--destructive` adds the tests that take over the
 //! display, wedge the GPU and unplug the device, for virtual machines. Other words select tests by name.
 
+#[path = "memory/access.rs"]
 mod access;
+#[path = "gpu/batches.rs"]
 mod batches;
 #[path = "../device/child.rs"]
 mod child;
@@ -13,16 +15,22 @@ mod display;
 mod flushes;
 mod foreign_objects;
 mod forks;
+#[path = "gpu/hangs.rs"]
 mod hangs;
+#[path = "memory/objects.rs"]
 mod objects;
+#[path = "gpu/pipelines.rs"]
 mod pipelines;
 mod platforms;
+#[path = "memory/reuse.rs"]
 mod reuse;
 mod screen;
 #[path = "../shown/mod.rs"]
 mod shown;
+#[path = "gpu/spinners.rs"]
 mod spinners;
 mod tracers;
+#[path = "gpu/walkers.rs"]
 mod walkers;
 
 use std::env;
