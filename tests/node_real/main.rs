@@ -4,10 +4,6 @@
 //! every test is skipped; skips are printed and counted. `--destructive` adds the tests that take over the
 //! display, wedge the GPU and unplug the device, for virtual machines. Other words select tests by name.
 
-#[path = "memory/access.rs"]
-mod access;
-#[path = "gpu/batches.rs"]
-mod batches;
 #[path = "../device/child.rs"]
 mod child;
 mod device;
@@ -15,23 +11,13 @@ mod display;
 mod flushes;
 mod foreign_objects;
 mod forks;
-#[path = "gpu/hangs.rs"]
-mod hangs;
-#[path = "memory/objects.rs"]
-mod objects;
-#[path = "gpu/pipelines.rs"]
-mod pipelines;
+mod gpu;
+mod memory;
 mod platforms;
-#[path = "memory/reuse.rs"]
-mod reuse;
 mod screen;
 #[path = "../shown/mod.rs"]
 mod shown;
-#[path = "gpu/spinners.rs"]
-mod spinners;
 mod tracers;
-#[path = "gpu/walkers.rs"]
-mod walkers;
 
 use std::env;
 use std::fmt::Debug;
@@ -102,18 +88,18 @@ fn main() -> ExitCode {
     }
     // The harmful tests of `device` come last of all, because they leave no usable device.
     let mut tests: Vec<&Test> = [
-        reuse::TESTS,
+        memory::reuse::TESTS,
         forks::TESTS,
-        batches::TESTS,
-        walkers::TESTS,
-        pipelines::TESTS,
-        hangs::TESTS,
-        spinners::TESTS,
+        gpu::batches::TESTS,
+        gpu::walkers::TESTS,
+        gpu::pipelines::TESTS,
+        gpu::hangs::TESTS,
+        gpu::spinners::TESTS,
         display::TESTS,
         screen::TESTS,
         device::TESTS,
-        objects::TESTS,
-        access::TESTS,
+        memory::objects::TESTS,
+        memory::access::TESTS,
         flushes::TESTS,
         tracers::TESTS,
     ]

@@ -12,7 +12,7 @@ use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::commands::{Extent, Field};
 use gem_coherency_exercise::{Batch, Region};
 
-use super::{Bench, Skip, Test, test};
+use crate::{Bench, Skip, Test, test};
 
 /// The tests of this file.
 pub const TESTS: &[Test] = &[

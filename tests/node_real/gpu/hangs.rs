@@ -15,7 +15,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
 use gem_coherency_sim::SimDevice;
 
-use super::{Bench, Skip, Test, test};
+use crate::{Bench, Skip, Test, test};
 
 /// The tests of this file.
 pub const TESTS: &[Test] = &[

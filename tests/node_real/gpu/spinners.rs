@@ -8,7 +8,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
 use gem_coherency_sim::SimDevice;
 
-use super::{Bench, Skip, Test, test};
+use crate::{Bench, Skip, Test, test};
 
 /// The tests of this file.
 pub const TESTS: &[Test] = &[test!(a_spinner_is_busy_until_it_is_ended_as_on_the_software_i915)];

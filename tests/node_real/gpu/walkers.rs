@@ -10,8 +10,8 @@ use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES, SCATTER_STORES};
 use gem_coherency_exercise::{Error, Region, Walker};
 
-use super::batches::{bytes, filled, pattern};
-use super::{Bench, Skip, Test, test};
+use crate::gpu::batches::{bytes, filled, pattern};
+use crate::{Bench, Skip, Test, test};
 
 /// The tests of this file.
 pub const TESTS: &[Test] =

@@ -1,49 +1,14 @@
 //! Tests of `gemtool` as a program: whole output, exit status, messages.
 
-#[path = "objects/alloc.rs"]
-mod alloc;
 mod bad_input;
 #[cfg(feature = "bench")]
 mod bench;
-#[path = "model/check.rs"]
-mod check;
-#[path = "gpu/dispatch.rs"]
-mod dispatch;
-#[path = "text/docs.rs"]
-mod docs;
-#[path = "gpu/eu.rs"]
-mod eu;
-#[path = "model/explain.rs"]
-mod explain;
-#[path = "text/guide.rs"]
-mod guide;
-#[path = "text/help.rs"]
-mod help;
-#[path = "objects/info.rs"]
-mod info;
-#[path = "text/json.rs"]
-mod json;
-#[path = "gpu/lines.rs"]
-mod lines;
-#[path = "text/manual.rs"]
-mod manual;
-#[path = "model/platforms.rs"]
-mod platforms;
-#[path = "model/proof.rs"]
-mod proof;
-#[path = "objects/run.rs"]
-mod run;
-#[path = "programs/sanitize.rs"]
-mod sanitize;
-#[path = "objects/scanout.rs"]
-mod scanout;
-#[path = "programs/sim.rs"]
-mod sim;
-#[path = "programs/trace.rs"]
-mod trace;
+mod gpu;
+mod model;
+mod objects;
+mod programs;
+mod text;
 mod unwritable;
-#[path = "objects/verify.rs"]
-mod verify;
 
 use std::process::{Command, Stdio};
 

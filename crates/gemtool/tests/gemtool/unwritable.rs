@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::process::Command;
 
-use crate::{Ran, command, gemtool, manual, ran};
+use crate::text::manual;
+use crate::{Ran, command, gemtool, ran};
 
 /// Returns a short run of every command, but for `sim` and `sanitize`, whose output is the program's.
 fn lines() -> Vec<String> {

@@ -5,7 +5,7 @@ use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_exercise::commands::kernels;
 use serde_json::{Value, json};
 
-use crate::eu::with_input;
+use crate::gpu::eu::with_input;
 use crate::{Ran, fits, gemtool};
 
 const COPY: &str = "examples/kernels/copy.asm";

@@ -52,7 +52,7 @@ fn every_example_prints_what_the_guide_shows() {
 #[test]
 fn every_command_and_flag_is_in_the_guide() {
     let (list, _) = GUIDE.split_once("## Installing it").expect("the list of commands comes first");
-    for command in crate::manual::commands() {
+    for command in crate::text::manual::commands() {
         let is_listed = list.lines().any(|line| {
             let rest = line.strip_prefix("    gemtool ").and_then(|line| line.strip_prefix(&command));
             rest.is_some_and(|rest| rest.starts_with(' '))

@@ -1,6 +1,7 @@
 //! Help is laid out for the terminal's width: paragraphs are filled, and preformatted lines stay whole.
 
-use crate::{command, fits, manual, ran};
+use crate::text::manual;
+use crate::{command, fits, ran};
 
 /// Returns the output of `line` on a terminal of this many columns.
 fn help(line: &str, columns: usize) -> String {
