@@ -155,7 +155,8 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    const RECORDED: &str = include_str!("../kernel_trace/recorded/jsl-6.12.trace");
+    const RECORDED: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernel_trace/recorded/jsl-6.12.trace"));
 
     /// Returns the report of a `trace` of Jasper Lake.
     fn report(trace: &str, without: Option<Rule>) -> TraceReport {
