@@ -2,18 +2,30 @@
 
 mod bench;
 mod check;
+#[path = "args/gpu/dispatch.rs"]
 mod dispatch;
+#[path = "args/gpu/eu.rs"]
 mod eu;
+#[path = "args/programs/judges.rs"]
 mod judges;
+#[path = "args/gpu/lines.rs"]
 mod lines;
 mod manual;
+#[path = "args/objects/object.rs"]
 mod object;
+#[path = "args/objects/run.rs"]
 mod run;
+#[path = "args/programs/sanitize.rs"]
 mod sanitize;
+#[path = "args/objects/scanout.rs"]
 mod scanout;
+#[path = "args/programs/sim.rs"]
 mod sim;
+#[path = "args/gpu/surface.rs"]
 mod surface;
+#[path = "args/programs/trace.rs"]
 mod trace;
+#[path = "args/objects/verify.rs"]
 mod verify;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};

@@ -1,24 +1,43 @@
 //! The commands: each returns its results as data and prints nothing.
 
+#[path = "objects/alloc/mod.rs"]
 pub mod alloc;
 #[cfg(feature = "bench")]
 pub mod bench;
+#[path = "model/check/mod.rs"]
 pub mod check;
+#[path = "manual/completions.rs"]
 pub mod completions;
 pub mod device;
+#[path = "gpu/dispatch/mod.rs"]
 pub mod dispatch;
+#[path = "gpu/eu.rs"]
 pub mod eu;
+#[path = "model/explain/mod.rs"]
 pub mod explain;
+#[path = "objects/hold.rs"]
 mod hold;
+#[path = "objects/info.rs"]
 pub mod info;
+#[path = "gpu/lines/mod.rs"]
 pub mod lines;
+#[path = "model/machine.rs"]
 pub mod machine;
+#[path = "manual/man.rs"]
 pub mod man;
+#[path = "model/platforms.rs"]
 pub mod platforms;
+#[path = "model/rules.rs"]
 pub mod rules;
+#[path = "objects/run.rs"]
 pub mod run;
+#[path = "objects/scanout/mod.rs"]
 pub mod scanout;
+#[path = "programs/sim/mod.rs"]
 pub mod sim;
+#[path = "gpu/surfaces/mod.rs"]
 pub mod surfaces;
+#[path = "programs/trace/mod.rs"]
 pub mod trace;
+#[path = "objects/verify/mod.rs"]
 pub mod verify;

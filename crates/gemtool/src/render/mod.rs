@@ -1,30 +1,50 @@
 //! Writes a command's results: text for people and JSON for programs, from the same data.
 
+#[path = "gpu/accesses.rs"]
 mod accesses;
+#[path = "objects/alloc.rs"]
 mod alloc;
 #[cfg(feature = "bench")]
 mod bench;
+#[path = "model/check/mod.rs"]
 pub mod check;
+#[path = "programs/coverage.rs"]
 pub mod coverage;
+#[path = "gpu/dispatch.rs"]
 mod dispatch;
+#[path = "gpu/eu.rs"]
 mod eu;
+#[path = "model/explain.rs"]
 pub mod explain;
+#[path = "programs/frames.rs"]
 mod frames;
+#[path = "programs/history/mod.rs"]
 pub mod history;
+#[path = "objects/info.rs"]
 mod info;
 pub mod kernel;
+#[path = "gpu/lines.rs"]
 mod lines;
 mod manual;
+#[path = "model/platforms.rs"]
 pub mod platforms;
+#[path = "objects/run.rs"]
 mod run;
+#[path = "programs/sanitize.rs"]
 mod sanitize;
+#[path = "programs/sarif.rs"]
 pub mod sarif;
+#[path = "objects/scanout.rs"]
 mod scanout;
+#[path = "programs/serve.rs"]
 mod serve;
 mod svg;
 mod table;
+#[path = "programs/trace.rs"]
 mod trace;
+#[path = "objects/verify.rs"]
 mod verify;
+#[path = "../visible.rs"]
 mod visible;
 
 pub use table::{Align, Table};

@@ -18,20 +18,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[path = "values/bytes.rs"]
 mod bytes;
 mod claims;
+#[path = "values/count.rs"]
 mod count;
 mod error;
 mod gpu;
 mod parse;
+#[path = "values/pattern.rs"]
 mod pattern;
 mod report;
 mod run;
 mod shader;
+#[path = "../numbers.rs"]
 pub mod size;
 mod state;
 mod statement;
 mod target;
+#[path = "values/words.rs"]
 mod words;
 
 use std::path::PathBuf;
