@@ -2,53 +2,32 @@
 
 mod bench;
 mod check;
-#[path = "args/gpu/dispatch.rs"]
-mod dispatch;
-#[path = "args/gpu/eu.rs"]
-mod eu;
-#[path = "args/programs/judges.rs"]
-mod judges;
-#[path = "args/gpu/lines.rs"]
-mod lines;
+mod gpu;
 mod manual;
-#[path = "args/objects/object.rs"]
-mod object;
-#[path = "args/objects/run.rs"]
-mod run;
-#[path = "args/programs/sanitize.rs"]
-mod sanitize;
-#[path = "args/objects/scanout.rs"]
-mod scanout;
-#[path = "args/programs/sim.rs"]
-mod sim;
-#[path = "args/gpu/surface.rs"]
-mod surface;
-#[path = "args/programs/trace.rs"]
-mod trace;
-#[path = "args/objects/verify.rs"]
-mod verify;
+mod objects;
+mod programs;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
-use gemtool::script::size;
+use gemtool::numbers;
 
 pub use bench::Bench;
 pub use check::{Check, Dropped};
-pub use dispatch::Dispatch;
-pub use eu::{Eu, EuAction};
 pub use gemtool::script::Pattern;
-pub use lines::Lines;
+pub use gpu::dispatch::Dispatch;
+pub use gpu::eu::{Eu, EuAction};
+pub use gpu::lines::Lines;
+pub use gpu::surface::{Bound, Contents, Mocs, Surface};
 pub use manual::{Completions, Man};
-pub use object::{History, Object};
-pub use run::Run;
-pub use sanitize::Sanitize;
-pub use scanout::{Buffer, Frame, Scanout};
-pub use sim::{Serve, Sim};
-pub use surface::{Bound, Contents, Mocs, Surface};
-pub use trace::Trace;
-pub use verify::{Forget, Verify, Via};
+pub use objects::object::{History, Object};
+pub use objects::run::Run;
+pub use objects::scanout::{Buffer, Frame, Scanout};
+pub use objects::verify::{Forget, Verify, Via};
+pub use programs::sanitize::Sanitize;
+pub use programs::sim::{Serve, Sim};
+pub use programs::trace::Trace;
 
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\
@@ -130,37 +109,37 @@ pub enum Command {
     #[command(after_help = check::CHECK_EXAMPLES)]
     Check(Check),
     /// Run a script of operations and expected results
-    #[command(after_help = run::RUN_EXAMPLES)]
+    #[command(after_help = objects::run::RUN_EXAMPLES)]
     Run(Run),
     /// List the rules, or show one
     #[command(after_help = RULES_EXAMPLES)]
     Rules(Rules),
     /// Show frames on a screen, and list the library's and the kernel's flushes for each
-    #[command(after_help = scanout::SCANOUT_EXAMPLES)]
+    #[command(after_help = objects::scanout::SCANOUT_EXAMPLES)]
     Scanout(Scanout),
     /// Run a program on software devices, unchanged
-    #[command(after_help = sim::SIM_EXAMPLES)]
+    #[command(after_help = programs::sim::SIM_EXAMPLES)]
     Sim(Sim),
     /// Run a program on software devices, and report its missing and useless flushes
-    #[command(after_help = sanitize::SANITIZE_EXAMPLES)]
+    #[command(after_help = programs::sanitize::SANITIZE_EXAMPLES)]
     Sanitize(Sanitize),
     /// Keep software devices for programs, until Ctrl-C
-    #[command(after_help = sim::SERVE_EXAMPLES)]
+    #[command(after_help = programs::sim::SERVE_EXAMPLES)]
     Serve(Serve),
     /// Trace the kernel's flushes and compare them with the rules' predictions; needs root
-    #[command(after_help = trace::TRACE_EXAMPLES)]
+    #[command(after_help = programs::trace::TRACE_EXAMPLES)]
     Trace(Trace),
     /// Measure a device's coherency for every pair of paths, with and without flushes
-    #[command(after_help = verify::VERIFY_EXAMPLES)]
+    #[command(after_help = objects::verify::VERIFY_EXAMPLES)]
     Verify(Verify),
     /// Validate, print or assemble instructions of the GPU's execution units; needs no device
-    #[command(after_help = eu::EU_EXAMPLES)]
+    #[command(after_help = gpu::eu::EU_EXAMPLES)]
     Eu(Eu),
     /// List the cache lines that a GPU kernel reads and writes, by instruction, and those that are stale
-    #[command(after_help = lines::LINES_EXAMPLES)]
+    #[command(after_help = gpu::lines::LINES_EXAMPLES)]
     Lines(Lines),
     /// Compile a SPIR-V shader, run it on BOs, and list the lines that its instructions access, and those that are stale
-    #[command(after_help = dispatch::DISPATCH_EXAMPLES)]
+    #[command(after_help = gpu::dispatch::DISPATCH_EXAMPLES)]
     Dispatch(Dispatch),
     /// Benchmark flushes, submissions and uploads against alternatives
     #[command(after_help = bench::BENCH_EXAMPLES)]
@@ -195,11 +174,11 @@ pub struct Alloc {
     pub caching: Option<CachingMode>,
 
     /// Size of each BO in bytes: decimal or 0x hexadecimal, then optionally KiB, MiB, GiB, TiB (or K, M, G, T)
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = size::size, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = numbers::size, allow_hyphen_values = true)]
     pub size: u64,
 
     /// Number of BOs
-    #[arg(long, value_name = "N", default_value = "1", value_parser = size::count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = numbers::count, allow_hyphen_values = true)]
     pub count: u64,
 
     /// Map mode: wb, wc, uc, gtt or fixed [default: the library's choice]

@@ -2,6 +2,21 @@
 //!
 //! `args` parses the command line, `cmd` returns results as data, `render` writes them; this file decides the
 //! exit status.
+//!
+//! ```text
+//! L3  log
+//! L2  render
+//! L1  cmd
+//! L0  args   failure   stdout   visible
+//! ```
+//!
+//! * `log`: the log on standard error. Not results.
+//! * `render`: results as text, as JSON, and as pictures. Not what they are made from.
+//! * `cmd`: the commands, and their results as data. Not how these look.
+//! * `args`: the command line. Not what it does.
+//! * `failure`: the errors of commands, and their exit status. Not results.
+//! * `stdout`: standard output that may be closed. Not its text.
+//! * `visible`: text from outside without control characters. Not tables.
 
 mod args;
 mod cmd;
@@ -9,6 +24,7 @@ mod failure;
 mod log;
 mod render;
 mod stdout;
+mod visible;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -17,11 +33,12 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Command, Who};
-use cmd::explain::{driver, kernel};
-use cmd::machine;
+use cmd::model::explain::{driver, kernel};
+use cmd::model::machine;
 use failure::{Failure, Outcome};
 use gem_coherency::policy::kernel::Creation;
-use render::{Form, Page, explain, visible};
+use render::model::explain;
+use render::{Form, Page, visible};
 
 fn main() -> ExitCode {
     gem_coherency_sim::link();
@@ -70,18 +87,20 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let mut page = Page::of_stdout(out);
     match &args.command {
         Command::Platforms(platforms) => match &platforms.which {
-            Some(which) => page.report(&cmd::platforms::one(which, platforms)?, form)?,
-            None => page.report(&cmd::platforms::table(platforms.kernel)?, form)?,
+            Some(which) => page.report(&cmd::model::platforms::one(which, platforms)?, form)?,
+            None => page.report(&cmd::model::platforms::table(platforms.kernel)?, form)?,
         },
         Command::Alloc(alloc) => return run_alloc(alloc, &mut page, form, args.verbose == 0),
-        Command::Info(info) => page.report(&cmd::info::run(info)?, form)?,
+        Command::Info(info) => page.report(&cmd::objects::info::run(info)?, form)?,
         Command::Explain(explain) if explain.table => explain_table(explain, &mut page, form)?,
         Command::Explain(explain) => explain_one(explain, &mut page, form)?,
         Command::Run(run) => return run_script(run, &mut page, form),
         Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
-        Command::Rules(rules) => page.report(&cmd::rules::run(rules), form)?,
-        Command::Completions(completions) => page.report(&cmd::completions::run(completions), form)?,
-        Command::Man(man) => page.report(&cmd::man::run(man)?, form)?,
+        Command::Rules(rules) => page.report(&cmd::model::rules::run(rules), form)?,
+        Command::Completions(completions) => {
+            page.report(&cmd::manual::completions::run(completions), form)?
+        }
+        Command::Man(man) => page.report(&cmd::manual::man::run(man)?, form)?,
         #[cfg(feature = "bench")]
         Command::Bench(bench) => {
             let report = cmd::bench::run(bench)?;
@@ -94,27 +113,27 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             return Err(Failure::Environment(why.to_owned()));
         }
         Command::Eu(eu) => {
-            let report = cmd::eu::run(eu)?;
+            let report = cmd::gpu::eu::run(eu)?;
             page.report(&report, form)?;
             return Ok(if report.is_violated() { Outcome::Violated } else { Outcome::Passed });
         }
         Command::Lines(lines) => {
-            let report = cmd::lines::run(lines)?;
+            let report = cmd::gpu::lines::run(lines)?;
             page.report(&report, form)?;
             return Ok(if report.passed() { Outcome::Passed } else { Outcome::Violated });
         }
         Command::Dispatch(dispatch) => {
-            let report = cmd::dispatch::run(dispatch)?;
+            let report = cmd::gpu::dispatch::run(dispatch)?;
             page.report(&report, form)?;
             return Ok(if report.passed() { Outcome::Passed } else { Outcome::Violated });
         }
         Command::Scanout(scanout) => {
-            let report = cmd::scanout::run(scanout)?;
+            let report = cmd::objects::scanout::run(scanout)?;
             page.report(&report, form)?;
             return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
         }
         Command::Verify(verify) => {
-            let report = cmd::verify::run(verify, args.verbose == 0)?;
+            let report = cmd::objects::verify::run(verify, args.verbose == 0)?;
             page.report(&report, form)?;
             page.flush()?;
             return match report.stopped() {
@@ -123,13 +142,13 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             };
         }
         Command::Sim(sim) => {
-            let ran = cmd::sim::run(sim)?;
+            let ran = cmd::programs::sim::run(sim)?;
             // Standard output is the program's.
             let mut err = io::stderr();
             let mut page = Page::of_stdout(&mut err);
             // The JSON form has what was skipped, too.
             if !sim.requests || form == Form::Text {
-                render::coverage::skips(&ran.requests.coverage, &mut page)?;
+                render::programs::coverage::skips(&ran.requests.coverage, &mut page)?;
             }
             if sim.requests {
                 page.report(&ran.requests, form)?;
@@ -138,13 +157,13 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         }
         Command::Sanitize(sanitize) => return run_sanitize(sanitize, form),
         Command::Serve(serve) => {
-            let session = cmd::sim::Session::start(serve)?;
+            let session = cmd::programs::sim::Session::start(serve)?;
             page.report(&session.served(), form)?;
             page.flush()?;
             session.wait()?;
         }
         Command::Trace(trace) => {
-            let report = cmd::trace::run(trace, args.json)?;
+            let report = cmd::programs::trace::run(trace, args.json)?;
             page.report(&report, form)?;
             return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
         }
@@ -159,7 +178,7 @@ fn run_alloc(
     form: Form,
     progress: bool,
 ) -> Result<Outcome, Failure> {
-    let mut session = cmd::alloc::Session::open(args)?;
+    let mut session = cmd::objects::alloc::Session::open(args)?;
     let report = session.run(progress)?;
     page.report(&report, form)?;
     page.flush()?;
@@ -175,12 +194,12 @@ fn run_alloc(
 
 /// Runs a program, and writes what it did wrong: standard output is the program's.
 fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
-    let mut report = cmd::sim::sanitize(args)?;
+    let mut report = cmd::programs::sim::sanitize(args)?;
     let mut drawn = Ok(());
     if let Some(picture) = &mut report.picture
         && let Some(view) = &picture.view
     {
-        drawn = std::fs::write(&picture.path, render::history::picture(view));
+        drawn = std::fs::write(&picture.path, render::programs::history::picture(view));
         picture.written = drawn.is_ok();
     }
     let mut out: Box<dyn Write> = match &args.output {
@@ -194,7 +213,7 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
     };
     let mut page = Page::of_stdout(&mut out);
     if args.sarif {
-        page.json(&render::sarif::of(&report))?;
+        page.json(&render::programs::sarif::of(&report))?;
     } else {
         page.report(&report, form)?;
     }
@@ -209,18 +228,18 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
 /// Searches the model and writes the results; draws a violation if requested.
 fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -> Result<Outcome, Failure> {
     if (args.rules || args.mutants || args.assumptions)
-        && let Some(report) = cmd::check::prove(args, verbose == 0)?
+        && let Some(report) = cmd::model::check::prove(args, verbose == 0)?
     {
         page.report(&report, form)?;
         return Ok(if report.accounted_for { Outcome::Passed } else { Outcome::Violated });
     }
-    let mut report = cmd::check::run(args, verbose > 0, verbose == 0)?;
+    let mut report = cmd::model::check::run(args, verbose > 0, verbose == 0)?;
     let mut drawn = Ok(());
     if let Some(path) = &args.svg {
-        let picture = report.violation().map(|(_, trace)| render::check::picture(trace));
+        let picture = report.violation().map(|(_, trace)| render::model::check::picture(trace));
         drawn = picture.as_ref().map_or(Ok(()), |picture| std::fs::write(path, picture));
         report.svg =
-            Some(cmd::check::Svg { path: path.clone(), written: picture.is_some() && drawn.is_ok() });
+            Some(cmd::model::check::Svg { path: path.clone(), written: picture.is_some() && drawn.is_ok() });
     }
     // The report comes first: it matters more than the picture.
     page.report(&report, form)?;
@@ -238,7 +257,7 @@ fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outco
     if args.timeline && form == Form::Json {
         return Err(Failure::flag("--timeline", "--json already includes it: leave out one of the two"));
     }
-    let run = cmd::run::start(args)?;
+    let run = cmd::objects::run::start(args)?;
     page.report(&run, form)?;
     page.flush()?;
     match run.stopped() {

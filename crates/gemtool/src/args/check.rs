@@ -9,7 +9,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::{Caller, Condition, Mutant};
 use gem_coherency_memory_model::Assumption;
-use gemtool::script::size;
+use gemtool::numbers;
 
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\
@@ -89,7 +89,7 @@ pub struct Check {
 
 /// Parses the number of concurrent searches.
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    let jobs = usize::try_from(size::count(text)?).map_err(|error| error.to_string())?;
+    let jobs = usize::try_from(numbers::count(text)?).map_err(|error| error.to_string())?;
     NonZeroUsize::try_from(jobs).map_err(|error| error.to_string())
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use gem_shader_compiler::Stage;
 
-use crate::script::size::dword;
+use crate::numbers::dword;
 
 /// Groups of a compute shader in three directions. The text is `X`, `X,Y` or `X,Y,Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use gem_shader_compiler::Scalar;
 
-use crate::script::size::{dword, number};
+use crate::numbers::{dword, number};
 
 /// Digits after the point of the number between two neighbouring half floats: the least one is 2^-25.
 const DIGITS_OF_TIES: usize = 25;

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::{Page, Report};
-use crate::cmd::completions::Script;
-use crate::cmd::man::Manual;
+use crate::cmd::manual::completions::Script;
+use crate::cmd::manual::man::Manual;
 
 impl Report for Script {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

@@ -1,64 +1,28 @@
 //! Writes a command's results: text for people and JSON for programs, from the same data.
 
-#[path = "gpu/accesses.rs"]
-mod accesses;
-#[path = "objects/alloc.rs"]
-mod alloc;
 #[cfg(feature = "bench")]
 mod bench;
-#[path = "model/check/mod.rs"]
-pub mod check;
-#[path = "programs/coverage.rs"]
-pub mod coverage;
-#[path = "gpu/dispatch.rs"]
-mod dispatch;
-#[path = "gpu/eu.rs"]
-mod eu;
-#[path = "model/explain.rs"]
-pub mod explain;
-#[path = "programs/frames.rs"]
-mod frames;
-#[path = "programs/history/mod.rs"]
-pub mod history;
-#[path = "objects/info.rs"]
-mod info;
+mod gpu;
 pub mod kernel;
-#[path = "gpu/lines.rs"]
-mod lines;
 mod manual;
-#[path = "model/platforms.rs"]
-pub mod platforms;
-#[path = "objects/run.rs"]
-mod run;
-#[path = "programs/sanitize.rs"]
-mod sanitize;
-#[path = "programs/sarif.rs"]
-pub mod sarif;
-#[path = "objects/scanout.rs"]
-mod scanout;
-#[path = "programs/serve.rs"]
-mod serve;
+pub mod model;
+mod objects;
+pub mod programs;
 mod svg;
 mod table;
-#[path = "programs/trace.rs"]
-mod trace;
-#[path = "objects/verify.rs"]
-mod verify;
-#[path = "../visible.rs"]
-mod visible;
 
 pub use table::{Align, Table};
-pub use visible::visible;
 
 use std::io::{self, IsTerminal, Write};
 
+use crate::visible::JsonText;
+pub use crate::visible::visible;
 use anstyle::{AnsiColor, Style};
 use clap::builder::StyledStr;
 use gem_coherency::platform::KernelBasis;
 use gem_coherency::policy::Verdict;
 use gem_coherency::vocabulary::{Access, KernelVersion};
 use serde::Serialize;
-use visible::JsonText;
 
 /// Columns of a page that is not a terminal.
 const PAGE_COLUMNS: usize = 100;

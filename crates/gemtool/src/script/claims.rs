@@ -1,11 +1,11 @@
 //! Checks the expectations of a script.
 
-use super::bytes::Seen;
-use super::count::Count;
 use super::report::{Decided, Dispatched, KernelFlushed};
 use super::shader::Touch;
 use super::state::{Refused, State};
 use super::statement::{Claim, Name};
+use super::values::bytes::Seen;
+use super::values::count::Count;
 use super::{Pattern, Script, Target};
 use crate::line_set::LineSet;
 use gem_coherency::policy::kernel::Action;

@@ -18,33 +18,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[path = "values/bytes.rs"]
-mod bytes;
 mod claims;
-#[path = "values/count.rs"]
-mod count;
 mod error;
 mod gpu;
 mod parse;
-#[path = "values/pattern.rs"]
-mod pattern;
 mod report;
 mod run;
 mod shader;
-#[path = "../numbers.rs"]
-pub mod size;
 mod state;
 mod statement;
 mod target;
-#[path = "values/words.rs"]
-mod words;
+mod values;
 
 use std::path::PathBuf;
 
-pub use count::{Compare, Count};
 pub use error::{Error, Place};
 pub use parse::{MAX_BYTES, Subject, Verb, parse, parse_bytes};
-pub use pattern::Pattern;
 pub use report::{
     BoState, Counts, Decided, Dispatched, GpuLines, KernelFlushed, Outcome, Report, StepReport, Stopped,
 };
@@ -54,6 +43,8 @@ pub use statement::{
     Action, Attempt, Claim, Condition, Fact, Making, Name, Power, Range, Statement, Step, Use, Way,
 };
 pub use target::Target;
+pub use values::count::{Compare, Count};
+pub use values::pattern::Pattern;
 
 /// A parsed script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

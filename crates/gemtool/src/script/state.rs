@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 
 use gem_coherency::Errno;
 
-use super::bytes::{Seen, store};
 use super::report::{BoState, Decided, Dispatched, KernelFlushed};
 use super::statement::{Making, Name, Power, Range, Statement, Use, Way};
+use super::values::bytes::{Seen, store};
 use super::{Pattern, Script, Target};
 use gem_coherency::backend::Mapping;
 use gem_coherency::device::{AllocRequest, Submission};

@@ -5,9 +5,9 @@ use std::fmt;
 use gem_coherency::Errno;
 
 use super::Pattern;
-use super::count::Count;
 use super::error::Place;
 use super::shader::{Dispatch, Touch};
+use super::values::count::Count;
 use gem_coherency::platform::{Caps, Platform};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{

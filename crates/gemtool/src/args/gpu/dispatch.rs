@@ -6,9 +6,9 @@ use clap::{Args as ClapArgs, ValueEnum};
 use gem_coherency::vocabulary::MocsClass;
 use gem_shader_compiler::Pass;
 use gemtool::dispatch::{Extent, Groups, Specialization};
-use gemtool::script::size;
+use gemtool::numbers;
 
-use super::surface::{Bound, Surface, bound};
+use crate::args::gpu::surface::{Bound, Surface, bound};
 
 /// Shown under `gemtool dispatch --help`.
 pub const DISPATCH_EXAMPLES: &str = "\
@@ -74,7 +74,7 @@ pub struct Dispatch {
     pub spec: Vec<Specialization>,
 
     /// Push constants: dwords
-    #[arg(long, value_name = "DWORD", value_delimiter = ',', value_parser = size::dword, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DWORD", value_delimiter = ',', value_parser = numbers::dword, allow_hyphen_values = true)]
     pub push: Vec<u32>,
 
     /// Leave the ends of lanes (return, discard) where the shader has them
@@ -95,7 +95,7 @@ pub struct Dispatch {
     pub print_ir: Option<Option<Pass>>,
 
     /// Print the first bytes of a surface afterwards, as the CPU reads them; may be repeated
-    #[arg(long, value_name = "BINDING=SIZE", value_parser = |text: &str| bound(text, size::size))]
+    #[arg(long, value_name = "BINDING=SIZE", value_parser = |text: &str| bound(text, numbers::size))]
     pub print: Vec<Bound<u64>>,
 
     /// Write a surface's bytes into a file afterwards, likewise; may be repeated
@@ -104,7 +104,7 @@ pub struct Dispatch {
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub device: super::Device,
+    pub device: crate::args::Device,
 }
 
 /// A stage of a pipeline.

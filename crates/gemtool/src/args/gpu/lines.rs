@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use gemtool::script::size;
+use gemtool::numbers;
 
-use super::surface::Surface;
+use crate::args::gpu::surface::Surface;
 
 /// Shown under `gemtool lines --help`.
 pub const LINES_EXAMPLES: &str = "\
@@ -55,7 +55,7 @@ pub struct Lines {
     pub channels: u32,
 
     /// Dwords that each thread finds in r1, at most 8
-    #[arg(long, value_name = "DWORD", value_delimiter = ',', value_parser = size::dword, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DWORD", value_delimiter = ',', value_parser = numbers::dword, allow_hyphen_values = true)]
     pub constants: Vec<u32>,
 
     /// A software device: sim:PLATFORM[,kernel=V][,seed=N]
@@ -65,7 +65,7 @@ pub struct Lines {
 
 /// Parses a number of groups.
 fn groups(text: &str) -> Result<u32, String> {
-    u32::try_from(size::count(text)?).map_err(|_| "larger than 2^32 - 1".to_owned())
+    u32::try_from(numbers::count(text)?).map_err(|_| "larger than 2^32 - 1".to_owned())
 }
 
 /// Returns the parser of a number of channels.

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use gem_coherency::units::{ByteRange, LineRange};
 use gem_coherency::vocabulary::{CachingMode, MocsClass};
 use gemtool::dispatch::Place;
-use gemtool::script::{Pattern, size};
+use gemtool::numbers;
+use gemtool::script::Pattern;
 
 /// Largest size of a surface in bytes: 16 MiB.
 const MOST_BYTES: u64 = 16 << 20;
@@ -60,7 +61,7 @@ impl FromStr for Surface {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut words = text.split(',');
-        let size = size::size(words.next().unwrap_or_default())?;
+        let size = numbers::size(words.next().unwrap_or_default())?;
         let mut surface = Self::new(size)?;
         let mut seen = Vec::new();
         for word in words {
@@ -115,7 +116,8 @@ impl FromStr for Mocs {
             return Ok(Self::Class(class));
         }
         let classes = || MocsClass::ALL.iter().map(|class| class.name()).collect::<Vec<_>>().join(", ");
-        let number = size::number(text).map_err(|why| format!("mocs '{text}': {why}, or {}", classes()))?;
+        let number =
+            numbers::number(text).map_err(|why| format!("mocs '{text}': {why}, or {}", classes()))?;
         u8::try_from(number).map(Self::Entry).map_err(|_| format!("mocs '{text}': larger than 255"))
     }
 }
@@ -128,7 +130,7 @@ pub fn bound<T>(text: &str, what: impl FnOnce(&str) -> Result<T, String>) -> Res
 
 /// Parses lines of a surface that has the lines `all`.
 fn lines(text: &str, all: LineRange) -> Result<LineRange, String> {
-    let number = |text: &str| size::number(text).map_err(|why| format!("dirty '{text}': {why}"));
+    let number = |text: &str| numbers::number(text).map_err(|why| format!("dirty '{text}': {why}"));
     let (first, last) = match text {
         "all" => return Ok(all),
         "none" => return Ok(LineRange::new(0, 0)),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::Device;
+use crate::args::Device;
 
 /// Shown under `gemtool run --help`.
 pub const RUN_EXAMPLES: &str = "\

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use gem_coherency::vocabulary::{CachingMode, MmapMode};
 use serde::Serialize;
 
-use super::Device;
+use crate::args::Device;
 
 /// Shown under `gemtool scanout --help`.
 pub const SCANOUT_EXAMPLES: &str = "\
@@ -55,7 +55,7 @@ pub struct Scanout {
     pub no_flush: bool,
 
     /// Duration of each frame: a number and ms, s or m
-    #[arg(long, value_name = "TIME", value_parser = super::trace::duration)]
+    #[arg(long, value_name = "TIME", value_parser = crate::args::programs::trace::duration)]
     pub pause: Option<Duration>,
 
     #[command(flatten)]

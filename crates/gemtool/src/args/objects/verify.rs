@@ -3,10 +3,10 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use gem_coherency::policy::Verdict;
 use gem_coherency::vocabulary::CachingMode;
-use gemtool::script::size;
+use gemtool::numbers;
 use serde::Serialize;
 
-use super::Device;
+use crate::args::Device;
 
 /// Shown under `gemtool verify --help`.
 pub const VERIFY_EXAMPLES: &str = "\
@@ -62,7 +62,7 @@ pub struct Verify {
     pub lines: u64,
 
     /// Seed for the random choice of lines, dwords and values
-    #[arg(long, value_name = "N", default_value = "1", value_parser = size::number, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = numbers::number, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Leave out the library's flush, invalidate or drain
@@ -79,7 +79,7 @@ const MOST_LINES: u64 = 16384;
 
 /// Parses the number of lines.
 fn lines(text: &str) -> Result<u64, String> {
-    let lines = size::count(text)?;
+    let lines = numbers::count(text)?;
     if lines > MOST_LINES {
         return Err(format!("more than {MOST_LINES} lines"));
     }

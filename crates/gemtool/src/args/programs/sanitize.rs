@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use gem_coherency_sim::PREFIX;
 
-use super::judges::Judges;
-use super::sim::Devices;
+use crate::args::programs::judges::Judges;
+use crate::args::programs::sim::Devices;
 
 /// Shown under `gemtool sanitize --help`.
 pub const SANITIZE_EXAMPLES: &str = "\

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use gem_coherency::policy::Rule;
 
-use super::Device;
+use crate::args::Device;
 
 /// Shown under `gemtool trace --help`.
 pub const TRACE_EXAMPLES: &str = "\

@@ -6,8 +6,8 @@ use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
 use serde::Serialize;
 
-use super::explain::kernel::accesses;
 use crate::args;
+use crate::cmd::model::explain::kernel::accesses;
 use crate::failure::Failure;
 
 /// One line of the table.

@@ -7,9 +7,9 @@ use gem_coherency::device::{Device, MapModeInfo, Quirk};
 use gem_coherency::vocabulary::MmapMode;
 use serde::Serialize;
 
-use super::device::{self, DeviceLine};
-use super::platforms::{self, CapLine, LevelLine, RefusedCall};
 use crate::args;
+use crate::cmd::device::{self, DeviceLine};
+use crate::cmd::model::platforms::{self, CapLine, LevelLine, RefusedCall};
 use crate::failure::Failure;
 
 /// The result of GETPARAM.

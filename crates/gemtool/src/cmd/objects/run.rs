@@ -8,8 +8,8 @@ use std::path::Path;
 use gemtool::script::{self, MAX_BYTES, Report, Script, StepReport, Stopped, Target};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::device::{self, DeviceLine};
 use crate::args;
+use crate::cmd::device::{self, DeviceLine};
 use crate::failure::Failure;
 
 /// A script and its device. The script runs while the results are written ([`Run::steps`]), so that only a

@@ -6,8 +6,9 @@ use std::io;
 use gem_coherency::vocabulary::Access;
 use gemtool::line_set::LineSet;
 
-use super::{Align, Page, Table, bytes, explain, held_style, verdict_style};
-use crate::cmd::surfaces::report::{AccessRow, SurfaceLine, count};
+use crate::cmd::gpu::surfaces::report::{AccessRow, SurfaceLine, count};
+use crate::render::model::explain;
+use crate::render::{Align, Page, Table, bytes, held_style, verdict_style};
 
 /// Most columns of lines in a table.
 const LINES_COLUMNS: usize = 20;

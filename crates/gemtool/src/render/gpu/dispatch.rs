@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::accesses::{accesses, summary, surfaces_table};
-use super::{Align, Page, Report, Table, bytes, verdict_style, visible};
-use crate::cmd::dispatch::report::{Bytes, Cost, DispatchReport, Ir};
+use crate::cmd::gpu::dispatch::report::{Bytes, Cost, DispatchReport, Ir};
+use crate::render::gpu::accesses::{accesses, summary, surfaces_table};
+use crate::render::{Align, Page, Report, Table, bytes, verdict_style, visible};
 
 /// Bytes in a row of contents.
 const ROW_BYTES: usize = 16;

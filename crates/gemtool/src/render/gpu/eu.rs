@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::{Page, Report, visible};
 use crate::args::EuAction;
-use crate::cmd::eu::EuReport;
+use crate::cmd::gpu::eu::EuReport;
+use crate::render::{Page, Report, visible};
 
 impl Report for EuReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::accesses::{accesses, summary, surfaces_table};
-use super::{Page, Report, visible};
-use crate::cmd::lines::report::{LinesReport, Ran};
+use crate::cmd::gpu::lines::report::{LinesReport, Ran};
+use crate::render::gpu::accesses::{accesses, summary, surfaces_table};
+use crate::render::{Page, Report, visible};
 
 impl Report for Ran {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

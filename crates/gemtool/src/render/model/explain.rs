@@ -7,10 +7,10 @@ use anstyle::{AnsiColor, Style};
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::{Rule, Verdict};
 
-use super::{Align, Page, Report, Table, coherent_words, kernel_basis, verdict_style};
-use crate::cmd::explain::driver::{DriverDecisions, DriverRow, Question};
-use crate::cmd::explain::kernel::{KernelRow, State};
-use crate::cmd::rules::RuleList;
+use crate::cmd::model::explain::driver::{DriverDecisions, DriverRow, Question};
+use crate::cmd::model::explain::kernel::{KernelRow, State};
+use crate::cmd::model::rules::RuleList;
+use crate::render::{Align, Page, Report, Table, coherent_words, kernel_basis, verdict_style};
 
 impl Report for DriverDecisions {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

@@ -4,8 +4,8 @@ use std::io;
 
 use anstyle::Style;
 
-use super::{Align, Page, Report, Table, held_style, kernel_basis};
-use crate::cmd::platforms::{CapLine, LevelLine, PlatformDetail, PlatformTable, RefusedCall};
+use crate::cmd::model::platforms::{CapLine, LevelLine, PlatformDetail, PlatformTable, RefusedCall};
+use crate::render::{Align, Page, Report, Table, held_style, kernel_basis};
 
 impl Report for PlatformTable {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
@@ -41,7 +41,7 @@ impl Report for PlatformDetail {
         page.field("graphics", &row.graphics)?;
         page.field("page tables", &self.ppgtt)?;
         if let Some(bytes) = self.local_page_bytes {
-            page.field("local memory", &format!("pages of {}", super::bytes(bytes.into())))?;
+            page.field("local memory", &format!("pages of {}", crate::render::bytes(bytes.into())))?;
         }
         page.field("source", self.source)?;
         if row.edram_possible {
@@ -75,7 +75,7 @@ pub fn levels(page: &mut Page<'_>, levels: &[LevelLine]) -> io::Result<()> {
     page.heading("Cache levels: CPU accesses that agree with the GPU")?;
     let mut table = Table::new(2, &[("", Align::Left), ("", Align::Left)]);
     for line in levels {
-        table.row([line.level.name(), &super::coherent_words(&line.coherent)]);
+        table.row([line.level.name(), &crate::render::coherent_words(&line.coherent)]);
     }
     table.write(page)
 }

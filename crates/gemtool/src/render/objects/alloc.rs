@@ -4,10 +4,10 @@ use std::io;
 
 use anstyle::Style;
 
-use super::{Align, Page, Report, Table, bytes, coherent_words, held_style, verdict_style};
-use crate::cmd::alloc::report::{
+use crate::cmd::objects::alloc::report::{
     AllocReport, BoReport, Check, Contents, Group, KernelCaching, ReleaseReport, Request, StepLine, Total,
 };
+use crate::render::{Align, Page, Report, Table, bytes, coherent_words, held_style, verdict_style};
 
 impl Report for AllocReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

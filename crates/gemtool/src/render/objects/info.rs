@@ -4,8 +4,9 @@ use std::io;
 
 use anstyle::Style;
 
-use super::{Align, Page, Report, Table, bytes, held_style, platforms};
-use crate::cmd::info::InfoReport;
+use crate::cmd::objects::info::InfoReport;
+use crate::render::model::platforms;
+use crate::render::{Align, Page, Report, Table, bytes, held_style};
 use gem_coherency::cacheops::{Instruction, LoadInstruction, OVERRIDE, StoreInstruction, Support};
 
 impl Report for InfoReport {

@@ -6,8 +6,8 @@ use std::io;
 use anstyle::Style;
 use gemtool::script::{BoState, Counts, Decided, GpuLines, KernelFlushed, Outcome, StepReport};
 
-use super::{Align, Page, Report, Table, bytes, held_style, verdict_style, visible};
-use crate::cmd::run::Run;
+use crate::cmd::objects::run::Run;
+use crate::render::{Align, Page, Report, Table, bytes, held_style, verdict_style, visible};
 
 /// Columns of a statement in the table.
 const STATEMENT_COLUMNS: usize = 44;

@@ -6,9 +6,10 @@ use std::io;
 use gem_coherency::vocabulary::CachingMode;
 use gemtool::kernel_trace::Shape;
 
-use super::{Align, Page, Report, Table, explain, held_style};
 use crate::args::Buffer;
-use crate::cmd::scanout::report::{CrcLine, CrcSource, Known, Row, ScanoutReport};
+use crate::cmd::objects::scanout::report::{CrcLine, CrcSource, Known, Row, ScanoutReport};
+use crate::render::model::explain;
+use crate::render::{Align, Page, Report, Table, held_style};
 
 impl Report for ScanoutReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

@@ -7,10 +7,10 @@ use anstyle::Style;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::MocsClass;
 
-use super::{Align, Page, Report, Table, held_style, verdict_style};
 use crate::args::Via;
-use crate::cmd::verify::Chance;
-use crate::cmd::verify::report::{Check, Kind, Row, Totals, VerifyReport, Wrong};
+use crate::cmd::objects::verify::Chance;
+use crate::cmd::objects::verify::report::{Check, Kind, Row, Totals, VerifyReport, Wrong};
+use crate::render::{Align, Page, Report, Table, held_style, verdict_style};
 
 /// Number of failed, refused and skipped measurements that are shown.
 const SHOWN: usize = 20;

@@ -5,7 +5,7 @@ use std::io;
 use gem_coherency_report::CoverageRow;
 use gem_coherency_sim::{Coverage, CoveredWork, Reasons};
 
-use super::{Page, visible};
+use crate::render::{Page, visible};
 
 /// Writes the section of each device.
 pub(super) fn sections(rows: &[CoverageRow], page: &mut Page<'_>) -> io::Result<()> {

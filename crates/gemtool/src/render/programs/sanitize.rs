@@ -4,10 +4,10 @@ use std::io;
 
 use gem_coherency_report::{FindingRow, PlaceRow, Sanitized, VerdictRow};
 
-use super::coverage;
-use super::frames::shown;
-use super::history::callers;
-use super::{Align, Page, Report, Table, bytes, counted, visible};
+use crate::render::programs::coverage;
+use crate::render::programs::frames::shown;
+use crate::render::programs::history::callers;
+use crate::render::{Align, Page, Report, Table, bytes, counted, visible};
 
 /// Most frames of a call stack that are shown, beside the first one with a source line.
 const FRAMES: usize = 6;

@@ -5,9 +5,9 @@ use gem_coherency_report::{
 };
 use serde_json::{Value, json};
 
-use super::counted;
-use super::frames::first_in_source;
-use super::sanitize::numbered_lines;
+use crate::render::counted;
+use crate::render::programs::frames::first_in_source;
+use crate::render::programs::sanitize::numbered_lines;
 
 /// Returns the document of a report.
 pub fn of(report: &Sanitized) -> Value {

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::{Align, Page, Report, Table, visible};
-use crate::cmd::sim::{Requests, Served};
+use crate::cmd::programs::sim::{Requests, Served};
+use crate::render::{Align, Page, Report, Table, visible};
 
 impl Report for Served {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

@@ -6,8 +6,9 @@ use std::io;
 use anstyle::Style;
 use gemtool::kernel_trace::{Row, Shape, Verdict};
 
-use super::{Align, Page, Report, Table, bytes, explain, grouped, held_style};
-use crate::cmd::trace::TraceReport;
+use crate::cmd::programs::trace::TraceReport;
+use crate::render::model::explain;
+use crate::render::{Align, Page, Report, Table, bytes, grouped, held_style};
 
 impl Report for TraceReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

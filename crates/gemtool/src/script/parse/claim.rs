@@ -3,7 +3,7 @@
 use super::super::error::Error;
 use super::super::shader::Touch;
 use super::super::statement::Claim;
-use super::super::words::Line;
+use super::super::values::words::Line;
 use super::values::{count, options, pattern, range};
 use super::vocabulary::Subject;
 use super::{Names, number};

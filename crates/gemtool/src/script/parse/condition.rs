@@ -2,7 +2,7 @@
 
 use super::super::error::Error;
 use super::super::statement::{Condition, Fact, cap_word};
-use super::super::words::{Line, Word};
+use super::super::values::words::{Line, Word};
 use gem_coherency::platform::{self, Caps};
 
 /// Parses the conditions up to the word that ends in a colon.

@@ -4,7 +4,7 @@ use gem_coherency::vocabulary::MocsClass;
 
 use super::super::error::Error;
 use super::super::shader::{BoundBo, Dispatch};
-use super::super::words::{Line, Word};
+use super::super::values::words::{Line, Word};
 use super::{Kind, Names};
 use crate::dispatch::{Choices, Place, Specialization};
 

@@ -12,10 +12,11 @@ use std::fmt;
 
 use gem_coherency::Errno;
 
+use super::Script;
 use super::error::{Error, Place};
 use super::statement::{Action, Attempt, Name, Step};
-use super::words::{Line, Word};
-use super::{Script, size};
+use super::values::words::{Line, Word};
+use crate::numbers;
 use vocabulary::Role;
 pub use vocabulary::{Subject, Verb};
 
@@ -248,7 +249,7 @@ fn verb(line: &Line<'_>, word: Word<'_>) -> Result<Verb, Error> {
 
 /// Parses a number.
 fn number(line: &Line<'_>, word: Word<'_>) -> Result<u64, Error> {
-    size::number(word.text).map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
+    numbers::number(word.text).map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
 }
 
 #[cfg(test)]

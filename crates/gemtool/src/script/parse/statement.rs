@@ -2,7 +2,7 @@
 
 use super::super::error::Error;
 use super::super::statement::{Making, Power, Statement, Use, Way};
-use super::super::words::{Line, Word};
+use super::super::values::words::{Line, Word};
 use super::dispatch::dispatch;
 use super::values::{bytes, options, pattern, range};
 use super::{Kind, Names, Verb, verb};

@@ -1,11 +1,12 @@
 //! Parses values: ranges, patterns, numbers to compare with, options.
 
-use super::super::count::{Compare, Count};
+use super::super::Pattern;
 use super::super::error::Error;
 use super::super::statement::Range;
-use super::super::words::{Line, Word};
-use super::super::{Pattern, size};
+use super::super::values::count::{Compare, Count};
+use super::super::values::words::{Line, Word};
 use super::number;
+use crate::numbers;
 
 /// Takes the next word as a range: `all`, `OFFSET..END`, `OFFSET+LENGTH`.
 pub(super) fn range(line: &mut Line<'_>) -> Result<Range, Error> {
@@ -33,7 +34,7 @@ pub(super) fn range(line: &mut Line<'_>) -> Result<Range, Error> {
 
 /// Parses `word` as a number of bytes.
 pub(super) fn bytes(line: &Line<'_>, word: Word<'_>) -> Result<u64, Error> {
-    size::size(word.text).map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
+    numbers::size(word.text).map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
 }
 
 /// Parses `word` as a pattern.

@@ -1,6 +1,6 @@
 //! Transfers between a BO and patterns, in chunks.
 
-use super::Pattern;
+use crate::script::Pattern;
 use gem_coherency::error::Error;
 use gem_coherency::units::ByteRange;
 
@@ -10,7 +10,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 const SHOWN_BYTES: u64 = 16;
 
 /// Calls `copy` with the pattern's bytes for every chunk of `bytes`.
-pub(super) fn store(
+pub(in crate::script) fn store(
     bytes: ByteRange,
     fill: &Pattern,
     mut copy: impl FnMut(u64, &[u8]) -> Result<(), Error>,
@@ -39,7 +39,7 @@ fn chunks(bytes: ByteRange, mut visit: impl FnMut(u64, usize) -> Result<(), Erro
 
 /// The bytes that were read.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(in crate::script) struct Seen {
     bytes: ByteRange,
     /// The first bytes.
     first: Vec<u8>,
@@ -49,7 +49,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Reads `bytes` chunk by chunk.
-    pub(super) fn load(
+    pub(in crate::script) fn load(
         bytes: ByteRange,
         expect: Option<&Pattern>,
         mut copy: impl FnMut(u64, &mut [u8]) -> Result<(), Error>,
@@ -75,7 +75,7 @@ impl Seen {
     }
 
     /// Returns whether the bytes match the pattern; otherwise the expected and the actual ones.
-    pub(super) fn verdict(&self, pattern: &Pattern) -> Result<(), (String, String)> {
+    pub(in crate::script) fn verdict(&self, pattern: &Pattern) -> Result<(), (String, String)> {
         let Some((at, seen)) = &self.wrong else { return Ok(()) };
         let mut expected = vec![0; seen.len()];
         pattern.fill(*at, &mut expected);
@@ -87,7 +87,7 @@ impl Seen {
     }
 
     /// Formats the first bytes.
-    pub(super) fn first_bytes(&self) -> String {
+    pub(in crate::script) fn first_bytes(&self) -> String {
         let more = if self.bytes.len() > SHOWN_BYTES { "..." } else { "" };
         if self.first.is_empty() {
             return "no bytes".to_owned();

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::error::{Error, Place};
+use crate::script::error::{Error, Place};
 use gem_coherency::Unknown;
 use gem_coherency::policy::Rule;
 
@@ -11,22 +11,22 @@ const SHOWN: usize = 40;
 
 /// A word, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Word<'a> {
-    pub(super) text: &'a str,
+pub(in crate::script) struct Word<'a> {
+    pub(in crate::script) text: &'a str,
     /// The column of the first character, from 1 on.
-    pub(super) column: usize,
+    pub(in crate::script) column: usize,
 }
 
 impl<'a> Word<'a> {
     /// Splits the word at the first `separator`.
-    pub(super) fn split_once(self, separator: &str) -> Option<(Self, Self)> {
+    pub(in crate::script) fn split_once(self, separator: &str) -> Option<(Self, Self)> {
         let (before, after) = self.text.split_once(separator)?;
         let column = self.column + before.chars().count() + separator.chars().count();
         Some((Self { text: before, column: self.column }, Self { text: after, column }))
     }
 
     /// Returns the word as messages repeat it.
-    pub(super) fn shown(self) -> String {
+    pub(in crate::script) fn shown(self) -> String {
         let mut shown: String = self.text.chars().take(SHOWN).collect();
         if shown.len() < self.text.len() {
             shown.push('…');
@@ -37,7 +37,7 @@ impl<'a> Word<'a> {
 
 /// One line, whose words are taken from left to right.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(in crate::script) struct Line<'a> {
     number: usize,
     text: &'a str,
     words: Vec<Word<'a>>,
@@ -46,7 +46,7 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// Splits `text`, which is line `number`, into words, up to a `#`.
-    pub(super) fn new(number: usize, text: &'a str) -> Self {
+    pub(in crate::script) fn new(number: usize, text: &'a str) -> Self {
         let mut words = Vec::new();
         let mut start: Option<(usize, usize)> = None;
         let mut column = 0;
@@ -69,40 +69,40 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the line's number.
-    pub(super) fn number(&self) -> usize {
+    pub(in crate::script) fn number(&self) -> usize {
         self.number
     }
 
     /// Returns the line unchanged.
-    pub(super) fn text(&self) -> &'a str {
+    pub(in crate::script) fn text(&self) -> &'a str {
         self.text
     }
 
     /// Returns the text from word `from` on, up to the last word.
-    pub(super) fn text_from(&self, from: usize) -> String {
+    pub(in crate::script) fn text_from(&self, from: usize) -> String {
         let words: Vec<_> = self.words.iter().skip(from).map(|word| word.text).collect();
         words.join(" ")
     }
 
     /// Returns the number of words taken.
-    pub(super) fn taken(&self) -> usize {
+    pub(in crate::script) fn taken(&self) -> usize {
         self.taken
     }
 
     /// Returns the next word without taking it.
-    pub(super) fn peek(&self) -> Option<Word<'a>> {
+    pub(in crate::script) fn peek(&self) -> Option<Word<'a>> {
         self.words.get(self.taken).copied()
     }
 
     /// Takes the next word, if there is one.
-    pub(super) fn take(&mut self) -> Option<Word<'a>> {
+    pub(in crate::script) fn take(&mut self) -> Option<Word<'a>> {
         let word = self.peek()?;
         self.taken += 1;
         Some(word)
     }
 
     /// Takes the next word; `what` names it in the error if it is missing.
-    pub(super) fn require(&mut self, what: &str) -> Result<Word<'a>, Error> {
+    pub(in crate::script) fn require(&mut self, what: &str) -> Result<Word<'a>, Error> {
         match self.take() {
             Some(word) => Ok(word),
             None => Err(self.missing(what)),
@@ -110,14 +110,14 @@ impl<'a> Line<'a> {
     }
 
     /// Takes the next word, if it is `word`.
-    pub(super) fn take_if(&mut self, word: &str) -> bool {
+    pub(in crate::script) fn take_if(&mut self, word: &str) -> bool {
         let found = self.peek().is_some_and(|next| next.text == word);
         self.taken += usize::from(found);
         found
     }
 
     /// Refuses further words.
-    pub(super) fn end(&self) -> Result<(), Error> {
+    pub(in crate::script) fn end(&self) -> Result<(), Error> {
         match self.peek() {
             None => Ok(()),
             Some(word) => Err(self.wrong(word, format!("'{}' is one word too many", word.shown()))),
@@ -125,17 +125,17 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the place of `word`.
-    pub(super) fn place(&self, word: Word<'_>) -> Place {
+    pub(in crate::script) fn place(&self, word: Word<'_>) -> Place {
         Place { line: self.number, column: word.column, columns: word.text.chars().count().max(1) }
     }
 
     /// Creates the error that `word` is wrong.
-    pub(super) fn wrong(&self, word: Word<'_>, why: impl Into<String>) -> Error {
+    pub(in crate::script) fn wrong(&self, word: Word<'_>, why: impl Into<String>) -> Error {
         Error::new(self.place(word), self.text, why)
     }
 
     /// Creates the error that `what` is missing after the last word.
-    pub(super) fn missing(&self, what: &str) -> Error {
+    pub(in crate::script) fn missing(&self, what: &str) -> Error {
         let end = self.words.last().map_or(1, |word| word.column + word.text.chars().count() + 1);
         Error::new(
             Place { line: self.number, column: end, columns: 1 },
@@ -145,12 +145,12 @@ impl<'a> Line<'a> {
     }
 
     /// Parses `word` as a name of the library: a mode, a level, an access.
-    pub(super) fn known<T: FromStr<Err = Unknown>>(&self, word: Word<'_>) -> Result<T, Error> {
+    pub(in crate::script) fn known<T: FromStr<Err = Unknown>>(&self, word: Word<'_>) -> Result<T, Error> {
         word.shown().parse().map_err(|error: Unknown| self.wrong(word, error.to_string()))
     }
 
     /// Parses `word` as a rule's name; the error lists only similar names, because there are many.
-    pub(super) fn rule(&self, word: Word<'_>) -> Result<Rule, Error> {
+    pub(in crate::script) fn rule(&self, word: Word<'_>) -> Result<Rule, Error> {
         let is_like = |rule: &&Rule| {
             let parts = || word.text.split('-').filter(|part| part.len() > 2);
             parts().any(|part| rule.name().split('-').any(|other| other == part))
@@ -164,7 +164,7 @@ impl<'a> Line<'a> {
     }
 
     /// Creates the error that `word` is not among `known`, which are `what`.
-    pub(super) fn unknown<T: AsRef<str>>(&self, word: Word<'_>, what: &str, known: &[T]) -> Error {
+    pub(in crate::script) fn unknown<T: AsRef<str>>(&self, word: Word<'_>, what: &str, known: &[T]) -> Error {
         let known: Vec<_> = known.iter().map(AsRef::as_ref).collect();
         self.wrong(word, format!("unknown {what} '{}' (known: {})", word.shown(), known.join(", ")))
     }

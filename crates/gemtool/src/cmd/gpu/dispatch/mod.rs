@@ -18,11 +18,11 @@ use gemtool::dispatch::{
 use gemtool::script::Target;
 use intel_eu::Platform;
 
-use super::device::{self, DeviceLine};
-use super::eu::{Line, Program, failure};
-use super::surfaces::report::rows;
-use super::surfaces::{Asked, allocate, store_tracked, store_untracked};
 use crate::args;
+use crate::cmd::device::{self, DeviceLine};
+use crate::cmd::gpu::eu::{Line, Program, failure};
+use crate::cmd::gpu::surfaces::report::rows;
+use crate::cmd::gpu::surfaces::{Asked, allocate, store_tracked, store_untracked};
 use crate::failure::Failure;
 use plan::Plan;
 use report::{BoundLine, Bytes, Cost, DispatchReport, Flushed, Ir};

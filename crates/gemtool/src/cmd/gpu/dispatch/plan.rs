@@ -5,7 +5,7 @@ use gem_shader_compiler::{Binding, Stage, Used};
 use gemtool::dispatch::{self, Compiled, NoExtent, Place, Size, described};
 
 use crate::args;
-use crate::cmd::surfaces::{Asked, entry};
+use crate::cmd::gpu::surfaces::{Asked, entry};
 use crate::failure::Failure;
 
 /// The surfaces of a kernel, in the order of its binding table.

@@ -8,9 +8,9 @@ use gemtool::dispatch::{Place, Surface};
 use serde::{Serialize, Serializer};
 
 use crate::cmd::device::DeviceLine;
-use crate::cmd::eu::Line;
-use crate::cmd::surfaces::Asked;
-use crate::cmd::surfaces::report::{AccessRow, SurfaceLine, count};
+use crate::cmd::gpu::eu::Line;
+use crate::cmd::gpu::surfaces::Asked;
+use crate::cmd::gpu::surfaces::report::{AccessRow, SurfaceLine, count};
 
 /// A dispatch of a shader.
 #[derive(Clone, Debug, Serialize)]

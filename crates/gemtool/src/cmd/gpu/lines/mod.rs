@@ -8,11 +8,11 @@ use gem_coherency::device::Device;
 use gem_coherency_sim::SimDevice;
 use gemtool::dispatch::{Halt, Threads, Watched, platform};
 
-use super::device::DeviceLine;
-use super::eu::{Program, failure};
-use super::surfaces::report::{SurfaceLine, rows};
-use super::surfaces::{Asked, allocate, entry, store_untracked};
 use crate::args::{self, EuAction};
+use crate::cmd::device::DeviceLine;
+use crate::cmd::gpu::eu::{Program, failure};
+use crate::cmd::gpu::surfaces::report::{SurfaceLine, rows};
+use crate::cmd::gpu::surfaces::{Asked, allocate, entry, store_untracked};
 use crate::failure::Failure;
 use report::{Dispatch, LinesReport, Ran};
 

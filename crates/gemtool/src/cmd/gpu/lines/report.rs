@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::args;
 use crate::cmd::device::DeviceLine;
-use crate::cmd::eu::EuReport;
-use crate::cmd::surfaces::report::{AccessRow, SurfaceLine};
+use crate::cmd::gpu::eu::EuReport;
+use crate::cmd::gpu::surfaces::report::{AccessRow, SurfaceLine};
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]

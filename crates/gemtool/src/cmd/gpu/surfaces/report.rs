@@ -11,7 +11,7 @@ use gemtool::line_set::LineSet;
 use serde::Serialize;
 
 use super::Asked;
-use crate::cmd::eu::Line;
+use crate::cmd::gpu::eu::Line;
 
 /// A surface.
 #[derive(Clone, Debug, Serialize)]

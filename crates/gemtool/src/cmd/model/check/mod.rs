@@ -58,7 +58,7 @@ pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, 
 }
 
 /// Checks that the path names a file in an existing folder. A search, or a run of a program, takes too long to fail only at its end.
-pub(super) fn has_folder(path: &Path) -> Result<(), Failure> {
+pub(in crate::cmd) fn has_folder(path: &Path) -> Result<(), Failure> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),

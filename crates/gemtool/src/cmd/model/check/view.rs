@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use super::report::MachineLine;
 use super::wrong::Wrong;
 use crate::args::Object;
-use crate::cmd::explain::kernel::State;
+use crate::cmd::model::explain::kernel::State;
 
 /// The granules of each line: line 0 is written whole, line 1 in halves.
 const GRANULES: [&[usize]; 2] = [&[0], &[1, 2]];

@@ -8,7 +8,7 @@ use gem_coherency::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMo
 use serde::Serialize;
 
 use crate::args;
-use crate::cmd::machine::Ruled;
+use crate::cmd::model::machine::Ruled;
 use crate::failure::Failure;
 
 /// The question that a decision answers.

@@ -10,7 +10,7 @@ use gem_coherency_check::{Transition, transitions};
 use serde::Serialize;
 
 use crate::args::{self, Object};
-use crate::cmd::machine::Ruled;
+use crate::cmd::model::machine::Ruled;
 use crate::failure::Failure;
 
 /// An object's state, in words.

@@ -8,7 +8,7 @@ use gem_coherency::platform::{Call, Caps};
 
 use super::report::{BoReport, Check, Contents, Exported, KernelCaching, StepLine};
 use crate::args::{self, Pattern};
-use crate::cmd::explain::kernel::accesses;
+use crate::cmd::model::explain::kernel::accesses;
 use crate::failure::Failure;
 
 /// Bytes to copy at a time.

@@ -6,9 +6,9 @@ pub mod report;
 use gem_coherency::device::Device;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::device::{self, DeviceLine};
-use super::hold::Hold;
 use crate::args;
+use crate::cmd::device::{self, DeviceLine};
+use crate::cmd::objects::hold::Hold;
 use crate::failure::Failure;
 use lifetime::HeldBo;
 use report::{AllocReport, ReleaseReport, Request, Results};

@@ -17,10 +17,10 @@ use gem_coherency::vocabulary::{Access, CachingMode, Handle};
 use gem_coherency_exercise::{CURSOR_PIXELS, Result as Done, Screen};
 use gem_coherency_sim::SimDevice;
 
-use super::device::DeviceLine;
-use super::hold::Hold;
 use crate::args::{self, Buffer, Frame};
-use crate::cmd::alloc::report::StepLine;
+use crate::cmd::device::DeviceLine;
+use crate::cmd::objects::alloc::report::StepLine;
+use crate::cmd::objects::hold::Hold;
 use crate::failure::Failure;
 use crcs::Crcs;
 use kernel::Kernel;

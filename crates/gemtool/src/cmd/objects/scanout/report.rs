@@ -7,8 +7,8 @@ use gemtool::kernel_trace::Shape;
 use serde::Serialize;
 
 use crate::args::{self, Buffer, Frame};
-use crate::cmd::alloc::report::StepLine;
 use crate::cmd::device::DeviceLine;
+use crate::cmd::objects::alloc::report::StepLine;
 
 /// The request.
 #[derive(Clone, Debug, Serialize)]

@@ -15,8 +15,8 @@ use gem_coherency::Errno;
 use gem_coherency::units::{LINE_BYTES, PAGE_LINES};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::device::{self, DeviceLine};
 use crate::args;
+use crate::cmd::device::{self, DeviceLine};
 use crate::failure::Failure;
 use measure::Measuring;
 use plan::Skip;

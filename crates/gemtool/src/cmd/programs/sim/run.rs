@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of, tell_kernels};
 use crate::args;
 use crate::failure::Failure;
-use crate::render::visible;
+use crate::visible::visible;
 
 /// The exit status that a shell gives a program that signal 0 would have ended.
 const SIGNALLED: i32 = 128;

@@ -10,7 +10,7 @@ use gem_coherency_server::Settings;
 use super::machine_of;
 use super::run::on_server;
 use crate::args;
-use crate::cmd::check::has_folder;
+use crate::cmd::model::check::has_folder;
 use crate::failure::Failure;
 
 /// Runs the program and collects the findings.

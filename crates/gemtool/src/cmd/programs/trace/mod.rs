@@ -10,8 +10,8 @@ use gem_coherency::policy::kernel::KernelRules;
 use gemtool::kernel_trace::{Counts, EventKind, Follower, Row, Scope, TraceEvent, Tracer};
 use serde::Serialize;
 
-use super::device::{self, DeviceLine};
 use crate::args;
+use crate::cmd::device::{self, DeviceLine};
 use crate::failure::Failure;
 use watch::Watch;
 

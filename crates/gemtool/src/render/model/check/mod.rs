@@ -13,10 +13,10 @@ use gem_coherency::platform::{Basis, KernelBasis};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::Caller;
 
-use super::{Align, Page, Report, Table, grouped, held_style};
-use crate::cmd::check::{
+use crate::cmd::model::check::{
     Change, CheckReport, Group, Machines, MocsTable, Premise, ScopeLine, SearchLine, TraceView,
 };
+use crate::render::{Align, Page, Report, Table, grouped, held_style};
 
 impl Report for CheckReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {

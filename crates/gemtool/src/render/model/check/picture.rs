@@ -3,10 +3,10 @@
 use gem_coherency_check::{Caller, Value};
 use gem_coherency_memory_model::Line;
 
-use super::super::svg::{Anchor, Font, Picture, Rect, Stroke};
-use super::super::wrap;
 use super::trace::{actor, done_lines, kernel_words, title, tracked_words};
-use crate::cmd::check::{LineView, Source, StateView, StepView, TraceView};
+use crate::cmd::model::check::{LineView, Source, StateView, StepView, TraceView};
+use crate::render::svg::{Anchor, Font, Picture, Rect, Stroke};
+use crate::render::wrap;
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 24.0;

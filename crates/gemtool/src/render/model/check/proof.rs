@@ -5,7 +5,7 @@ use std::io;
 use gem_coherency_check::{Caller, Need};
 
 use super::{count, scope};
-use crate::cmd::check::{Proof, ProofReport, RuleLine};
+use crate::cmd::model::check::{Proof, ProofReport, RuleLine};
 use crate::render::{Align, Page, Report, Table, grouped, held_style};
 
 impl Report for ProofReport {

@@ -7,12 +7,12 @@ use gem_coherency::policy::kernel::Backing;
 use gem_coherency_check::{Actor, Caller, Value};
 use gem_coherency_memory_model::Line;
 
-use super::super::explain::{read_domains, rule_text, write_domain};
-use super::super::{Page, wrap};
-use crate::cmd::check::{
+use crate::cmd::model::check::{
     ActionView, LineView, Side, StateView, StepAction, StepView, TraceView, TrackedView,
 };
-use crate::cmd::explain::kernel::State;
+use crate::cmd::model::explain::kernel::State;
+use crate::render::model::explain::{read_domains, rule_text, write_domain};
+use crate::render::{Page, wrap};
 
 /// Columns before an action of a step, and before the names of its state.
 const INDENT: usize = 5;

@@ -6,8 +6,8 @@ mod words;
 use gem_coherency::units::LineRange;
 use gem_coherency_report::HistoryView;
 
-use super::svg::{Anchor, Font, Picture, Rect, Stroke};
-use super::{bytes, visible, wrap};
+use crate::render::svg::{Anchor, Font, Picture, Rect, Stroke};
+use crate::render::{bytes, visible, wrap};
 use table::{Cell, State, Table, Touch};
 pub use words::callers;
 

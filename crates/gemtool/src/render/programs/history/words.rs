@@ -7,10 +7,10 @@ use gem_coherency_memory_model::Route;
 use gem_coherency_report::{HistoryView, PlaceRow, StepView};
 use gem_coherency_sanitizer::{FindingKind, What};
 
-use super::super::frames::{is_header, shown};
-use super::super::visible;
 use super::lines_text;
 use super::table::{Cell, State, Touch};
+use crate::render::programs::frames::{is_header, shown};
+use crate::render::visible;
 
 /// Returns the picture's title: `Stale read by the GPU: line 37`.
 pub(super) fn title(view: &HistoryView) -> String {

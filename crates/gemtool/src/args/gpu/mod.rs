@@ -1,0 +1,6 @@
+//! Arguments of the commands for shaders.
+
+pub(super) mod dispatch;
+pub(super) mod eu;
+pub(super) mod lines;
+pub(super) mod surface;

@@ -1,0 +1,4 @@
+//! Manual pages and completions.
+
+pub mod completions;
+pub mod man;

@@ -1,0 +1,5 @@
+//! Results of the commands that need no device.
+
+pub mod check;
+pub mod explain;
+pub mod platforms;
