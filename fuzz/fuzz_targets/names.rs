@@ -3,7 +3,7 @@
 #![no_main]
 
 use gem_coherency::OpenError;
-use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::{Error, platform};
 use gem_coherency_fuzz::watch;
 use gem_coherency_sim::SimDevice;
