@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::arena::{ARGS, DATA, LARGE, LISTS, LISTS_LEN};
 use crate::batches::some_commands;
 use crate::input::Input;
-use crate::world::World;
+use crate::world::{MOST_FILES, Owned, World};
 
 const PAGE: u64 = 4096;
 /// The device's file that is open from the start.
@@ -26,21 +26,6 @@ const MOST_OTHERS: usize = 4;
 /// The parts of the process's own memory that userptr objects take.
 const USER_PAGES: &[(u64, u64)] =
     &[(LARGE, PAGE), (LARGE, 4 * PAGE), (LARGE + PAGE, 2 * PAGE), (LARGE + 8 * PAGE, PAGE), (DATA, PAGE)];
-
-/// An object that a call made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Owned {
-    handle: u32,
-    size: u64,
-}
-
-/// The objects, contexts and dma-bufs that successful calls created.
-#[derive(Debug, Default)]
-pub(crate) struct Left {
-    objects: Vec<Owned>,
-    contexts: Vec<u32>,
-    dma_bufs: Vec<i32>,
-}
 
 impl World {
     /// Does something with an object, or makes one.
@@ -264,7 +249,7 @@ impl World {
 
     /// Makes a dma-buf of an object, and uses it.
     fn share(&mut self, input: &mut Input<'_>, object: Owned) {
-        if self.opened == crate::world::MOST_FILES {
+        if self.opened == MOST_FILES {
             return;
         }
         self.opened += 1;

@@ -6,11 +6,25 @@ use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 
 use crate::arena::ARGS;
 use crate::input::Input;
-use crate::likely::Left;
 use crate::{arena, names};
 
 /// Files that one process opens at most.
 pub(crate) const MOST_FILES: usize = 64;
+
+/// An object that a call made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owned {
+    pub(crate) handle: u32,
+    pub(crate) size: u64,
+}
+
+/// The objects, contexts and dma-bufs that successful calls created.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    pub(crate) objects: Vec<Owned>,
+    pub(crate) contexts: Vec<u32>,
+    pub(crate) dma_bufs: Vec<i32>,
+}
 
 /// A process and its devices.
 #[derive(Debug)]
