@@ -4,16 +4,22 @@
 
 #![deny(unsafe_code)]
 
+#[path = "process/arena.rs"]
 pub mod arena;
+#[path = "process/batches.rs"]
 mod batches;
 pub mod caller;
+#[path = "process/calls.rs"]
 pub mod calls;
+#[path = "process/fields.rs"]
 pub mod fields;
 pub mod input;
+#[path = "process/likely.rs"]
 mod likely;
 pub mod names;
 pub mod plant;
 pub mod scripts;
 pub mod tally;
 pub mod watch;
+#[path = "process/world.rs"]
 pub mod world;
