@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use gem_coherency_fuzz::{calls, input::Input, watch};
+use gem_coherency_fuzz::{input::Input, process::calls, watch};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| calls::make_all(&mut Input::new(bytes))));

@@ -12,11 +12,11 @@ use gem_coherency_uapi::drm::DRM_IOCTL_VERSION;
 use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 use gem_coherency_uapi::{self as uapi, Layout};
 
-use crate::arena::{ARGS, PLACES};
 use crate::input::Input;
 use crate::plant::{Plant, planted};
+use crate::process::arena::{ARGS, PLACES};
+use crate::process::world::{MOST_FILES, World};
 use crate::tally;
-use crate::world::{MOST_FILES, World};
 
 /// Calls that one process makes at most.
 const MOST_CALLS: u32 = 100;

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 
 use gem_coherency_uapi::{self as uapi, Field, Layout};
 
-use crate::arena::{LISTS, LISTS_LEN, PLACES};
 use crate::input::Input;
-use crate::world::World;
+use crate::process::arena::{LISTS, LISTS_LEN, PLACES};
+use crate::process::world::World;
 
 /// The largest depth of structs that point to structs.
 const DEPTH: u32 = 3;

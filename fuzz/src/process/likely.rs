@@ -11,10 +11,10 @@ use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_exec::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::arena::{ARGS, DATA, LARGE, LISTS, LISTS_LEN};
-use crate::batches::some_commands;
 use crate::input::Input;
-use crate::world::{MOST_FILES, Owned, World};
+use crate::process::arena::{ARGS, DATA, LARGE, LISTS, LISTS_LEN};
+use crate::process::batches::some_commands;
+use crate::process::world::{MOST_FILES, Owned, World};
 
 const PAGE: u64 = 4096;
 /// The device's file that is open from the start.

@@ -4,9 +4,10 @@ use gem_coherency::backend::{Drm, OpenCounts};
 use gem_coherency_sim::{Minor, Process, SimDevice};
 use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 
-use crate::arena::ARGS;
 use crate::input::Input;
-use crate::{arena, names};
+use crate::names;
+use crate::process::arena;
+use crate::process::arena::ARGS;
 
 /// Files that one process opens at most.
 pub(crate) const MOST_FILES: usize = 64;
