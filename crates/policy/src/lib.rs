@@ -51,6 +51,7 @@ pub mod policy;
 mod serialize;
 mod values;
 pub mod vocabulary;
+#[path = "vocabulary/words.rs"]
 mod words;
 
 pub use errno::Errno;

@@ -21,15 +21,21 @@ mod caching;
 mod calls;
 mod engines;
 mod features;
+#[path = "display/formats.rs"]
 mod formats;
 mod gtt;
+#[path = "pci_ids/ids.rs"]
 mod ids;
 mod kernels;
+#[path = "pci_ids/lookup.rs"]
 mod lookup;
 mod machine;
 mod mocs;
+#[path = "display/modifiers.rs"]
 mod modifiers;
+#[path = "pci_ids/revisions.rs"]
 mod revisions;
+#[path = "display/scanout.rs"]
 mod scanout;
 mod table;
 mod topology;
