@@ -26,14 +26,14 @@
 //! L3  serialize: versions for tools
 //! L2  policy: the rules
 //! L1  platform: tables of platforms, PCI IDs, formats, MOCS entries, refusals per kernel
-//! L0  vocabulary -> words   errno   drm_fourcc -> values
+//! L0  vocabulary   errno   drm_fourcc -> values
 //! ```
 //!
-//! * `serialize`: versions as text, for tools that print them. Not the names of enums, which `words` declares.
+//! * `serialize`: versions as text, for tools that print them. Not the names of enums.
 //! * `policy`: the flushes that an access requires, and those that i915 makes. Not what a platform can do.
 //! * `platform`: what each platform and kernel can do, as tables. Not decisions.
-//! * `vocabulary`: the types that rules and callers share, such as access, cache level and mapping mode. Not tables.
-//! * `words`: the macro that declares an enum with a word for each value. Not the enums.
+//! * `vocabulary`: the types that rules and callers share, such as access, cache level and mapping mode, and the macro that declares
+//!   an enum with a word for each value. Not tables.
 //! * `errno`: error numbers of failed system calls. Not when a call fails.
 //! * `drm_fourcc`: pixel formats and modifiers as the kernel numbers them. Not which display reads them.
 //! * `values`: the macro that declares a C header's constants and lists them. Not the constants.
@@ -51,8 +51,6 @@ pub mod policy;
 mod serialize;
 mod values;
 pub mod vocabulary;
-#[path = "vocabulary/words.rs"]
-mod words;
 
 pub use errno::Errno;
 #[doc(hidden)]

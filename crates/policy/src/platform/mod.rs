@@ -19,39 +19,29 @@
 
 mod caching;
 mod calls;
+mod display;
 mod engines;
 mod features;
-#[path = "display/formats.rs"]
-mod formats;
 mod gtt;
-#[path = "pci_ids/ids.rs"]
-mod ids;
 mod kernels;
-#[path = "pci_ids/lookup.rs"]
-mod lookup;
 mod machine;
 mod mocs;
-#[path = "display/modifiers.rs"]
-mod modifiers;
-#[path = "pci_ids/revisions.rs"]
-mod revisions;
-#[path = "display/scanout.rs"]
-mod scanout;
+mod pci_ids;
 mod table;
 mod topology;
 
 pub use caching::{level_mode, mode_level};
 pub use calls::{Call, Refusal};
+pub use display::formats::{Format, Layout, Plane};
+pub use display::modifiers::{Aux, Compression, Compressor, Modifier, Tiles};
 pub use engines::{CommandParser, Engine, EngineClass};
-pub use formats::{Format, Layout, Plane};
 pub use gtt::Swizzle;
-pub use ids::DeviceId;
 pub use kernels::{Basis, KernelBasis};
-pub use lookup::{by_id, by_name, row_by_id};
 pub(crate) use machine::PAT_INDEX;
 pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
 pub use mocs::{BypassEntries, mocs_class};
-pub use modifiers::{Aux, Compression, Compressor, Modifier, Tiles};
+pub use pci_ids::ids::DeviceId;
+pub use pci_ids::lookup::{by_id, by_name, row_by_id};
 pub use table::*;
 pub use topology::Topology;
 
@@ -212,5 +202,5 @@ pub fn all() -> &'static [&'static Platform] {
 
 /// Returns every PCI ID that i915 claims, in the order in which i915 matches them.
 pub fn ids() -> &'static [DeviceId] {
-    ids::ROWS
+    pci_ids::ids::ROWS
 }

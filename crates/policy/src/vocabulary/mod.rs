@@ -9,6 +9,7 @@ use core::str::FromStr;
 use bitflags::bitflags;
 
 mod unknown;
+mod words;
 
 pub use unknown::{Excerpt, Unknown};
 

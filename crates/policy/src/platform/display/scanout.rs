@@ -4,8 +4,8 @@ use crate::drm_fourcc::*;
 use crate::vocabulary::KernelVersion;
 
 use super::modifiers::{Compressor, Modifier, Tiles};
-use super::table::*;
-use super::{Machine, Platform};
+use crate::platform::table::*;
+use crate::platform::{Machine, Platform};
 
 /// Formats from gen4 on (`i965_primary_formats`). On Ivy Bridge, only sprites show the last one, not primary
 /// planes.

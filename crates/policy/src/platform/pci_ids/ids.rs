@@ -3,8 +3,8 @@
 //! Source: `include/drm/intel/pciids.h` and `i915_pci.c: pciidlist` of Linux 7.3. The IDs of Ponte Vecchio
 //! (`INTEL_PVC_IDS`) are missing because i915 does not claim them.
 
-use super::Platform;
-use super::table::*;
+use crate::platform::Platform;
+use crate::platform::table::*;
 
 /// A row of i915's ID list.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ const fn row(id: u16, platform: &'static Platform, gt: &'static str, id_macro: &
 
 /// The rows, in the order in which i915 matches them.
 #[rustfmt::skip]
-pub(super) static ROWS: &[DeviceId] = &[
+pub(in crate::platform) static ROWS: &[DeviceId] = &[
     row(0x3577, &I830, "", "INTEL_I830_IDS"),
     row(0x2562, &I845G, "", "INTEL_I845G_IDS"),
     row(0x3582, &I85X, "", "INTEL_I85X_IDS"),

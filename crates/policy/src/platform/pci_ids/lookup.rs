@@ -1,8 +1,8 @@
 //! Finds platforms by PCI ID and by name.
 
 use super::ids::ROWS;
-use super::table::ALL;
-use super::{DeviceId, Platform, all, ids};
+use crate::platform::table::ALL;
+use crate::platform::{DeviceId, Platform, all, ids};
 use crate::vocabulary::{Excerpt, Unknown};
 
 /// The PCI IDs, and the places of their platforms in [`all`]: the rows without their texts, which a program that
@@ -32,7 +32,7 @@ const fn place_of(platform: &Platform) -> u8 {
 /// Returns the platform of a PCI ID.
 ///
 /// # Errors
-/// [`Unknown::DeviceId`]. To use an unknown device, take [`super::CONSERVATIVE`].
+/// [`Unknown::DeviceId`]. To use an unknown device, take [`crate::platform::CONSERVATIVE`].
 pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
     let found = PLACES.iter().find(|place| place.0 == id).and_then(|place| all().get(usize::from(place.1)));
     found.copied().ok_or(Unknown::DeviceId { id })

@@ -2,8 +2,8 @@
 //!
 //! Source: the last entry of each table of `intel_step.c`, from graphics 9 on; before, and for Meteor Lake, what lspci(8) lists of machines.
 
-use super::table::*;
-use super::{DeviceId, Platform, row_by_id};
+use crate::platform::table::*;
+use crate::platform::{DeviceId, Platform, row_by_id};
 
 /// The platforms and revisions of which the PCI ID does not matter.
 static REVISIONS: [(&Platform, u8); 35] = [
