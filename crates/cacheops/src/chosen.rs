@@ -1,12 +1,9 @@
-//! The instructions that the operations use, chosen once per process.
+//! The instructions that the operations use.
 #![deny(unsafe_code)]
-
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use gem_coherency_policy::vocabulary::LineOp;
 
 use super::span::LastLine;
-use super::support::support;
 use super::{Instruction, LoadInstruction, StoreInstruction};
 
 /// The instruction for each kind of operation.
@@ -18,29 +15,6 @@ pub(super) struct Chosen {
     pub(super) load_by: LoadInstruction,
     pub(super) repeats_last_line: bool,
     pub(super) interleaves_pages: bool,
-}
-
-/// The process's choice as a word ([`Chosen::word`]), or 0 before the first operation.
-///
-/// Threads that choose at the same time choose the same, so no thread waits for another, also not in a child
-/// of fork(2).
-static CHOSEN: AtomicU32 = AtomicU32::new(0);
-
-/// Returns the choice; if [`support`] returns an error, that of every CPU.
-#[inline]
-pub(super) fn chosen() -> Chosen {
-    match CHOSEN.load(Relaxed) {
-        0 => choose(),
-        word => Chosen::of_word(word),
-    }
-}
-
-/// Makes the choice.
-#[cold]
-fn choose() -> Chosen {
-    let chosen = support().map_or(Chosen::FALLBACK, |support| support.chosen());
-    CHOSEN.store(chosen.word(), Relaxed);
-    chosen
 }
 
 impl Chosen {
@@ -55,7 +29,7 @@ impl Chosen {
     };
 
     /// Returns the choice as a word, which is not 0.
-    fn word(self) -> u32 {
+    pub(super) fn word(self) -> u32 {
         let Self { flush_by, write_back_by, store_by, load_by, repeats_last_line, interleaves_pages } = self;
         let places = [flush_by as u32, write_back_by as u32, store_by as u32, load_by as u32];
         let flags = 4 | u32::from(interleaves_pages) << 1 | u32::from(repeats_last_line);
@@ -64,7 +38,7 @@ impl Chosen {
 
     /// Returns the choice that [`Self::word`] made `word` of.
     #[inline]
-    fn of_word(word: u32) -> Self {
+    pub(super) fn of_word(word: u32) -> Self {
         Self {
             flush_by: value(Instruction::ALL, word, Self::FALLBACK.flush_by),
             write_back_by: value(Instruction::ALL, word >> 4, Self::FALLBACK.write_back_by),

@@ -1,4 +1,4 @@
-//! The environment of the process, without the standard library.
+//! The environment variable that limits the instructions, read without the standard library.
 //!
 //! # Safety
 //! getenv(3) returns null or a string, which stays as it is until another thread changes the environment. In
@@ -6,6 +6,13 @@
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char};
+
+/// The environment variable that limits the instructions: at most one word each of [`Instruction`](super::Instruction),
+/// [`StoreInstruction`](super::StoreInstruction) and [`LoadInstruction`](super::LoadInstruction), separated by commas: `clflushopt,movntdq`.
+pub const OVERRIDE: &str = "GEM_COHERENCY_CACHEOPS";
+
+/// [`OVERRIDE`] for C.
+pub(super) const OVERRIDE_C: &CStr = c"GEM_COHERENCY_CACHEOPS";
 
 unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use gem_coherency_policy::{Errno, Unknown};
 
-use super::OVERRIDE;
+use super::environment::OVERRIDE;
 
 /// The reason why the cache instructions cannot be used as requested; operations then use those of every CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]

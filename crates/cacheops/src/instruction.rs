@@ -38,3 +38,21 @@ words! {
         Movntdqa = "movntdqa",
     }
 }
+
+#[cfg(test)]
+std::thread_local! {
+    /// The instructions that this thread executed since [`recorded`] was called last: the name, and the line's address.
+    static EXECUTED: core::cell::RefCell<Vec<(&'static str, usize)>> = const { core::cell::RefCell::new(Vec::new()) };
+}
+
+/// Records an instruction that is about to be executed.
+#[cfg(test)]
+pub(super) fn record(instruction: &'static str, line: usize) {
+    EXECUTED.with_borrow_mut(|all| all.push((instruction, line)));
+}
+
+/// Returns the instructions that this thread executed since the last call.
+#[cfg(test)]
+pub(super) fn recorded() -> Vec<(&'static str, usize)> {
+    EXECUTED.take()
+}

@@ -22,6 +22,29 @@
 //! # Ok::<(), cacheops::Error>(())
 //! ```
 //!
+//! # Layers
+//!
+//! ```text
+//! L4  tests
+//! L3  line   load   store: the operations
+//! L2  support: the choice
+//! L1  chosen   cpu   error
+//! L0  copy   environment   instruction   span
+//! ```
+//!
+//! * `tests`: the operations on real memory between faulting pages. Not the choice.
+//! * `line`: flushes, write-backs and invalidates of lines, and their fences. Not copies.
+//! * `load`: loads around the cache. Not stores.
+//! * `store`: stores around the cache, and what is written back after them. Not loads.
+//! * `support`: what the CPU has, and what is used of it, once per process. Not how it is used.
+//! * `chosen`: an instruction for each kind of operation. Not who chooses.
+//! * `cpu`: CPUID. Not preferences.
+//! * `error`: why the instructions cannot be used as requested. Not errors of operations, which have none.
+//! * `copy`: ordinary copies whose ends may be in any memory. Not around the cache.
+//! * `environment`: the variable that limits the instructions. Not its words.
+//! * `instruction`: the instructions as values, and, in tests, a record of those executed. Not assembly.
+//! * `span`: the lines of a range of bytes. Not operations on them.
+//!
 //! # Safety
 //! Each file states under this heading what its functions require, and why that suffices. The fences here
 //! require nothing.
@@ -50,6 +73,7 @@ use core::arch::asm;
 use gem_coherency_policy::vocabulary::PAGE_BYTES;
 
 pub use copy::{copy_across, copy_in, copy_out};
+pub use environment::OVERRIDE;
 pub use error::Error;
 pub use gem_coherency_policy::vocabulary::LineOp;
 pub use instruction::{Instruction, LoadInstruction, StoreInstruction};
@@ -60,7 +84,7 @@ pub use line::{
 pub use load::load_around;
 pub use span::{LineSpan, line_span};
 pub use store::{copy_around, copy_through, fill_around};
-pub use support::{OVERRIDE, Support, support};
+pub use support::{Support, support};
 
 /// Size of a cache line, the unit of coherency, in bytes: `boot_cpu_data.x86_clflush_size` on every CPU that
 /// is combined with an i915 device.
@@ -74,7 +98,7 @@ pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
 #[inline]
 pub fn fence() {
     #[cfg(test)]
-    tests::record("mfence", 0);
+    instruction::record("mfence", 0);
     // SAFETY: MFENCE has no operand and cannot fault.
     unsafe { asm!("mfence", options(nostack, preserves_flags)) }
 }
@@ -86,7 +110,7 @@ pub fn fence() {
 #[inline]
 pub fn store_fence() {
     #[cfg(test)]
-    tests::record("sfence", 0);
+    instruction::record("sfence", 0);
     // SAFETY: SFENCE has no operand and cannot fault.
     unsafe { asm!("sfence", options(nostack, preserves_flags)) }
 }

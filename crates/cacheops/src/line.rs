@@ -9,9 +9,10 @@
 use core::arch::asm;
 
 use super::span::{self, line_addresses};
+use super::support::chosen;
 use gem_coherency_policy::vocabulary::{LineOp, PAGE_BYTES};
 
-use super::chosen::{Chosen, chosen};
+use super::chosen::Chosen;
 use super::{Instruction, fence, store_fence};
 
 /// Performs `op` on the line that contains `byte`, without a fence.
@@ -302,7 +303,7 @@ macro_rules! instruction {
         #[inline(always)]
         unsafe fn $name(line: *const u8) {
             #[cfg(test)]
-            super::tests::record($text, line.addr());
+            super::instruction::record($text, line.addr());
             // The assembly changes no register, flag or stack, but changes memory as seen by other agents. It must
             // not be `nomem`, because the compiler may not move a store past it.
             // SAFETY: the caller's obligations.

@@ -14,9 +14,10 @@ use core::arch::x86::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
 use core::arch::x86_64::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
 
 use super::LoadInstruction;
-use super::chosen::{Chosen, chosen};
+use super::chosen::Chosen;
 use super::copy::copy_out;
 use super::span::LINE;
+use super::support::chosen;
 
 /// Bytes per streaming load.
 const UNIT: usize = size_of::<__m128i>();

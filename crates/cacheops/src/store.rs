@@ -18,9 +18,10 @@ use core::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, 
 use gem_coherency_policy::vocabulary::LineOp;
 use static_assertions::const_assert;
 
-use super::chosen::{Chosen, chosen};
+use super::chosen::Chosen;
 use super::copy::{copy_in, fill};
 use super::span::{LINE, Pieces, pieces};
+use super::support::chosen;
 use super::{PAGE_LINES, StoreInstruction};
 
 /// Bytes copied through the cache before they are written back: few enough to be still in it.

@@ -1,22 +1,15 @@
-//! The instructions that the CPU has, and the choice of those to use.
+//! The instructions that the CPU has, and the choice of those to use, made once per process.
 #![deny(unsafe_code)]
 
-use core::ffi::CStr;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use gem_coherency_policy::Unknown;
 
 use super::chosen::Chosen;
 use super::cpu::Cpu;
-use super::environment;
+use super::environment::{self, OVERRIDE_C};
 use super::error::Error;
 use super::{Instruction, LINE_BYTES, LoadInstruction, StoreInstruction};
-
-/// The environment variable that limits the instructions: at most one word each of [`Instruction`],
-/// [`StoreInstruction`] and [`LoadInstruction`], separated by commas: `clflushopt,movntdq`.
-pub const OVERRIDE: &str = "GEM_COHERENCY_CACHEOPS";
-
-/// [`OVERRIDE`] for C.
-const OVERRIDE_C: &CStr = c"GEM_COHERENCY_CACHEOPS";
 
 /// The instructions that the CPU has, and those that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +21,7 @@ pub struct Support {
     pub clflushopt: bool,
     /// The CPU has CLWB.
     pub clwb: bool,
-    /// The limit of [`OVERRIDE`] for cache-line instructions, if any.
+    /// The limit of [`OVERRIDE`](super::OVERRIDE) for cache-line instructions, if any.
     pub overridden: Option<Instruction>,
     /// The instruction that flushes and invalidates.
     pub flush_by: Instruction,
@@ -38,11 +31,11 @@ pub struct Support {
     pub repeats_last_line: bool,
     /// Large copies around the cache interleave four pages, because Intel's CPUs prefetch within a page.
     pub interleaves_pages: bool,
-    /// The limit of [`OVERRIDE`] for stores, if any.
+    /// The limit of [`OVERRIDE`](super::OVERRIDE) for stores, if any.
     pub store_overridden: Option<StoreInstruction>,
     /// The instruction that stores around the cache.
     pub store_by: StoreInstruction,
-    /// The limit of [`OVERRIDE`] for loads, if any.
+    /// The limit of [`OVERRIDE`](super::OVERRIDE) for loads, if any.
     pub load_overridden: Option<LoadInstruction>,
     /// The instruction that loads from write-combining memory.
     pub load_by: LoadInstruction,
@@ -56,7 +49,7 @@ struct Limits {
     load: Option<LoadInstruction>,
 }
 
-/// The words that [`OVERRIDE`] accepts.
+/// The words that [`OVERRIDE`](super::OVERRIDE) accepts.
 const WORDS: &[&str] = &[
     Instruction::Clflush.name(),
     Instruction::Clflushopt.name(),
@@ -139,10 +132,10 @@ fn choose(cpu: &Cpu, value: Option<&[u8]>) -> Result<Support, Error> {
 
 /// Returns the CPU's instructions and those that are used.
 ///
-/// Reads [`OVERRIDE`] anew; operations read it once, at the process's first operation.
+/// Reads [`OVERRIDE`](super::OVERRIDE) anew; operations read it once, at the process's first operation.
 ///
 /// # Errors
-/// [`Error::Word`] for a word in [`OVERRIDE`] that is not an instruction, [`Error::Absent`] for one that the CPU
+/// [`Error::Word`] for a word in [`OVERRIDE`](super::OVERRIDE) that is not an instruction, [`Error::Absent`] for one that the CPU
 /// lacks, [`Error::Repeated`] for two of the same kind; [`Error::LineSize`] if the CPU's lines do not have
 /// [`LINE_BYTES`] bytes.
 pub fn support() -> Result<Support, Error> {
@@ -159,9 +152,33 @@ impl Support {
     }
 }
 
+/// The process's choice as a word ([`Chosen::word`]), or 0 before the first operation.
+///
+/// Threads that choose at the same time choose the same, so no thread waits for another, also not in a child
+/// of fork(2).
+static CHOSEN: AtomicU32 = AtomicU32::new(0);
+
+/// Returns the choice; if [`support`] returns an error, that of every CPU.
+#[inline]
+pub(super) fn chosen() -> Chosen {
+    match CHOSEN.load(Relaxed) {
+        0 => choose_first(),
+        word => Chosen::of_word(word),
+    }
+}
+
+/// Makes the choice of the process.
+#[cold]
+fn choose_first() -> Chosen {
+    let chosen = support().map_or(Chosen::FALLBACK, |support| support.chosen());
+    CHOSEN.store(chosen.word(), Relaxed);
+    chosen
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::cpu::Model;
+    use super::super::environment::OVERRIDE;
     use super::*;
     use Instruction::{Clflush, Clflushopt, Clwb};
 

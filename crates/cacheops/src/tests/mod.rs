@@ -9,7 +9,6 @@ mod lines;
 mod loads;
 mod stores;
 
-use std::cell::RefCell;
 use std::ffi::c_void;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -20,22 +19,8 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
 use super::chosen::Chosen;
 use super::cpu::Cpu;
+use super::instruction::recorded;
 use super::*;
-
-thread_local! {
-    /// The instructions that this thread executed since [`recorded`] was called last: the name, and the line's address.
-    static EXECUTED: RefCell<Vec<(&'static str, usize)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Records an instruction that is about to be executed.
-pub(super) fn record(instruction: &'static str, line: usize) {
-    EXECUTED.with_borrow_mut(|all| all.push((instruction, line)));
-}
-
-/// Returns the instructions that this thread executed since the last call.
-fn recorded() -> Vec<(&'static str, usize)> {
-    EXECUTED.take()
-}
 
 const PAGE: usize = 4096;
 const PAGES: usize = 2;
