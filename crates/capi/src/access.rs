@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bo::{gemco_bo, open_bo};
 use super::error::{Failure, run};
-use super::objects::{Owned, Owner, Pass as _, add_reference, object, take_back};
+use super::events::Owner;
+use super::objects::{Owned, Pass as _, add_reference, object, take_back};
 use super::report::write_report;
 use super::steps::{self, gemco_report};
 use gem_coherency::fork::Confined;

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::device::{descriptor, gemco_device, open_device};
 use super::error::{Failure, query, run};
-use super::objects::{Owned, Owner, Pass as _, add_reference, object, take_reference};
+use super::events::Owner;
+use super::objects::{Owned, Pass as _, add_reference, object, take_reference};
 use super::report::write_report;
 use super::steps::gemco_report;
 use gem_coherency::backend::Retained;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use super::error::{Failure, query, run};
-use super::objects::{Owned, Owner, Pass as _, add_reference, object, take_reference};
+use super::events::Owner;
+use super::objects::{Owned, Pass as _, add_reference, object, take_reference};
 use super::sink::Receiver;
 use super::software::{self, Software};
 use gem_coherency::backend::node::{self, Node};

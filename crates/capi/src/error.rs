@@ -8,9 +8,7 @@ use gem_coherency::{Errno, Error, Unknown};
 use gem_coherency_capi_pure::failure as pure;
 use gem_coherency_capi_pure::last_error::keep;
 
-#[cfg(feature = "exercise")]
-use super::eu::Refusal;
-use super::log;
+use super::events;
 
 /// The reason why a call from C failed.
 #[derive(Debug)]
@@ -114,6 +112,59 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Bytes of a compacted instruction; another one has twice as many.
+#[cfg(feature = "exercise")]
+pub(super) const COMPACTED_BYTES: usize = 8;
+
+/// Code that cannot be validated.
+#[cfg(feature = "exercise")]
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The instructions of the platform of this name are not known.
+    Platform(String),
+    /// The code's size is no multiple of the smallest instruction's.
+    Size(usize),
+    /// The instruction at an offset cannot be decoded.
+    Instruction { offset: usize, error: intel_eu::Error },
+}
+
+#[cfg(feature = "exercise")]
+impl Refusal {
+    /// Returns the errno.
+    fn errno(&self) -> Errno {
+        match self {
+            Self::Platform(_) => Errno::ENODEV,
+            Self::Size(_) => Errno::EINVAL,
+            Self::Instruction { .. } => Errno::ENOEXEC,
+        }
+    }
+}
+
+#[cfg(feature = "exercise")]
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Platform(name) => {
+                write!(f, "platform->name is {name:?}, a platform whose instructions are not known")
+            }
+            Self::Size(size) => {
+                write!(
+                    f,
+                    "size is {size}, which is not a multiple of {COMPACTED_BYTES}, the bytes of a compacted instruction"
+                )
+            }
+            Self::Instruction { offset, error } => write!(f, "the instruction at byte {offset}: {error}"),
+        }
+    }
+}
+
+#[cfg(feature = "exercise")]
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Eu(refusal)
+    }
+}
+
 /// The result of a shim's body: the number returned to C.
 pub(super) type Outcome = Result<c_int, Failure>;
 
@@ -121,14 +172,14 @@ pub(super) type Outcome = Result<c_int, Failure>;
 /// callback.
 #[inline]
 pub(super) fn run(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
-    query(call, || if log::is_in_callback() { Err(Failure::InCallback) } else { body() })
+    query(call, || if events::is_in_callback() { Err(Failure::InCallback) } else { body() })
 }
 
 /// As [`run`], for a function that a log callback may call, because it only queries.
 #[inline]
 pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
     // The callback may fail itself: its texts come before this call's.
-    match log::during(|| catch_unwind(AssertUnwindSafe(body))) {
+    match events::during(|| catch_unwind(AssertUnwindSafe(body))) {
         Ok(Ok(value)) => value,
         Ok(Err(failure)) => {
             keep(format_args!("{call}: {failure}"));

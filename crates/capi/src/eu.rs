@@ -1,64 +1,14 @@
 //! Validates instructions of the GPU's execution units.
 
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::fmt;
 use std::sync::LazyLock;
 
-use gem_coherency::Errno;
 use gem_coherency_capi_pure::gemco_platform;
 use gem_coherency_capi_pure::platform::chars;
 use gem_coherency_capi_pure::pointers::{Out, borrow, check, elements};
 use intel_eu::{Instruction, Platform, Rule, Violation, encodings};
 
-use super::error::{Failure, query};
-
-/// Bytes of a compacted instruction; another one has twice as many.
-const BYTES: usize = 8;
-
-/// Code that cannot be validated.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    /// The instructions of the platform of this name are not known.
-    Platform(String),
-    /// The code's size is no multiple of the smallest instruction's.
-    Size(usize),
-    /// The instruction at an offset cannot be decoded.
-    Instruction { offset: usize, error: intel_eu::Error },
-}
-
-impl Refusal {
-    /// Returns the errno.
-    pub(super) fn errno(&self) -> Errno {
-        match self {
-            Self::Platform(_) => Errno::ENODEV,
-            Self::Size(_) => Errno::EINVAL,
-            Self::Instruction { .. } => Errno::ENOEXEC,
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Platform(name) => {
-                write!(f, "platform->name is {name:?}, a platform whose instructions are not known")
-            }
-            Self::Size(size) => {
-                write!(
-                    f,
-                    "size is {size}, which is not a multiple of {BYTES}, the bytes of a compacted instruction"
-                )
-            }
-            Self::Instruction { offset, error } => write!(f, "the instruction at byte {offset}: {error}"),
-        }
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Eu(refusal)
-    }
-}
+use super::error::{COMPACTED_BYTES, Refusal, query};
 
 /// A rule that an instruction of the execution units breaks.
 #[repr(C)]
@@ -145,7 +95,7 @@ pub unsafe extern "C" fn gemco_eu_validate(
             check(violations, "violations")?;
         }
         let platform = eu_platform(platform)?;
-        if size % BYTES != 0 {
+        if size % COMPACTED_BYTES != 0 {
             return Err(Refusal::Size(size).into());
         }
         // A call that fails writes no result. A second pass takes no memory that grows with the code.

@@ -31,6 +31,7 @@ mod device;
 mod error;
 #[cfg(feature = "exercise")]
 mod eu;
+mod events;
 mod log;
 mod mapping;
 mod objects;

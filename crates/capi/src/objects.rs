@@ -5,17 +5,7 @@ use std::sync::Arc;
 use gem_coherency_capi_pure::pointers::{Out, borrow, check};
 
 use super::error::Failure;
-use super::log;
-use super::sink::Receiver;
-use gem_coherency::fork::Confined;
-
-/// What the objects of a device have in common.
-pub(super) struct Owner {
-    /// It is a software device, where a mapping of the caller's cannot exist.
-    pub(super) is_soft: bool,
-    /// The device's log callback.
-    pub(super) log: Confined<Receiver>,
-}
+use super::events::{self, Owner};
 
 /// An object that belongs to a device.
 pub(super) trait Owned {
@@ -49,7 +39,7 @@ impl<T> Pass<T> for Out<*mut T> {
 pub(super) unsafe fn object<'a, T: Owned>(pointer: *const T, name: &'static str) -> Result<&'a T, Failure> {
     // SAFETY: the caller's obligation, passed on.
     let object = unsafe { borrow(pointer, name) }?;
-    log::concerns(object.owner());
+    events::concerns(object.owner());
     Ok(object)
 }
 
@@ -66,7 +56,7 @@ pub(super) unsafe fn add_reference<T: Owned>(
     unsafe { Arc::increment_strong_count(pointer) };
     // SAFETY: as above; the reference is the one that was just added.
     let object = unsafe { Arc::from_raw(pointer) };
-    log::concerns(object.owner());
+    events::concerns(object.owner());
     Ok(object)
 }
 
@@ -84,7 +74,7 @@ pub(super) unsafe fn take_reference<T: Owned>(
     check(pointer, name)?;
     // SAFETY: made by `Arc::into_raw`, and C's reference becomes this one: the caller's obligation.
     let object = unsafe { Arc::from_raw(pointer) };
-    log::concerns(object.owner());
+    events::concerns(object.owner());
     Ok(Some(object))
 }
 
@@ -102,6 +92,6 @@ pub(super) unsafe fn take_back<T: Owned>(
     check(pointer, name)?;
     // SAFETY: made by `Box::into_raw`, and C's only pointer: the caller's obligation.
     let object = unsafe { Box::from_raw(pointer) };
-    log::concerns(object.owner());
+    events::concerns(object.owner());
     Ok(Some(object))
 }

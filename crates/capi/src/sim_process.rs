@@ -1,57 +1,14 @@
 //! The system calls of a driver on a software device: ioctl(2), mmap(2), loads and stores, munmap(2).
 
 use std::ffi::{c_int, c_ulong, c_void};
-use std::io::{IoSlice, IoSliceMut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
-use gem_coherency::fork::Confined;
 use gem_coherency_capi_pure::pointers::{Out, bytes_mut, elements};
-use gem_coherency_sim::{Pages, Process, ProgramMemory, SimDevice};
-use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
-use nix::unistd::Pid;
+use gem_coherency_sim::Pages;
 
 use super::device::gemco_device;
 use super::error::{Failure, run};
 use super::sim::software;
-
-/// This program as a process with one file of a software device.
-pub(super) struct Program {
-    process: Confined<Mutex<Process>>,
-    /// The descriptor of the file.
-    fd: i32,
-}
-
-impl Program {
-    /// Creates the process, which shares the file `device`.
-    pub(super) fn new(device: Arc<SimDevice>) -> Self {
-        let mut process = Process::of_program(Arc::new(OwnMemory));
-        let fd = process.share(device);
-        Self { process: Confined::new(Mutex::new(process)), fd }
-    }
-
-    fn lock(&self) -> Result<MutexGuard<'_, Process>, Failure> {
-        Ok(self.process.get()?.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// The memory of this program. The kernel copies it, so that a bad address is an error and not a signal.
-#[derive(Debug)]
-struct OwnMemory;
-
-impl ProgramMemory for OwnMemory {
-    fn read(&self, address: u64, data: &mut [u8]) -> usize {
-        let Ok(base) = usize::try_from(address) else { return 0 };
-        let remote = RemoteIoVec { base, len: data.len() };
-        process_vm_readv(Pid::this(), &mut [IoSliceMut::new(data)], &[remote]).unwrap_or(0)
-    }
-
-    fn write(&self, address: u64, data: &[u8]) -> usize {
-        let Ok(base) = usize::try_from(address) else { return 0 };
-        let remote = RemoteIoVec { base, len: data.len() };
-        process_vm_writev(Pid::this(), &[IoSlice::new(data)], &[remote]).unwrap_or(0)
-    }
-}
 
 /// Names the argument of a call that failed.
 fn refused(name: &'static str, value: u64) -> impl FnOnce(Errno) -> Failure {

@@ -1,5 +1,8 @@
 //! The software device behind an open device, where the feature `exercise` links it.
 
+#[cfg(feature = "exercise")]
+mod program;
+
 use std::sync::Arc;
 
 use gem_coherency::backend::Drm;
@@ -11,14 +14,14 @@ pub(super) struct Software {
     /// Its file.
     pub(super) soft: Arc<gem_coherency_sim::SimDevice>,
     /// This program, as the device's kernel sees it.
-    pub(super) program: super::sim_process::Program,
+    pub(super) program: program::Program,
 }
 
 #[cfg(feature = "exercise")]
 impl Software {
     fn new(soft: gem_coherency_sim::SimDevice) -> Opened {
         let soft = Arc::new(soft);
-        let program = super::sim_process::Program::new(Arc::clone(&soft));
+        let program = program::Program::new(Arc::clone(&soft));
         (Arc::<gem_coherency_sim::SimDevice>::clone(&soft), Arc::new(Self { soft, program }))
     }
 }
