@@ -22,27 +22,37 @@
 // Types have their names in C.
 #![allow(non_camel_case_types)]
 
+#[path = "buffers/access.rs"]
 mod access;
+#[path = "buffers/adopt.rs"]
 mod adopt;
 #[cfg(feature = "exercise")]
+#[path = "exercise/batch.rs"]
 mod batch;
+#[path = "buffers/bo.rs"]
 mod bo;
 mod device;
 mod error;
 #[cfg(feature = "exercise")]
+#[path = "exercise/eu.rs"]
 mod eu;
 mod events;
 mod log;
+#[path = "buffers/mapping.rs"]
 mod mapping;
 mod objects;
 mod report;
 mod reuse;
 #[cfg(feature = "exercise")]
+#[path = "exercise/screen.rs"]
 mod screen;
 #[cfg(feature = "exercise")]
+#[path = "exercise/sim.rs"]
 mod sim;
 #[cfg(feature = "exercise")]
+#[path = "exercise/sim_process.rs"]
 mod sim_process;
+#[path = "events/sink.rs"]
 mod sink;
 mod software;
 mod steps;
