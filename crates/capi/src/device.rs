@@ -8,8 +8,8 @@ use gem_coherency::Errno;
 
 use super::error::{Failure, query, run};
 use super::events::Owner;
+use super::events::sink::Receiver;
 use super::objects::{Owned, Pass as _, add_reference, object, take_reference};
-use super::sink::Receiver;
 use super::software::{self, Software};
 use gem_coherency::backend::node::{self, Node};
 use gem_coherency::backend::{Drm, Param};

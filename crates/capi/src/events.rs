@@ -5,6 +5,8 @@
 //! the library. They go to the callback of the device whose object the call was given first ([`concerns`]), if it has one,
 //! and otherwise to the process's.
 
+pub(super) mod sink;
+
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_uint};
 use std::fmt::{self, Write};
@@ -18,7 +20,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::sink::{LEVELS, PROCESS, Receiver, highest};
+use self::sink::{LEVELS, PROCESS, Receiver, highest};
 
 /// What the objects of a device have in common.
 pub(super) struct Owner {

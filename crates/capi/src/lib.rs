@@ -9,6 +9,31 @@
 //! Enums are passed as integers, because C can pass any number. Their values are the indices of the library's
 //! own enums, which the compiler checks (`types`).
 //!
+//! # Layers
+//!
+//! ```text
+//! L6  exercise
+//! L5  submit
+//! L4  buffers   log   reuse: the functions, below those that use what they return
+//! L3  device
+//! L2  report   software
+//! L1  objects
+//! L0  error -> events   steps
+//! ```
+//!
+//! * `exercise`: software devices, batches, screens, validated instructions. Not what a driver links.
+//! * `submit`: submissions, jobs, scanout, export. Not the batch.
+//! * `buffers`: BOs, their mappings, and accesses of the CPU. Not devices.
+//! * `log`: callbacks for the library's events. Not their collection.
+//! * `reuse`: the reuse cache. Not what it keeps.
+//! * `device`: devices and what they say about themselves. Not BOs.
+//! * `report`: reports of flushes as structs of C. Not decisions.
+//! * `software`: the software device behind a device, and this program on it. Not functions of C.
+//! * `objects`: references and ownership across the boundary. Not what is referred to.
+//! * `error`: failures, errno, the thread's text, panics. Not when a call fails.
+//! * `events`: the events of a call, and the callbacks that get them. Not functions of C.
+//! * `steps`: steps of a BO's use as numbers. Not their rules.
+//!
 //! # Safety
 //! Arguments from C are trusted where no check is possible; a function's text adds further obligations:
 //!
@@ -22,60 +47,38 @@
 // Types have their names in C.
 #![allow(non_camel_case_types)]
 
-#[path = "buffers/access.rs"]
-mod access;
-#[path = "buffers/adopt.rs"]
-mod adopt;
-#[cfg(feature = "exercise")]
-#[path = "exercise/batch.rs"]
-mod batch;
-#[path = "buffers/bo.rs"]
-mod bo;
+mod buffers;
 mod device;
 mod error;
-#[cfg(feature = "exercise")]
-#[path = "exercise/eu.rs"]
-mod eu;
 mod events;
+#[cfg(feature = "exercise")]
+mod exercise;
 mod log;
-#[path = "buffers/mapping.rs"]
-mod mapping;
 mod objects;
 mod report;
 mod reuse;
-#[cfg(feature = "exercise")]
-#[path = "exercise/screen.rs"]
-mod screen;
-#[cfg(feature = "exercise")]
-#[path = "exercise/sim.rs"]
-mod sim;
-#[cfg(feature = "exercise")]
-#[path = "exercise/sim_process.rs"]
-mod sim_process;
-#[path = "events/sink.rs"]
-mod sink;
 mod software;
 mod steps;
 mod submit;
 
-pub use access::*;
-pub use adopt::*;
-#[cfg(feature = "exercise")]
-pub use batch::*;
-pub use bo::*;
+pub use buffers::access::*;
+pub use buffers::adopt::*;
+pub use buffers::bo::*;
+pub use buffers::mapping::*;
 pub use device::*;
 #[cfg(feature = "exercise")]
-pub use eu::*;
+pub use exercise::batch::*;
+#[cfg(feature = "exercise")]
+pub use exercise::eu::*;
+#[cfg(feature = "exercise")]
+pub use exercise::screen::*;
+#[cfg(feature = "exercise")]
+pub use exercise::sim::*;
+#[cfg(feature = "exercise")]
+pub use exercise::sim_process::*;
 pub use gem_coherency_capi_pure::*;
 pub use log::*;
-pub use mapping::*;
 pub use report::*;
 pub use reuse::*;
-#[cfg(feature = "exercise")]
-pub use screen::*;
-#[cfg(feature = "exercise")]
-pub use sim::*;
-#[cfg(feature = "exercise")]
-pub use sim_process::*;
 pub use steps::*;
 pub use submit::*;

@@ -6,8 +6,8 @@ use gem_coherency::Errno;
 
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
+use super::events::sink::{PROCESS, Sink};
 use super::events::{filter, subscribe};
-use super::sink::{PROCESS, Sink};
 
 /// The level of logging: events of this level and of the more severe ones are logged.
 #[repr(C)]

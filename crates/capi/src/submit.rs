@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use gem_coherency::Errno;
 
-use super::bo::gemco_bo;
+use super::buffers::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
 use super::events::Owner;

@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::bo::{gemco_bo, open_bo};
-use super::error::{Failure, run};
-use super::events::Owner;
-use super::objects::{Owned, Pass as _, add_reference, object, take_back};
-use super::report::write_report;
-use super::steps::{self, gemco_report};
+use crate::buffers::bo::{gemco_bo, open_bo};
+use crate::error::{Failure, run};
+use crate::events::Owner;
+use crate::objects::{Owned, Pass as _, add_reference, object, take_back};
+use crate::report::write_report;
+use crate::steps::{self, gemco_report};
 use gem_coherency::fork::Confined;
 use gem_coherency::object::CpuAccess;
 use gem_coherency::vocabulary::Access;

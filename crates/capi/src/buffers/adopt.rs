@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::NonNull;
 
-use super::bo::{gemco_bo, open_bo};
-use super::device::{gemco_device, open_device};
-use super::error::{Failure, run};
-use super::objects::Pass as _;
-use super::report::write_report;
-use super::steps::gemco_report;
+use crate::buffers::bo::{gemco_bo, open_bo};
+use crate::device::{gemco_device, open_device};
+use crate::error::{Failure, run};
+use crate::objects::Pass as _;
+use crate::report::write_report;
+use crate::steps::gemco_report;
 use gem_coherency::Error;
 use gem_coherency::backend::Mapping;
 use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
@@ -133,7 +133,7 @@ unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
 ///
 /// # Safety
 /// `mapped` is null, misaligned, or the `size` bytes of the object, mapped in this mode until the mapping is released.
-pub(super) unsafe fn callers_mapping(
+pub(crate) unsafe fn callers_mapping(
     handle: Handle,
     mapped: *mut c_void,
     name: &'static str,

@@ -5,12 +5,12 @@ use std::os::fd::IntoRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::device::{descriptor, gemco_device, open_device};
-use super::error::{Failure, query, run};
-use super::events::Owner;
-use super::objects::{Owned, Pass as _, add_reference, object, take_reference};
-use super::report::write_report;
-use super::steps::gemco_report;
+use crate::device::{descriptor, gemco_device, open_device};
+use crate::error::{Failure, query, run};
+use crate::events::Owner;
+use crate::objects::{Owned, Pass as _, add_reference, object, take_reference};
+use crate::report::write_report;
+use crate::steps::gemco_report;
 use gem_coherency::backend::Retained;
 use gem_coherency::device::AllocRequest;
 use gem_coherency::object::Bo;
@@ -23,8 +23,8 @@ use gem_coherency_capi_pure::types;
 /// gemco_bo_create and gemco_bo_import create it with one reference. gemco_bo_ref adds a reference; gemco_bo_unref
 /// drops one, and the last one closes the GEM handle or keeps the object for reuse. Threads may use it concurrently.
 pub struct gemco_bo {
-    pub(super) bo: Bo,
-    pub(super) owner: Arc<Owner>,
+    pub(crate) bo: Bo,
+    pub(crate) owner: Arc<Owner>,
 }
 
 impl Owned for gemco_bo {
@@ -46,7 +46,7 @@ static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
 ///
 /// # Safety
 /// It is null, misaligned, or points to a BO that lives during `'a`.
-pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -> Result<&'a Bo, Failure> {
+pub(crate) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -> Result<&'a Bo, Failure> {
     // SAFETY: the caller's obligation, passed on.
     let gemco_bo { bo, .. } = unsafe { object(pointer, name) }?;
     bo.check_open()?;

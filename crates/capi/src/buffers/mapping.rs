@@ -2,10 +2,10 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::adopt::callers_mapping;
-use super::bo::{gemco_bo, open_bo};
-use super::error::{Failure, query, run};
-use super::objects::object;
+use crate::buffers::adopt::callers_mapping;
+use crate::buffers::bo::{gemco_bo, open_bo};
+use crate::error::{Failure, query, run};
+use crate::objects::object;
 use gem_coherency_capi_pure::gemco_map_mode;
 use gem_coherency_capi_pure::pointers::Out;
 use gem_coherency_capi_pure::types;

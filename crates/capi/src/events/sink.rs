@@ -7,15 +7,15 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use gem_coherency::fork::PerProcess;
 
 /// Number of the levels of logging.
-pub(super) const LEVELS: usize = 6;
+pub(crate) const LEVELS: usize = 6;
 
 /// A callback of C.
 #[derive(Clone, Copy)]
-pub(super) struct Sink {
-    pub(super) call: unsafe extern "C" fn(c_uint, *const c_char, *mut c_void),
-    pub(super) user: *mut c_void,
+pub(crate) struct Sink {
+    pub(crate) call: unsafe extern "C" fn(c_uint, *const c_char, *mut c_void),
+    pub(crate) user: *mut c_void,
     /// The least severe level that it gets, less than [`LEVELS`].
-    pub(super) level: c_uint,
+    pub(crate) level: c_uint,
 }
 
 // SAFETY: the pointer is only passed to the callback, which may run on any thread, as its documentation says.
@@ -25,14 +25,14 @@ unsafe impl Sync for Sink {}
 
 /// The place of a callback.
 #[derive(Default)]
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     sink: RwLock<Option<Sink>>,
     /// The callback's level plus one; 0 without a callback.
     level: AtomicU32,
 }
 
 /// The process's callback. There is none in a child process until it sets one.
-pub(super) static PROCESS: PerProcess<Receiver> = PerProcess::new();
+pub(crate) static PROCESS: PerProcess<Receiver> = PerProcess::new();
 
 /// The number of callbacks of each level.
 static CALLBACKS: PerProcess<Mutex<[u32; LEVELS]>> = PerProcess::new();
@@ -42,7 +42,7 @@ static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the highest level that a callback gets; 0 if nothing is logged.
 #[inline]
-pub(super) fn highest() -> c_uint {
+pub(crate) fn highest() -> c_uint {
     // Relaxed suffices: this is a filter, and publishes no other data.
     HIGHEST.load(Ordering::Relaxed)
 }
@@ -64,13 +64,13 @@ fn count(before: Option<Sink>, after: Option<Sink>) {
 
 impl Receiver {
     /// Returns the callback's level; `None` without a callback.
-    pub(super) fn level(&self) -> Option<c_uint> {
+    pub(crate) fn level(&self) -> Option<c_uint> {
         // Relaxed suffices: as in `highest`.
         self.level.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// Replaces the callback. Waits until the previous one is not running; it is not called again.
-    pub(super) fn replace(&self, sink: Option<Sink>) {
+    pub(crate) fn replace(&self, sink: Option<Sink>) {
         if sink.is_none() && self.level().is_none() {
             return;
         }
@@ -84,7 +84,7 @@ impl Receiver {
     }
 
     /// Passes lines of the callback's level to it; returns whether there is a callback.
-    pub(super) fn pass<'a>(&self, lines: impl IntoIterator<Item = (c_uint, &'a CStr)>) -> bool {
+    pub(crate) fn pass<'a>(&self, lines: impl IntoIterator<Item = (c_uint, &'a CStr)>) -> bool {
         let kept = self.sink.read().unwrap_or_else(PoisonError::into_inner);
         let Some(Sink { call, user, level: most }) = *kept else { return false };
         for (level, text) in lines.into_iter().filter(|&(level, _)| level <= most) {

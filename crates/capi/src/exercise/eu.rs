@@ -8,7 +8,7 @@ use gem_coherency_capi_pure::platform::chars;
 use gem_coherency_capi_pure::pointers::{Out, borrow, check, elements};
 use intel_eu::{Instruction, Platform, Rule, Violation, encodings};
 
-use super::error::{COMPACTED_BYTES, Refusal, query};
+use crate::error::{COMPACTED_BYTES, Refusal, query};
 
 /// A rule that an instruction of the execution units breaks.
 #[repr(C)]

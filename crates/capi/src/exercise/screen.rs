@@ -3,13 +3,13 @@
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::bo::gemco_bo;
-use super::device::{gemco_device, open_device};
-use super::error::{Failure, run};
-use super::events::Owner;
-use super::objects::{Owned, Pass as _, object, take_back};
-use super::report::write_report;
-use super::steps::gemco_report;
+use crate::buffers::bo::gemco_bo;
+use crate::device::{gemco_device, open_device};
+use crate::error::{Failure, run};
+use crate::events::Owner;
+use crate::objects::{Owned, Pass as _, object, take_back};
+use crate::report::write_report;
+use crate::steps::gemco_report;
 use gem_coherency::fork::Confined;
 use gem_coherency_capi_pure::pointers::Out;
 use gem_coherency_exercise::Screen;

@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use gem_coherency::Errno;
 
-use super::bo::{gemco_bo, open_bo};
-use super::device::{gemco_device, open_device};
-use super::error::{Failure, run};
-use super::software::Software;
+use crate::buffers::bo::{gemco_bo, open_bo};
+use crate::device::{gemco_device, open_device};
+use crate::error::{Failure, run};
+use crate::software::Software;
 use gem_coherency::error::Error;
 use gem_coherency::vocabulary::Handle;
 use gem_coherency_capi_pure::pointers::{bytes_mut, elements};
@@ -18,7 +18,7 @@ use gem_coherency_sim::SimDevice;
 ///
 /// # Safety
 /// A device, or null.
-pub(super) unsafe fn software<'a>(device: *const gemco_device) -> Result<&'a Software, Failure> {
+pub(crate) unsafe fn software<'a>(device: *const gemco_device) -> Result<&'a Software, Failure> {
     // SAFETY: the caller's obligation, passed on.
     unsafe { open_device(device) }?.soft.as_deref().ok_or(Failure::refused(
         Errno::EOPNOTSUPP,

@@ -6,9 +6,9 @@ use gem_coherency::Errno;
 use gem_coherency_capi_pure::pointers::{Out, bytes_mut, elements};
 use gem_coherency_sim::Pages;
 
-use super::device::gemco_device;
-use super::error::{Failure, run};
-use super::sim::software;
+use crate::device::gemco_device;
+use crate::error::{Failure, run};
+use crate::exercise::sim::software;
 
 /// Names the argument of a call that failed.
 fn refused(name: &'static str, value: u64) -> impl FnOnce(Errno) -> Failure {
