@@ -8,30 +8,54 @@
 
 #![deny(unsafe_code)]
 
+#[path = "steps/access.rs"]
 mod access;
+#[path = "steps/acting.rs"]
 mod acting;
+#[path = "steps/actions.rs"]
 mod actions;
+#[path = "searches/check.rs"]
 mod check;
+#[path = "premises/condition.rs"]
 mod condition;
+#[path = "steps/decisions.rs"]
 mod decisions;
+#[path = "states/kernel.rs"]
 mod kernel;
+#[path = "steps/library.rs"]
 mod library;
+#[path = "steps/log.rs"]
 mod log;
+#[path = "steps/marked.rs"]
 mod marked;
+#[path = "states/memory.rs"]
 mod memory;
+#[path = "searches/minimal.rs"]
 mod minimal;
+#[path = "premises/mutant.rs"]
 mod mutant;
 mod property;
+#[path = "searches/search.rs"]
 mod search;
+#[path = "premises/setting.rs"]
 mod setting;
+#[path = "states/state.rs"]
 mod state;
+#[path = "steps/system.rs"]
 mod system;
+#[path = "searches/thread_pool.rs"]
 mod thread_pool;
+#[path = "searches/trace.rs"]
 mod trace;
+#[path = "states/tracked.rs"]
 mod tracked;
+#[path = "states/transitions.rs"]
 mod transitions;
+#[path = "steps/uapi_caller.rs"]
 mod uapi_caller;
+#[path = "searches/visited.rs"]
 mod visited;
+#[path = "states/wt_writes.rs"]
 mod wt_writes;
 
 pub use actions::Action;
