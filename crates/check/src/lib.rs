@@ -5,70 +5,39 @@
 //! object. The actions are everything that can happen next, by the caller, the kernel, or an adversary that
 //! writes back, evicts and prefetches at any time. The search is breadth-first to a fixed point, so the first
 //! violation has the shortest trace.
+//!
+//! ```text
+//! L3  searches
+//! L2  steps
+//! L1  states
+//! L0  premises   property
+//! ```
+//!
+//! * `searches`: searches to a fixed point, traces, and repetitions without a rule. Not what a step does.
+//! * `steps`: the actions of callers and of the adversary, and what each does to a state. Not their order.
+//! * `states`: two lines of an object, and the kernel's and the library's state of it. Not who acts.
+//! * `premises`: the setting, conditions of callers, and deliberate changes. Not results.
+//! * `property`: what must hold in every state. Not where it is tested.
 
 #![deny(unsafe_code)]
 
-#[path = "steps/access.rs"]
-mod access;
-#[path = "steps/acting.rs"]
-mod acting;
-#[path = "steps/actions.rs"]
-mod actions;
-#[path = "searches/check.rs"]
-mod check;
-#[path = "premises/condition.rs"]
-mod condition;
-#[path = "steps/decisions.rs"]
-mod decisions;
-#[path = "states/kernel.rs"]
-mod kernel;
-#[path = "steps/library.rs"]
-mod library;
-#[path = "steps/log.rs"]
-mod log;
-#[path = "steps/marked.rs"]
-mod marked;
-#[path = "states/memory.rs"]
-mod memory;
-#[path = "searches/minimal.rs"]
-mod minimal;
-#[path = "premises/mutant.rs"]
-mod mutant;
+mod premises;
 mod property;
-#[path = "searches/search.rs"]
-mod search;
-#[path = "premises/setting.rs"]
-mod setting;
-#[path = "states/state.rs"]
-mod state;
-#[path = "steps/system.rs"]
-mod system;
-#[path = "searches/thread_pool.rs"]
-mod thread_pool;
-#[path = "searches/trace.rs"]
-mod trace;
-#[path = "states/tracked.rs"]
-mod tracked;
-#[path = "states/transitions.rs"]
-mod transitions;
-#[path = "steps/uapi_caller.rs"]
-mod uapi_caller;
-#[path = "searches/visited.rs"]
-mod visited;
-#[path = "states/wt_writes.rs"]
-mod wt_writes;
+mod searches;
+mod states;
+mod steps;
 
-pub use actions::Action;
-pub use check::{CREATIONS, KERNELS, Outcome, Scope, Search, all_machines, machines};
-pub use condition::{Condition, Conditions};
-pub use log::{LoggedAction, RuleSet, Used};
-pub use minimal::{Baseline, Carried, Finding, Need};
-pub use mutant::{Mutant, Mutation};
+pub use premises::condition::{Condition, Conditions};
+pub use premises::mutant::{Mutant, Mutation};
+pub use premises::setting::{Caller, Setting};
 pub use property::Property;
-pub use search::{Size, Space};
-pub use setting::{Caller, Setting};
-pub use state::{Buffer, State, Value, Window};
-pub use thread_pool::{all_cores, in_parallel};
-pub use trace::{Actor, Trace, TraceStep};
-pub use tracked::{InFlight, LineSet, Tracked};
-pub use transitions::{Transition, transitions};
+pub use searches::check::{CREATIONS, KERNELS, Outcome, Scope, Search, all_machines, machines};
+pub use searches::minimal::{Baseline, Carried, Finding, Need};
+pub use searches::search::{Size, Space};
+pub use searches::thread_pool::{all_cores, in_parallel};
+pub use searches::trace::{Actor, Trace, TraceStep};
+pub use states::state::{Buffer, State, Value, Window};
+pub use states::tracked::{InFlight, LineSet, Tracked};
+pub use states::transitions::{Transition, transitions};
+pub use steps::actions::Action;
+pub use steps::log::{LoggedAction, RuleSet, Used};

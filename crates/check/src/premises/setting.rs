@@ -1,7 +1,7 @@
 //! The setting of a search: a machine, a kernel, an object and its user.
 
-use super::condition::Conditions;
-use super::mutant::Mutation;
+use crate::premises::condition::Conditions;
+use crate::premises::mutant::Mutation;
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::kernel::{Creation, KernelRules};
 use gem_coherency::vocabulary::words;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::condition::Conditions;
-use super::log::Used;
-use super::mutant::Mutation;
-use super::property::Property;
-use super::search::{Size, search};
-use super::setting::{Caller, Setting};
-use super::system::System;
-use super::trace::Trace;
+use crate::premises::condition::Conditions;
+use crate::premises::mutant::Mutation;
+use crate::premises::setting::{Caller, Setting};
+use crate::property::Property;
+use crate::searches::search::{Size, search};
+use crate::searches::trace::Trace;
+use crate::steps::log::Used;
+use crate::steps::system::System;
 use gem_coherency::error::Result;
 use gem_coherency::platform::{self, BypassEntries, Call, Caps, Machine, Platform};
 use gem_coherency::policy::kernel::{Creation, KernelRules};

@@ -2,12 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use super::check::{Outcome, Scope, Search};
-use super::condition::Condition;
-use super::mutant::{Mutant, Mutation};
-use super::setting::{Caller, Setting};
-use super::thread_pool::in_parallel;
-use super::trace::Trace;
+use crate::premises::condition::Condition;
+use crate::premises::mutant::{Mutant, Mutation};
+use crate::premises::setting::{Caller, Setting};
+use crate::searches::check::{Outcome, Scope, Search};
+use crate::searches::thread_pool::in_parallel;
+use crate::searches::trace::Trace;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::Rule;

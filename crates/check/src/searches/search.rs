@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::actions::Action;
-use super::check::Search;
-use super::log::Used;
-use super::property::Property;
-use super::state::State;
-use super::system::{Stop, System};
-use super::visited::Visited;
+use crate::property::Property;
+use crate::searches::check::Search;
+use crate::searches::visited::Visited;
+use crate::states::state::State;
+use crate::steps::actions::Action;
+use crate::steps::log::Used;
+use crate::steps::system::{Stop, System};
 use gem_coherency::error::{Error, Result};
 
 /// The size of a search.
@@ -28,28 +28,28 @@ pub struct Size {
 
 /// A broken property, with the shortest path to it.
 #[derive(Clone, Debug)]
-pub(super) struct Violation {
+pub(crate) struct Violation {
     /// The property.
-    pub(super) property: Property,
+    pub(crate) property: Property,
     /// The states on the path, from the first one on.
-    pub(super) states: Vec<u64>,
+    pub(crate) states: Vec<u64>,
     /// The action that breaks it.
-    pub(super) last: Action,
+    pub(crate) last: Action,
 }
 
 /// The result of a search.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) size: Size,
-    pub(super) violation: Option<Violation>,
-    pub(super) used: Used,
+pub(crate) struct Found {
+    pub(crate) size: Size,
+    pub(crate) violation: Option<Violation>,
+    pub(crate) used: Used,
 }
 
 /// Explores the states of `system`, up to the first violation.
 ///
 /// # Errors
 /// [`Error::BadSize`] for more states than can be numbered.
-pub(super) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<Found> {
+pub(crate) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<Found> {
     let start = Instant::now();
     let mut visited = Visited::new();
     let mut used = Used::default();

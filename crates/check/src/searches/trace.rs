@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::actions::Action;
-use super::log::LoggedAction;
-use super::property::Property;
-use super::search::Violation;
-use super::setting::Setting;
-use super::state::State;
-use super::system::{Stop, System};
+use crate::premises::setting::Setting;
+use crate::property::Property;
+use crate::searches::search::Violation;
+use crate::states::state::State;
+use crate::steps::actions::Action;
+use crate::steps::log::LoggedAction;
+use crate::steps::system::{Stop, System};
 use gem_coherency::policy::kernel::Snapshot;
 
 /// One step of a trace.
@@ -74,7 +74,7 @@ impl Action {
 
 impl Trace {
     /// Replays the path of `violation` and logs it.
-    pub(super) fn new(system: &System, violation: &Violation) -> Self {
+    pub(crate) fn new(system: &System, violation: &Violation) -> Self {
         let first = system.first(&mut ());
         let mut state = first;
         let mut steps = Vec::new();

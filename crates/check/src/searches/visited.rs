@@ -1,14 +1,14 @@
 //! The states that a search has found, in order of discovery, each with its parent.
 
 /// A state's index in the order of discovery.
-pub(super) type Index = u32;
+pub(crate) type Index = u32;
 
 /// Marks a free slot; no packed state has every bit set.
 const FREE: u64 = u64::MAX;
 
 /// A set of states with their parents; lookups use open addressing.
 #[derive(Debug)]
-pub(super) struct Visited {
+pub(crate) struct Visited {
     states: Vec<u64>,
     parents: Vec<Index>,
     /// The states by hash, so that a lookup costs one memory access.
@@ -24,12 +24,12 @@ fn spread(state: u64) -> u64 {
 
 impl Visited {
     /// Creates an empty set.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { states: Vec::new(), parents: Vec::new(), slots: vec![FREE; 1 << 10], peak: 0 }
     }
 
     /// Adds a state that was reached from `parent`; returns false if it is known already.
-    pub(super) fn insert(&mut self, state: u64, parent: Index) -> bool {
+    pub(crate) fn insert(&mut self, state: u64, parent: Index) -> bool {
         // The slots are at most three quarters full.
         if self.states.len() * 4 >= self.slots.len() * 3 {
             self.grow();
@@ -48,7 +48,7 @@ impl Visited {
     ///
     /// Reads all slots before it uses any of them: the reads are independent, so the processor waits for
     /// memory only once.
-    pub(super) fn insert_all(&mut self, states: &[u64], parent: Index) {
+    pub(crate) fn insert_all(&mut self, states: &[u64], parent: Index) {
         let fetched = states.iter().fold(0, |all, &state| all ^ self.slots[self.home(state)]);
         std::hint::black_box(fetched);
         for &state in states {
@@ -83,17 +83,17 @@ impl Visited {
     }
 
     /// Returns the state at an index.
-    pub(super) fn get(&self, index: Index) -> Option<u64> {
+    pub(crate) fn get(&self, index: Index) -> Option<u64> {
         self.states.get(index as usize).copied()
     }
 
     /// Number of states.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.states.len()
     }
 
     /// Returns the states from the first one to the one at `index`.
-    pub(super) fn path(&self, index: Index) -> Vec<u64> {
+    pub(crate) fn path(&self, index: Index) -> Vec<u64> {
         let mut path = Vec::new();
         let mut at = index;
         while let (Some(&state), Some(&parent)) =
@@ -110,7 +110,7 @@ impl Visited {
     }
 
     /// Returns the peak memory in bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let (state, parent) = (size_of::<u64>(), size_of::<Index>());
         let now =
             self.states.capacity() * state + self.parents.capacity() * parent + self.slots.capacity() * state;

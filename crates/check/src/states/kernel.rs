@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::mutant::Mutation;
-use super::property::Invariant;
-use super::state::KERNEL_STATES;
-use super::wt_writes::WtWrites;
+use crate::premises::mutant::Mutation;
+use crate::property::Invariant;
+use crate::states::state::KERNEL_STATES;
+use crate::states::wt_writes::WtWrites;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::Rule;
@@ -16,24 +16,24 @@ use gem_coherency::vocabulary::CacheLevel;
 
 /// The outcome of an event.
 #[derive(Clone, Debug)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// The object's next state.
-    pub(super) next: u16,
+    pub(crate) next: u16,
     /// The flushes and barriers that the kernel issues.
-    pub(super) effects: Vec<Effect>,
+    pub(crate) effects: Vec<Effect>,
     /// The rule that made the decision.
-    pub(super) rule: Rule,
+    pub(crate) rule: Rule,
     /// The object acquires pages.
-    pub(super) acquires: bool,
+    pub(crate) acquires: bool,
     /// The object releases its pages.
-    pub(super) releases: bool,
+    pub(crate) releases: bool,
     /// The kernel invariant that the event breaks.
-    pub(super) broken: Option<Invariant>,
+    pub(crate) broken: Option<Invariant>,
 }
 
 /// Every reachable state of one object, with the outcome of every event.
 #[derive(Debug)]
-pub(super) struct Object {
+pub(crate) struct Object {
     states: Vec<(Snapshot, WtWrites)>,
     outcomes: Vec<Vec<Option<Outcome>>>,
     /// The kernel invariant that each state breaks, if any.
@@ -45,7 +45,7 @@ impl Object {
     ///
     /// # Errors
     /// [`Error::BadSize`] if it has more states than the model can number.
-    pub(super) fn new(
+    pub(crate) fn new(
         caps: Caps,
         rules: &KernelRules,
         first: Snapshot,
@@ -105,23 +105,23 @@ impl Object {
     }
 
     /// Returns the state with this number.
-    pub(super) fn state(&self, number: u16) -> &Snapshot {
+    pub(crate) fn state(&self, number: u16) -> &Snapshot {
         // The number is valid: only this type creates numbers, and packing preserves them.
         &self.states[usize::from(number)].0
     }
 
     /// Returns the CPU writes that the kernel was told of, in the state with this number.
-    pub(super) fn writes(&self, number: u16) -> WtWrites {
+    pub(crate) fn writes(&self, number: u16) -> WtWrites {
         self.states[usize::from(number)].1
     }
 
     /// Returns the invariant that the state with this number breaks, if any.
-    pub(super) fn broken(&self, number: u16) -> Option<Invariant> {
+    pub(crate) fn broken(&self, number: u16) -> Option<Invariant> {
         self.broken[usize::from(number)]
     }
 
     /// Returns the outcome of an event; `None` if it is refused.
-    pub(super) fn outcome(&self, number: u16, event: Event) -> Option<&Outcome> {
+    pub(crate) fn outcome(&self, number: u16, event: Event) -> Option<&Outcome> {
         self.outcomes.get(usize::from(number))?.get(place(event))?.as_ref()
     }
 }

@@ -1,8 +1,8 @@
 //! The effects of accesses, flushes and spontaneous cache moves on a [`State`], through the hierarchy.
 
-use super::mutant::{Mutant, Mutation};
-use super::state::{Buffer, GRANULES, LINES, State, Value, granules, is_partial, line_of};
-use super::tracked::LineSet;
+use crate::premises::mutant::{Mutant, Mutation};
+use crate::states::state::{Buffer, GRANULES, LINES, State, Value, granules, is_partial, line_of};
+use crate::states::tracked::LineSet;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, CacheLevel};
 use gem_coherency_memory_model::{
@@ -11,13 +11,13 @@ use gem_coherency_memory_model::{
 
 /// The memory system of a search.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// The hardware and the assumptions about it.
-    pub(super) hardware: Hardware,
+    pub(crate) hardware: Hardware,
     /// Older copies are distinguished from the newest; false if only leaks matter.
-    pub(super) tells_age: bool,
+    pub(crate) tells_age: bool,
     /// The mutation.
-    pub(super) mutation: Mutation,
+    pub(crate) mutation: Mutation,
 }
 
 impl State {
@@ -51,7 +51,7 @@ impl State {
     }
 
     /// Makes every copy except secrets the newest: the contents are undefined until the next store.
-    pub(super) fn undefine(&mut self) {
+    pub(crate) fn undefine(&mut self) {
         let renew = |value: &mut Value| {
             if *value == Value::Old {
                 *value = Value::Newest;
@@ -64,7 +64,7 @@ impl State {
     }
 
     /// Returns whether some copy of a granule is the newest.
-    pub(super) fn has_newest(&self, granule: usize) -> bool {
+    pub(crate) fn has_newest(&self, granule: usize) -> bool {
         let newest = |copy: Option<Value>| copy == Some(Value::Newest);
         newest(self.cached(granule))
             || self.memory[granule] == Value::Newest
@@ -75,7 +75,7 @@ impl State {
 impl Memory {
     /// Loads a line on `route`; returns the copies that the reader gets, or `None` if there is no such
     /// access.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         state: &mut State,
         level: CacheLevel,
@@ -106,13 +106,13 @@ impl Memory {
     }
 
     /// Returns whether a read on `route` gets the cached copy of a line.
-    pub(super) fn finds_cached(&self, state: &State, level: CacheLevel, route: Route, line: usize) -> bool {
+    pub(crate) fn finds_cached(&self, state: &State, level: CacheLevel, route: Route, line: usize) -> bool {
         hierarchy::effect(self.hardware, level, route, Access::Read, state.lines[line])
             .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
     }
 
     /// Stores a granule on `route`; it becomes the newest.
-    pub(super) fn store(
+    pub(crate) fn store(
         &self,
         state: &mut State,
         level: CacheLevel,
@@ -131,7 +131,7 @@ impl Memory {
 
     /// Stores a granule that is a whole line by non-temporal stores followed by a fence, through a cached
     /// mapping: the line leaves the cache (Intel SDM volume 1, 10.4.6.2).
-    pub(super) fn store_around(&self, state: &mut State, granule: usize) {
+    pub(crate) fn store_around(&self, state: &mut State, granule: usize) {
         if self.tells_age {
             state.supersede(granule);
         }
@@ -164,7 +164,7 @@ impl Memory {
     }
 
     /// Stores a granule into a buffer; it becomes the newest.
-    pub(super) fn store_buffered(&self, state: &mut State, buffer: Buffer, granule: usize) {
+    pub(crate) fn store_buffered(&self, state: &mut State, buffer: Buffer, granule: usize) {
         if self.tells_age {
             state.supersede(granule);
         }
@@ -172,7 +172,7 @@ impl Memory {
     }
 
     /// Moves a buffered store of a granule to memory; `None` if there is none.
-    pub(super) fn drain_store(
+    pub(crate) fn drain_store(
         &self,
         state: &mut State,
         level: CacheLevel,
@@ -188,7 +188,7 @@ impl Memory {
     }
 
     /// Moves all stores in a buffer to memory.
-    pub(super) fn drain(&self, state: &mut State, level: CacheLevel, buffer: Buffer) {
+    pub(crate) fn drain(&self, state: &mut State, level: CacheLevel, buffer: Buffer) {
         for granule in 0..GRANULES {
             // Most granules have no buffered store; that is not an error.
             let _ = self.drain_store(state, level, buffer, granule);
@@ -196,7 +196,7 @@ impl Memory {
     }
 
     /// Performs `op` on `lines`.
-    pub(super) fn maintain(&self, state: &mut State, lines: LineSet, op: LineOp) {
+    pub(crate) fn maintain(&self, state: &mut State, lines: LineSet, op: LineOp) {
         let last = self.last_forgotten(lines);
         for line in lines.without(last).iter() {
             self.maintain_line(state, line, op);
@@ -224,7 +224,7 @@ impl Memory {
     }
 
     /// Makes a spontaneous cache move; `None` if it is impossible.
-    pub(super) fn cache_move(&self, state: &mut State, cache_move: CacheMove, line: usize) -> Option<()> {
+    pub(crate) fn cache_move(&self, state: &mut State, cache_move: CacheMove, line: usize) -> Option<()> {
         let Maintenance { transfer, next } = cache_move.on(self.hardware, state.lines[line])?;
         state.transfer(transfer, line);
         state.become_state(line, next);
@@ -233,7 +233,7 @@ impl Memory {
 
     /// Brings pages in: the kernel writes their contents through the CPU's cache into memory that another
     /// process had.
-    pub(super) fn fill_pages(&self, state: &mut State) {
+    pub(crate) fn fill_pages(&self, state: &mut State) {
         state.cache = state.memory;
         state.lines = [Line::Dirty; LINES];
         state.memory = [Value::Secret; GRANULES];
@@ -242,7 +242,7 @@ impl Memory {
     /// Saves pages: the kernel reads their contents through the CPU's cache.
     ///
     /// Unmapping them from the CPU interrupts every core, which drains its buffers.
-    pub(super) fn save_pages(&self, state: &mut State, level: CacheLevel) {
+    pub(crate) fn save_pages(&self, state: &mut State, level: CacheLevel) {
         for &buffer in Buffer::ALL {
             self.drain(state, level, buffer);
         }

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::tracked::{InFlight, LineSet, Tracked};
+use crate::states::tracked::{InFlight, LineSet, Tracked};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass, words};
 use gem_coherency_memory_model::Line;

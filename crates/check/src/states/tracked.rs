@@ -1,6 +1,6 @@
 //! State other than caches and memory: the library's tracked state, and outstanding flushes.
 
-use super::state::LINES;
+use crate::states::state::LINES;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::engine::Note;
 
@@ -50,12 +50,12 @@ impl LineSet {
     }
 
     /// Returns the set as bits.
-    pub(super) const fn bits(self) -> u64 {
+    pub(crate) const fn bits(self) -> u64 {
         self.0 as u64
     }
 
     /// Creates the set from bits.
-    pub(super) const fn from_bits(bits: u64) -> Self {
+    pub(crate) const fn from_bits(bits: u64) -> Self {
         Self(bits as u8 & Self::ALL.0)
     }
 
@@ -86,7 +86,7 @@ pub struct Tracked {
 
 impl Tracked {
     /// Returns the flag of a note.
-    pub(super) fn note(&mut self, note: Note) -> &mut bool {
+    pub(crate) fn note(&mut self, note: Note) -> &mut bool {
         match note {
             Note::WcStores => &mut self.wc_stores,
             Note::GttStores => &mut self.gtt_stores,

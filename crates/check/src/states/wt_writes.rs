@@ -1,7 +1,7 @@
 //! Tracks which of the CPU's writes to a write-through object the kernel was told of, from the history of
 //! calls and flushes.
 //!
-//! [`super::Condition::WtShownClean`] excuses some writes. Which ones must not depend on the tracking of the
+//! [`crate::Condition::WtShownClean`] excuses some writes. Which ones must not depend on the tracking of the
 //! rules under test (the dirty bit, the domains), or a wrong rule would excuse itself. The history therefore
 //! uses the calls that were made, the level, whether the object was a framebuffer at the time, and the
 //! flushes that were issued.
@@ -12,7 +12,7 @@ use gem_coherency::vocabulary::{Access, CacheLevel};
 
 /// The CPU's writes that the kernel was told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum WtWrites {
+pub(crate) enum WtWrites {
     /// All: the level changed since, or they were announced for a framebuffer. A flush must follow.
     Told,
     /// No write since the last flush of the whole object.
@@ -25,7 +25,7 @@ pub(super) enum WtWrites {
 
 impl WtWrites {
     /// Returns whether there may be writes from before the object was a framebuffer.
-    pub(super) const fn are_before(self) -> bool {
+    pub(crate) const fn are_before(self) -> bool {
         match self {
             Self::Told | Self::Flushed => false,
             Self::TurnBefore | Self::WroteBefore => true,
@@ -33,7 +33,7 @@ impl WtWrites {
     }
 
     /// Returns the history after `event`, which led from `before` to `next` and issued `effects`.
-    pub(super) fn after(
+    pub(crate) fn after(
         self,
         caps: Caps,
         rules: &KernelRules,

@@ -1,11 +1,11 @@
 //! Single accesses: their routes, the copies they find, and the properties they break.
 
-use super::log::Log;
-use super::mutant::Mutant;
-use super::property::Property;
-use super::state::{Buffer, State, Value, granules, line_of};
-use super::system::{Stop, System};
-use super::tracked::LineSet;
+use crate::premises::mutant::Mutant;
+use crate::property::Property;
+use crate::states::state::{Buffer, State, Value, granules, line_of};
+use crate::states::tracked::LineSet;
+use crate::steps::log::Log;
+use crate::steps::system::{Stop, System};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Backing;
@@ -14,7 +14,7 @@ use gem_coherency_memory_model::{Line, Route};
 
 impl System {
     /// Returns the route of an access on a path.
-    pub(super) fn route(&self, path: Path) -> Route {
+    pub(crate) fn route(&self, path: Path) -> Route {
         match path {
             Path::Cpu(mode) => self.cpu_route(mode).0,
             Path::Gpu(mocs) => Route::Gpu(mocs),
@@ -24,7 +24,7 @@ impl System {
 
     /// Returns the CPU's route and buffer through a mapping, as the kernel sets up its pages. Independent of
     /// the rules' `cpu_memory`, which is checked against it.
-    pub(super) fn cpu_route(&self, mode: MmapMode) -> (Route, Option<Buffer>) {
+    pub(crate) fn cpu_route(&self, mode: MmapMode) -> (Route, Option<Buffer>) {
         match (mode, self.backing()) {
             (MmapMode::Wc, _) | (MmapMode::Fixed, Backing::Local) => {
                 (Route::CpuUncached, Some(Buffer::Combining))
@@ -45,7 +45,7 @@ impl System {
     }
 
     /// Loads a line on a path.
-    pub(super) fn load_on(
+    pub(crate) fn load_on(
         &self,
         state: &mut State,
         path: Path,
@@ -66,7 +66,7 @@ impl System {
     ///
     /// DG1's accesses to system memory snoop whatever the level of an import is, which is why DG1 is exempt
     /// from the wbinvd (`i915_gem_object_get_pages_dmabuf`).
-    pub(super) fn route_level(&self, state: &State) -> CacheLevel {
+    pub(crate) fn route_level(&self, state: &State) -> CacheLevel {
         if self.backing() == Backing::Import && self.caps().contains(Caps::DG1) {
             CacheLevel::Llc
         } else {
@@ -75,7 +75,7 @@ impl System {
     }
 
     /// Loads a line on a route and checks the values read.
-    pub(super) fn load(&self, state: &mut State, route: Route, line: usize) -> Result<(), Stop> {
+    pub(crate) fn load(&self, state: &mut State, route: Route, line: usize) -> Result<(), Stop> {
         let level = self.route_level(state);
         let mut seen = self.memory.load(state, level, route, line).ok_or(Stop::Impossible)?;
         if self.memory.mutation.is(Mutant::SnoopMisses) && matches!(route, Route::Gpu(_)) {
@@ -92,7 +92,7 @@ impl System {
     }
 
     /// Stores a granule on a path.
-    pub(super) fn store_on(
+    pub(crate) fn store_on(
         &self,
         state: &mut State,
         path: Path,
@@ -123,7 +123,7 @@ impl System {
     }
 
     /// Stores a granule on a route.
-    pub(super) fn store(&self, state: &mut State, route: Route, granule: usize) -> Result<(), Stop> {
+    pub(crate) fn store(&self, state: &mut State, route: Route, granule: usize) -> Result<(), Stop> {
         let level = self.route_level(state);
         let was = state.lines[line_of(granule)];
         self.memory.store(state, level, route, granule).ok_or(Stop::Impossible)?;

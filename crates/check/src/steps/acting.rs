@@ -1,10 +1,10 @@
 //! Runs the engine on a state of the model: how pending work is stored and how flushes are performed.
 
-use super::log::{Log, LoggedAction};
-use super::mutant::{Mutant, Mutation};
-use super::state::{Buffer, State, is_partial, line_of};
-use super::system::{Stop, System};
-use super::tracked::{InFlight, LineSet};
+use crate::premises::mutant::{Mutant, Mutation};
+use crate::states::state::{Buffer, State, is_partial, line_of};
+use crate::states::tracked::{InFlight, LineSet};
+use crate::steps::log::{Log, LoggedAction};
+use crate::steps::system::{Stop, System};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, StaleLines, StoreMethod, Take};
 use gem_coherency::policy::Decision;
@@ -13,16 +13,16 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, MmapMode};
 
 /// A state that the engine works on, for an access to some lines.
-pub(super) struct Acting<'a, L> {
-    pub(super) system: &'a System,
-    pub(super) state: &'a mut State,
-    pub(super) range: LineSet,
-    pub(super) log: &'a mut L,
+pub(crate) struct Acting<'a, L> {
+    pub(crate) system: &'a System,
+    pub(crate) state: &'a mut State,
+    pub(crate) range: LineSet,
+    pub(crate) log: &'a mut L,
 }
 
 impl<'a, L: Log> Acting<'a, L> {
     /// Converts it for a store through a mapping of `mode`.
-    pub(super) fn storing(self, mode: MmapMode) -> Storing<'a, L> {
+    pub(crate) fn storing(self, mode: MmapMode) -> Storing<'a, L> {
         Storing { acting: self, mode }
     }
 
@@ -46,7 +46,7 @@ impl<'a, L: Log> Acting<'a, L> {
     }
 
     /// Stores a granule and writes it to memory.
-    pub(super) fn store(&mut self, mode: MmapMode, granule: usize, method: StoreMethod) -> Result<(), Stop> {
+    pub(crate) fn store(&mut self, mode: MmapMode, granule: usize, method: StoreMethod) -> Result<(), Stop> {
         let (system, memory) = (self.system, &self.system.memory);
         match method {
             StoreMethod::NonTemporal if !is_partial(granule) => {
@@ -64,7 +64,7 @@ impl<'a, L: Log> Acting<'a, L> {
     }
 
     /// Performs the flushes that a removed rule would have spared.
-    pub(super) fn perform_exempted(&mut self, exempted: &[Option<Decision>]) -> Result<(), Stop> {
+    pub(crate) fn perform_exempted(&mut self, exempted: &[Option<Decision>]) -> Result<(), Stop> {
         let mutation = self.system.setting.mutation;
         if let Mutation::Without(_) = mutation {
             for decision in exempted.iter().flatten().filter(|decision| mutation.lacks(decision.rule)) {
@@ -168,7 +168,7 @@ impl<L: Log> LevelChange for Acting<'_, L> {
 }
 
 /// A state that the engine works on before a store.
-pub(super) struct Storing<'a, L> {
+pub(crate) struct Storing<'a, L> {
     acting: Acting<'a, L>,
     mode: MmapMode,
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::mutant::{Mutant, Mutation};
-use super::setting::Caller;
-use super::state::{Buffer, GRANULES, LINES, Window};
-use super::system::System;
+use crate::premises::mutant::{Mutant, Mutation};
+use crate::premises::setting::Caller;
+use crate::states::state::{Buffer, GRANULES, LINES, Window};
+use crate::steps::system::System;
 use gem_coherency::engine::StoreMethod;
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::driver::Path;
@@ -101,7 +101,7 @@ impl fmt::Display for Action {
 
 impl Action {
     /// Returns every action that `system` can make in some state.
-    pub(super) fn all(system: &System) -> Vec<Self> {
+    pub(crate) fn all(system: &System) -> Vec<Self> {
         let mut actions = Vec::new();
         for line in 0..LINES {
             actions.extend(CacheMove::ALL.iter().map(|&cache_move| Self::CacheMove(cache_move, line)));
@@ -125,7 +125,7 @@ impl Action {
 }
 
 /// Returns the modes in which the caller can map the object.
-pub(super) fn map_modes(system: &System) -> Vec<MmapMode> {
+pub(crate) fn map_modes(system: &System) -> Vec<MmapMode> {
     let machine = system.setting.machine;
     let can = |mode: &MmapMode| match system.backing() {
         Backing::Import => false,

@@ -1,6 +1,6 @@
 //! The policy's results as a search uses them: without the removed rule.
 
-use super::mutant::Mutation;
+use crate::premises::mutant::Mutation;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::pending::{PendingWork, RequiredWork, cached_mode};
 use gem_coherency::policy::{self, Decision, Path, Verdict};
@@ -8,30 +8,30 @@ use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
 
 /// The policy's result for one access.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decisions {
+pub(crate) struct Decisions {
     /// The flushes required before the access, without the removed rule's.
-    pub(super) required: RequiredWork,
+    pub(crate) required: RequiredWork,
     /// The decisions that spare a flush.
-    pub(super) exempted: [Option<Decision>; 3],
+    pub(crate) exempted: [Option<Decision>; 3],
     /// The pending work after the access.
-    pub(super) pending: PendingWork,
+    pub(crate) pending: PendingWork,
     policy: policy::Decisions,
 }
 
 impl Decisions {
     /// Returns the decision for a store through a mapping of `mode`.
-    pub(super) fn after_store(&self, mode: MmapMode) -> Decision {
+    pub(crate) fn after_store(&self, mode: MmapMode) -> Decision {
         self.policy.after_store(mode)
     }
 }
 
 /// The results for every level, path and access.
 #[derive(Debug)]
-pub(super) struct DecisionTable(Vec<Decisions>);
+pub(crate) struct DecisionTable(Vec<Decisions>);
 
 impl DecisionTable {
     /// Computes the policy's results for `caps`.
-    pub(super) fn new(caps: Caps, mutation: Mutation) -> Self {
+    pub(crate) fn new(caps: Caps, mutation: Mutation) -> Self {
         let policy = policy::DecisionTable::of(caps);
         let mut table = Vec::new();
         for &level in CacheLevel::ALL {
@@ -51,7 +51,7 @@ impl DecisionTable {
     }
 
     /// Returns the result for one access.
-    pub(super) fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Decisions {
+    pub(crate) fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Decisions {
         &self.0[(level as usize * Path::ALL.len() + path.index()) * Access::ALL.len() + access as usize]
     }
 }

@@ -1,14 +1,14 @@
 //! The library on top of the kernel: a driver's calls, executed by the library's own engine
 //! ([`gem_coherency::engine`]).
 
-use super::acting::Acting;
-use super::condition::Condition;
-use super::decisions::Decisions;
-use super::log::{Log, LoggedAction};
-use super::mutant::Mutant;
-use super::state::{LINES, State, Window, granules, is_partial, line_of};
-use super::system::{Stop, System};
-use super::tracked::{LineSet, Tracked};
+use crate::premises::condition::Condition;
+use crate::premises::mutant::Mutant;
+use crate::states::state::{LINES, State, Window, granules, is_partial, line_of};
+use crate::states::tracked::{LineSet, Tracked};
+use crate::steps::acting::Acting;
+use crate::steps::decisions::Decisions;
+use crate::steps::log::{Log, LoggedAction};
+use crate::steps::system::{Stop, System};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::engine::{self, StaleLines, StoreMethod, UploadTime};
 use gem_coherency::platform::mode_level;
@@ -21,12 +21,12 @@ use gem_coherency_memory_model::Line;
 
 impl System {
     /// Returns whether accesses are guarded line by line.
-    pub(super) fn guards_lines(&self) -> bool {
+    pub(crate) fn guards_lines(&self) -> bool {
         self.setting.caller.uses_library()
     }
 
     /// Returns the tracked state of a new object, and the decision to distrust its zeroes, if any.
-    pub(super) fn first_tracked(&self) -> (Tracked, Option<Decision>) {
+    pub(crate) fn first_tracked(&self) -> (Tracked, Option<Decision>) {
         if !self.guards_lines() {
             return (Tracked::default(), None);
         }
@@ -42,7 +42,7 @@ impl System {
     }
 
     /// Runs the library's part before an access.
-    pub(super) fn open_by_library(
+    pub(crate) fn open_by_library(
         &self,
         state: &mut State,
         window: Window,
@@ -112,7 +112,7 @@ impl System {
 
     /// Returns whether the display would show bytes that the CPU wrote before the object was a framebuffer,
     /// or that were swapped out before, and the caller keeps the condition that excludes this.
-    pub(super) fn is_shown_unflushed(&self, state: &State) -> bool {
+    pub(crate) fn is_shown_unflushed(&self, state: &State) -> bool {
         let saved = !state.resident;
         self.setting.kept.keep(Condition::WtShownClean)
             && self.kernel.writes(state.kernel).are_before()
@@ -126,7 +126,7 @@ impl System {
     }
 
     /// Closes the window; notes the GPU's write again, because a reader may have cleared the first note.
-    pub(super) fn close_window(&self, state: &mut State) {
+    pub(crate) fn close_window(&self, state: &mut State) {
         match state.window {
             Window::Gpu { mocs, access: Access::Write } | Window::Announced { mocs }
                 if self.guards_lines() && !self.memory.mutation.is(Mutant::GpuWriteNotedOnce) =>
@@ -143,7 +143,7 @@ impl System {
     }
 
     /// Lets another thread read a line through the cache while a submission is announced.
-    pub(super) fn load_beside(&self, state: &mut State, line: usize, log: &mut impl Log) -> Result<(), Stop> {
+    pub(crate) fn load_beside(&self, state: &mut State, line: usize, log: &mut impl Log) -> Result<(), Stop> {
         let mode = cached_mode(self.caps());
         if !self.map_modes().contains(&mode) || !self.can_map(state, mode) {
             return Err(Stop::Impossible);
@@ -164,7 +164,7 @@ impl System {
     /// mappings.
     ///
     /// Its contents are then undefined: until the next store, every copy counts as the newest.
-    pub(super) fn reuse(&self, state: &mut State) -> Result<(), Stop> {
+    pub(crate) fn reuse(&self, state: &mut State) -> Result<(), Stop> {
         if self.snapshot(state).pinned {
             return Err(Stop::Impossible);
         }
@@ -212,7 +212,7 @@ impl System {
     }
 
     /// Stores through a guard.
-    pub(super) fn store_by_library(
+    pub(crate) fn store_by_library(
         &self,
         state: &mut State,
         mode: MmapMode,
@@ -249,7 +249,7 @@ impl System {
     }
 
     /// Uploads through a guard, where an upload differs from a store.
-    pub(super) fn upload_by_library(
+    pub(crate) fn upload_by_library(
         &self,
         state: &mut State,
         granule: usize,
@@ -278,7 +278,7 @@ impl System {
     }
 
     /// Completes the pending work of the old level before SET_CACHING.
-    pub(super) fn leave_level(
+    pub(crate) fn leave_level(
         &self,
         state: &mut State,
         mode: CachingMode,
@@ -294,7 +294,7 @@ impl System {
     }
 
     /// Performs the flushes and invalidates that an access requires.
-    pub(super) fn make_current(
+    pub(crate) fn make_current(
         &self,
         state: &mut State,
         next: Path,
@@ -315,7 +315,7 @@ impl System {
     }
 
     /// Returns whether some lines are stale, and the kernel was told of none of the stale lines.
-    pub(super) fn would_save_stale(&self, state: &State) -> bool {
+    pub(crate) fn would_save_stale(&self, state: &State) -> bool {
         let mut stale = (0..LINES).filter(|&line| state.is_stale(line)).peekable();
         stale.peek().is_some() && stale.all(|line| state.passed.has(line))
     }

@@ -17,7 +17,7 @@ pub enum LoggedAction {
 }
 
 /// A receiver of all actions.
-pub(super) trait Log {
+pub(crate) trait Log {
     /// Logs an action.
     fn record(&mut self, action: LoggedAction);
 }

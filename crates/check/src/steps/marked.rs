@@ -2,8 +2,8 @@
 //!
 //! The hierarchy determines which lines are; the library's tracked state is checked against it.
 
-use super::state::{State, Value, Window, granules};
-use super::system::System;
+use crate::states::state::{State, Value, Window, granules};
+use crate::steps::system::System;
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, MmapMode};
@@ -11,7 +11,7 @@ use gem_coherency_memory_model::{Line, Route};
 
 impl System {
     /// Returns whether a line's possible dirtiness and staleness are tracked.
-    pub(super) fn is_marked(&self, state: &State, line: usize) -> bool {
+    pub(crate) fn is_marked(&self, state: &State, line: usize) -> bool {
         // An import's pages are flushed when they are brought in.
         let exporters = self.backing() == Backing::Import && !self.snapshot(state).pages;
         // A submission marks its writes again when it ends.

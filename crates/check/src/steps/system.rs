@@ -2,16 +2,16 @@
 
 use gem_coherency::Errno;
 
-use super::actions::{self, Action};
-use super::decisions::DecisionTable;
-use super::kernel::Object;
-use super::log::{Log, LoggedAction};
-use super::memory::Memory;
-use super::mutant::Mutation;
-use super::property::Property;
-use super::setting::{Caller, Setting};
-use super::state::{Buffer, GRANULES, LINES, State, Value, Window};
-use super::tracked::{InFlight, LineSet};
+use crate::premises::mutant::Mutation;
+use crate::premises::setting::{Caller, Setting};
+use crate::property::Property;
+use crate::states::kernel::Object;
+use crate::states::memory::Memory;
+use crate::states::state::{Buffer, GRANULES, LINES, State, Value, Window};
+use crate::states::tracked::{InFlight, LineSet};
+use crate::steps::actions::{self, Action};
+use crate::steps::decisions::DecisionTable;
+use crate::steps::log::{Log, LoggedAction};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::{CONSERVATIVE, Call, Caps};
@@ -23,7 +23,7 @@ use gem_coherency_memory_model::Line;
 
 /// The reason why an action does not lead to a state for the search to continue from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// The action is impossible in this state.
     Impossible,
     /// The action breaks a property; with the resulting state.
@@ -32,9 +32,9 @@ pub(super) enum Stop {
 
 /// The flushes around a copy by the kernel.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AroundCopy {
-    pub(super) before: bool,
-    pub(super) after: bool,
+pub(crate) struct AroundCopy {
+    pub(crate) before: bool,
+    pub(crate) after: bool,
 }
 
 /// Returns the capabilities that a caller believes the device to have.
@@ -47,21 +47,21 @@ fn believed(caller: Caller, caps: Caps) -> Caps {
 
 /// One object in one setting.
 #[derive(Debug)]
-pub(super) struct System {
-    pub(super) setting: Setting,
-    pub(super) kernel: Object,
-    pub(super) memory: Memory,
+pub(crate) struct System {
+    pub(crate) setting: Setting,
+    pub(crate) kernel: Object,
+    pub(crate) memory: Memory,
     actions: Vec<Action>,
     map_modes: Vec<MmapMode>,
     /// The policy's results for the capabilities that the caller believes the device to have.
-    pub(super) decisions: DecisionTable,
+    pub(crate) decisions: DecisionTable,
     /// The policy's results for the actual capabilities.
-    pub(super) facts: DecisionTable,
+    pub(crate) facts: DecisionTable,
 }
 
 impl System {
     /// Returns whether the machine has objects of that kind.
-    pub(super) fn exists(setting: &Setting) -> bool {
+    pub(crate) fn exists(setting: &Setting) -> bool {
         let Setting { machine, rules, creation, .. } = setting;
         let refused = *creation == Creation::Userptr && machine.refusal(Call::Userptr).is_some();
         !refused && Snapshot::created(machine.caps, rules, *creation).is_ok()
@@ -71,7 +71,7 @@ impl System {
     ///
     /// # Errors
     /// [`Error::NotAvailable`] if the machine has no such objects; those of [`Object::new`].
-    pub(super) fn new(setting: Setting) -> Result<Self> {
+    pub(crate) fn new(setting: Setting) -> Result<Self> {
         let Setting { machine, rules, creation, caller, mutation, .. } = setting;
         let first =
             Snapshot::created(machine.caps, &rules, creation).map_err(|refusal| Error::NotAvailable {
@@ -98,7 +98,7 @@ impl System {
     }
 
     /// Returns the first state of a search.
-    pub(super) fn first(&self, log: &mut impl Log) -> State {
+    pub(crate) fn first(&self, log: &mut impl Log) -> State {
         let mut state = State::new([Value::Newest; GRANULES], 0);
         if self.backing() == Backing::Import {
             // The exporter's pages exist, zeroed through the CPU's cache.
@@ -114,12 +114,12 @@ impl System {
     }
 
     /// Returns every action that may be possible.
-    pub(super) fn actions(&self) -> &[Action] {
+    pub(crate) fn actions(&self) -> &[Action] {
         &self.actions
     }
 
     /// Makes an action.
-    pub(super) fn apply(&self, state: &State, step: Action, log: &mut impl Log) -> Result<State, Stop> {
+    pub(crate) fn apply(&self, state: &State, step: Action, log: &mut impl Log) -> Result<State, Stop> {
         let mut next = *state;
         match step {
             Action::CacheMove(cache_move, line) if next.resident => {
@@ -156,47 +156,47 @@ impl System {
         Ok(next)
     }
 
-    pub(super) fn caps(&self) -> Caps {
+    pub(crate) fn caps(&self) -> Caps {
         self.setting.machine.caps
     }
 
     /// Returns whether the library uses conservative assumptions.
-    pub(super) fn is_conservative(&self) -> bool {
+    pub(crate) fn is_conservative(&self) -> bool {
         self.setting.caller == Caller::Unknown
     }
 
     /// Returns the capabilities that the library believes the device to have.
-    pub(super) fn believed(&self) -> Caps {
+    pub(crate) fn believed(&self) -> Caps {
         believed(self.setting.caller, self.caps())
     }
 
     /// Returns the level that the library believes the object to have.
-    pub(super) fn believed_level(&self, state: &State) -> CacheLevel {
+    pub(crate) fn believed_level(&self, state: &State) -> CacheLevel {
         match self.setting.caller {
             Caller::Unknown => CacheLevel::None,
             Caller::Protocol | Caller::Library | Caller::Hostile => self.level(state),
         }
     }
 
-    pub(super) fn snapshot(&self, state: &State) -> &Snapshot {
+    pub(crate) fn snapshot(&self, state: &State) -> &Snapshot {
         self.kernel.state(state.kernel)
     }
 
-    pub(super) fn level(&self, state: &State) -> CacheLevel {
+    pub(crate) fn level(&self, state: &State) -> CacheLevel {
         self.snapshot(state).level
     }
 
-    pub(super) fn backing(&self) -> Backing {
+    pub(crate) fn backing(&self) -> Backing {
         self.kernel.state(0).backing
     }
 
     /// Returns the modes in which the caller can map the object.
-    pub(super) fn map_modes(&self) -> &[MmapMode] {
+    pub(crate) fn map_modes(&self) -> &[MmapMode] {
         &self.map_modes
     }
 
     /// Returns whether the object can be mapped in this mode and accessed at its level.
-    pub(super) fn can_map(&self, state: &State, mode: MmapMode) -> bool {
+    pub(crate) fn can_map(&self, state: &State, mode: MmapMode) -> bool {
         let refusals = [
             path_refusal(self.caps(), self.level(state), Path::Cpu(mode)),
             path_refusal(self.believed(), self.believed_level(state), Path::Cpu(mode)),
@@ -205,7 +205,7 @@ impl System {
     }
 
     /// Applies an event to the object, with the kernel's effects.
-    pub(super) fn event(
+    pub(crate) fn event(
         &self,
         state: &mut State,
         event: Event,
@@ -251,7 +251,7 @@ impl System {
         Ok(around)
     }
 
-    pub(super) fn drain(&self, state: &mut State, buffer: Buffer) {
+    pub(crate) fn drain(&self, state: &mut State, buffer: Buffer) {
         self.memory.drain(state, self.level(state), buffer);
     }
 
@@ -298,7 +298,7 @@ impl System {
     }
 
     /// Brings memory in at a first touch.
-    pub(super) fn fault(&self, state: &mut State, log: &mut impl Log) -> Result<(), Stop> {
+    pub(crate) fn fault(&self, state: &mut State, log: &mut impl Log) -> Result<(), Stop> {
         if !self.snapshot(state).pages {
             self.event(state, Event::Fault, log)?;
         }

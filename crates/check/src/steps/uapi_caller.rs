@@ -1,12 +1,12 @@
 //! Callers that use only the kernel's uAPI: by its protocol, or hostile ones.
 
-use super::condition::Condition;
-use super::log::Log;
-use super::mutant::Mutant;
-use super::setting::Caller;
-use super::state::{Buffer, State, Value, Window, is_partial, line_of};
-use super::system::{Stop, System};
-use super::tracked::LineSet;
+use crate::premises::condition::Condition;
+use crate::premises::mutant::Mutant;
+use crate::premises::setting::Caller;
+use crate::states::state::{Buffer, State, Value, Window, is_partial, line_of};
+use crate::states::tracked::LineSet;
+use crate::steps::log::Log;
+use crate::steps::system::{Stop, System};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::Path;
@@ -16,7 +16,7 @@ use gem_coherency_memory_model::Route;
 
 impl System {
     /// Makes the calls that the uAPI requires before an access.
-    pub(super) fn open_by_protocol(
+    pub(crate) fn open_by_protocol(
         &self,
         state: &mut State,
         window: Window,
@@ -60,7 +60,7 @@ impl System {
     }
 
     /// Submits a batch of a hostile process; the kernel does its part.
-    pub(super) fn open_by_hostile(
+    pub(crate) fn open_by_hostile(
         &self,
         state: &mut State,
         window: Window,
@@ -80,7 +80,7 @@ impl System {
     }
 
     /// Makes a call that is not an access, or an action that the kernel takes on its own.
-    pub(super) fn call(&self, state: &mut State, event: Event, log: &mut impl Log) -> Result<(), Stop> {
+    pub(crate) fn call(&self, state: &mut State, event: Event, log: &mut impl Log) -> Result<(), Stop> {
         self.fence_without_domains(state);
         match event {
             // Pages that the GPU uses are not released.
@@ -186,7 +186,7 @@ impl System {
     }
 
     /// Loads a line as the agent of the open window.
-    pub(super) fn load_in_window(
+    pub(crate) fn load_in_window(
         &self,
         state: &mut State,
         line: usize,
@@ -208,7 +208,7 @@ impl System {
     }
 
     /// Stores a granule as the agent of the open window.
-    pub(super) fn store_in_window(
+    pub(crate) fn store_in_window(
         &self,
         state: &mut State,
         granule: usize,
@@ -236,7 +236,7 @@ impl System {
     }
 
     /// Makes a hostile access.
-    pub(super) fn touch(
+    pub(crate) fn touch(
         &self,
         state: &mut State,
         path: Path,
@@ -257,7 +257,7 @@ impl System {
     }
 
     /// Simulates PREAD: the kernel's copy of a line, with the flush before it.
-    pub(super) fn pread(&self, state: &mut State, line: usize, log: &mut impl Log) -> Result<(), Stop> {
+    pub(crate) fn pread(&self, state: &mut State, line: usize, log: &mut impl Log) -> Result<(), Stop> {
         let around = self.event(state, Event::Pread, log)?;
         state.window = Window::Closed;
         if around.before {
@@ -271,7 +271,7 @@ impl System {
     }
 
     /// Simulates PWRITE: the kernel's copy of a granule, with the flushes around it.
-    pub(super) fn pwrite(
+    pub(crate) fn pwrite(
         &self,
         state: &mut State,
         granule: usize,
