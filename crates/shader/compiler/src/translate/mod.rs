@@ -2,26 +2,47 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "SPIR-V has hundreds of opcodes, and gets more")]
 
+#[path = "glsl/angles.rs"]
 mod angles;
+#[path = "variables/atomics.rs"]
 mod atomics;
+#[path = "numbers/bits.rs"]
 mod bits;
+#[path = "values/check.rs"]
 mod check;
+#[path = "numbers/componentwise.rs"]
 mod componentwise;
+#[path = "values/compose.rs"]
 mod compose;
+#[path = "values/data.rs"]
 mod data;
+#[path = "glsl/extended.rs"]
 mod extended;
+#[path = "control/flow.rs"]
 mod flow;
+#[path = "control/functions.rs"]
 mod functions;
+#[path = "glsl/geometry.rs"]
 mod geometry;
+#[path = "glsl/hyperbolic.rs"]
 mod hyperbolic;
+#[path = "variables/interface.rs"]
 mod interface;
+#[path = "variables/layout.rs"]
 mod layout;
+#[path = "numbers/matrices.rs"]
 mod matrices;
+#[path = "variables/memory.rs"]
 mod memory;
+#[path = "numbers/operations.rs"]
 mod operations;
+#[path = "glsl/packing.rs"]
 mod packing;
+#[path = "glsl/parts.rs"]
 mod parts;
+#[path = "control/reach.rs"]
 mod reach;
+#[path = "control/switch.rs"]
 mod switch;
 
 use std::collections::HashMap;
