@@ -2,48 +2,11 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "SPIR-V has hundreds of opcodes, and gets more")]
 
-#[path = "glsl/angles.rs"]
-mod angles;
-#[path = "variables/atomics.rs"]
-mod atomics;
-#[path = "numbers/bits.rs"]
-mod bits;
-#[path = "values/check.rs"]
-mod check;
-#[path = "numbers/componentwise.rs"]
-mod componentwise;
-#[path = "values/compose.rs"]
-mod compose;
-#[path = "values/data.rs"]
-mod data;
-#[path = "glsl/extended.rs"]
-mod extended;
-#[path = "control/flow.rs"]
-mod flow;
-#[path = "control/functions.rs"]
-mod functions;
-#[path = "glsl/geometry.rs"]
-mod geometry;
-#[path = "glsl/hyperbolic.rs"]
-mod hyperbolic;
-#[path = "variables/interface.rs"]
-mod interface;
-#[path = "variables/layout.rs"]
-mod layout;
-#[path = "numbers/matrices.rs"]
-mod matrices;
-#[path = "variables/memory.rs"]
-mod memory;
-#[path = "numbers/operations.rs"]
-mod operations;
-#[path = "glsl/packing.rs"]
-mod packing;
-#[path = "glsl/parts.rs"]
-mod parts;
-#[path = "control/reach.rs"]
-mod reach;
-#[path = "control/switch.rs"]
-mod switch;
+mod control;
+mod glsl;
+mod numbers;
+mod values;
+mod variables;
 
 use std::collections::HashMap;
 
@@ -57,8 +20,8 @@ use crate::spirv::decorations::Decorations;
 use crate::spirv::intake::Chosen;
 use crate::spirv::types::{Globals, id, malformed};
 use crate::valid;
-use data::Data;
-use memory::Pointer;
+use values::data::Data;
+use variables::memory::Pointer;
 
 /// Largest number of functions inlined in each other.
 const DEEPEST_CALL: usize = 32;
@@ -124,7 +87,7 @@ pub(crate) fn translate(module: &dr::Module, chosen: &Chosen) -> Result<(Program
         depth: 0,
     };
     translator.program.group = translator.group(chosen)?;
-    translator.variables(&reach::ids(&translator.functions, chosen.entry.function))?;
+    translator.variables(&control::reach::ids(&translator.functions, chosen.entry.function))?;
     translator.call(chosen.entry.function, &[], 0)?;
     translator.write_outputs()?;
     translator.program.body = translator.nodes;
@@ -198,7 +161,7 @@ impl Translator<'_> {
     /// Adds a node.
     fn add(&mut self, node: Node) -> Result<(), Error> {
         self.count(1)?;
-        if !check::is_sound(&self.program, &node) {
+        if !values::check::is_sound(&self.program, &node) {
             let why = "a number has another type than the variable or the branch that it is for".to_owned();
             return Err(Error::Malformed { why });
         }
@@ -208,7 +171,7 @@ impl Translator<'_> {
 
     /// Adds an operation; returns its value.
     fn make(&mut self, kind: Scalar, operation: Operation) -> Result<Value, Error> {
-        if !check::has_types(&self.program, kind, &operation) {
+        if !values::check::has_types(&self.program, kind, &operation) {
             let why =
                 format!("an operation has operands of other types: {operation:?}, whose result is {kind:?}");
             return Err(Error::Malformed { why });

@@ -8,18 +8,18 @@ use std::collections::{HashMap, HashSet};
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::{Op, Word};
 
-use super::Translator;
 use crate::Error;
 use crate::interface::Stage;
 use crate::ir::{End, Node, Operation, Scope, Value, Variable};
 use crate::spirv::types::{id, malformed};
+use crate::translate::Translator;
 
 /// Deepest nesting of control flow, functions that are inlined included, so that the stack suffices.
 const DEEPEST: usize = 64;
 
 /// The end of a part that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
+pub(in crate::translate) enum Exit {
     /// The part's successor.
     End,
     /// The successor of a loop or a block.
@@ -29,17 +29,17 @@ pub(super) enum Exit {
 }
 
 /// A function that is being followed.
-pub(super) struct Frame<'a> {
+pub(in crate::translate) struct Frame<'a> {
     blocks: HashMap<Word, &'a dr::Block>,
     visited: HashSet<Word>,
     /// The blocks at which the part ends.
-    pub(super) exits: Vec<(Word, Exit)>,
+    pub(in crate::translate) exits: Vec<(Word, Exit)>,
     /// The variables of phis, by their results.
     phis: HashMap<Word, Vec<Variable>>,
     /// The block that is left by a return, and the variables of the result. None in an entry point.
     result: Option<(Scope, Vec<Variable>)>,
     /// Functions that this one is inlined in.
-    pub(super) calls: usize,
+    pub(in crate::translate) calls: usize,
 }
 
 /// The declaration of a merge.
@@ -56,7 +56,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// [`Error::Malformed`] if a block has no label.
-    pub(super) fn new(
+    pub(in crate::translate) fn new(
         function: &'a dr::Function,
         result: Option<(Scope, Vec<Variable>)>,
         calls: usize,
@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Returns the blocks of `stops` that a part can branch to, from a block on, before it ends.
-    pub(super) fn ends(&self, from: Word, stops: &HashSet<Word>) -> HashSet<Word> {
+    pub(in crate::translate) fn ends(&self, from: Word, stops: &HashSet<Word>) -> HashSet<Word> {
         let (mut found, mut visited, mut next) = (HashSet::new(), HashSet::from([from]), vec![from]);
         while let Some(label) = next.pop() {
             // Operands that are no labels, such as conditions, name no block.
@@ -95,7 +95,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Returns a block of the function.
-    pub(super) fn block(&self, label: Word) -> Result<&'a dr::Block, Error> {
+    pub(in crate::translate) fn block(&self, label: Word) -> Result<&'a dr::Block, Error> {
         let found = self.blocks.get(&label).copied();
         found.ok_or_else(|| Error::Malformed { why: format!("there is no block %{label}") })
     }
@@ -115,7 +115,7 @@ fn merge(block: &dr::Block) -> Result<Option<Merge>, Error> {
 
 impl<'a> Translator<'a> {
     /// Makes nodes apart from the others.
-    pub(super) fn apart(
+    pub(in crate::translate) fn apart(
         &mut self,
         make: impl FnOnce(&mut Self) -> Result<(), Error>,
     ) -> Result<Vec<Node>, Error> {
@@ -126,7 +126,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Follows a part from a block on, until it ends.
-    pub(super) fn follow(&mut self, frame: &mut Frame<'a>, start: Word) -> Result<(), Error> {
+    pub(in crate::translate) fn follow(&mut self, frame: &mut Frame<'a>, start: Word) -> Result<(), Error> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(Error::Type {
@@ -173,7 +173,12 @@ impl<'a> Translator<'a> {
     }
 
     /// Stores what the phis of a block take from the one that branches to it.
-    pub(super) fn store_phis(&mut self, frame: &mut Frame<'a>, from: Word, to: Word) -> Result<(), Error> {
+    pub(in crate::translate) fn store_phis(
+        &mut self,
+        frame: &mut Frame<'a>,
+        from: Word,
+        to: Word,
+    ) -> Result<(), Error> {
         let mut stores = Vec::new();
         let phis = frame
             .block(to)?
@@ -352,7 +357,11 @@ impl<'a> Translator<'a> {
     }
 
     /// Returns the block after a selection, unless that is an end of the part, too.
-    pub(super) fn goes_on(&mut self, frame: &Frame<'a>, behind: Word) -> Result<Option<Word>, Error> {
+    pub(in crate::translate) fn goes_on(
+        &mut self,
+        frame: &Frame<'a>,
+        behind: Word,
+    ) -> Result<Option<Word>, Error> {
         match frame.exit(behind) {
             None => Ok(Some(behind)),
             Some(Exit::End) => Ok(None),

@@ -3,25 +3,29 @@
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::Word;
 
-use super::flow::Frame;
-use super::memory::Pointer;
-use super::{DEEPEST_CALL, Translator};
 use crate::Error;
 use crate::interface::Stage;
 use crate::ir::{Node, Operation, Scope};
 use crate::spirv::types::{Type, id, malformed};
+use crate::translate::control::flow::Frame;
+use crate::translate::variables::memory::Pointer;
+use crate::translate::{DEEPEST_CALL, Translator};
 
 /// An argument of a call.
-pub(super) enum Argument {
+pub(in crate::translate) enum Argument {
     /// Numbers.
-    Data(super::Data),
+    Data(crate::translate::Data),
     /// A pointer.
     Pointer(Pointer),
 }
 
 impl<'a> Translator<'a> {
     /// Translates a call.
-    pub(super) fn call_from(&mut self, one: &dr::Instruction, calls: usize) -> Result<(), Error> {
+    pub(in crate::translate) fn call_from(
+        &mut self,
+        one: &dr::Instruction,
+        calls: usize,
+    ) -> Result<(), Error> {
         let function = id(one, 0)?;
         let mut arguments = Vec::new();
         for operand in one.operands.get(1..).unwrap_or_default() {
@@ -41,12 +45,12 @@ impl<'a> Translator<'a> {
     }
 
     /// Inlines a function; returns the numbers of its result. An entry point, whose depth is 0, has none.
-    pub(super) fn call(
+    pub(in crate::translate) fn call(
         &mut self,
         function: Word,
         arguments: &[Argument],
         depth: usize,
-    ) -> Result<super::Data, Error> {
+    ) -> Result<crate::translate::Data, Error> {
         if depth > DEEPEST_CALL {
             let why = format!("functions call each other, or more than {DEEPEST_CALL} deep");
             return Err(Error::Malformed { why });

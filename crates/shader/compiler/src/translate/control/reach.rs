@@ -6,7 +6,7 @@ use rspirv::dr::{self, Operand};
 use rspirv::spirv::{Op, Word};
 
 /// Returns the ids that are operands in an entry point's function, and in those that it calls.
-pub(super) fn ids(functions: &HashMap<Word, &dr::Function>, entry: Word) -> HashSet<Word> {
+pub(in crate::translate) fn ids(functions: &HashMap<Word, &dr::Function>, entry: Word) -> HashSet<Word> {
     let (mut found, mut visited, mut next) = (HashSet::new(), HashSet::from([entry]), vec![entry]);
     while let Some(function) = next.pop().and_then(|id| functions.get(&id)) {
         for one in function.blocks.iter().flat_map(|block| &block.instructions) {

@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::Word;
 
-use super::Translator;
-use super::flow::{Exit, Frame};
 use crate::Error;
 use crate::ir::{Binary, Comparison, Node, Operation, Scalar, Unary, Value};
 use crate::spirv::types::{id, malformed, unsupported};
+use crate::translate::Translator;
+use crate::translate::control::flow::{Exit, Frame};
 
 impl<'a> Translator<'a> {
     /// Translates a switch; returns the block with which the part goes on.
-    pub(super) fn switch(
+    pub(in crate::translate) fn switch(
         &mut self,
         frame: &mut Frame<'a>,
         label: Word,

@@ -4,9 +4,9 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use rspirv::spirv::GlslStd450Op as Glsl;
 
-use super::Translator;
 use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Scalar, Unary, Value};
+use crate::translate::Translator;
 
 /// The floats in which these functions are computed.
 const SINGLE: Scalar = Scalar::Float { bits: 32 };
@@ -28,7 +28,11 @@ const ARC_TANGENT: [f64; 8] = [
 
 impl Translator<'_> {
     /// Returns the result of a function that is computed in single floats; none if it is no such function. Half floats are converted.
-    pub(super) fn in_single(&mut self, function: Glsl, operands: &[Value]) -> Result<Option<Value>, Error> {
+    pub(in crate::translate) fn in_single(
+        &mut self,
+        function: Glsl,
+        operands: &[Value],
+    ) -> Result<Option<Value>, Error> {
         let is_single = matches!(
             function,
             Glsl::Asin
@@ -62,7 +66,7 @@ impl Translator<'_> {
     }
 
     /// Returns a half float or a single float as one of a type.
-    pub(super) fn convert_float(&mut self, kind: Scalar, value: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn convert_float(&mut self, kind: Scalar, value: Value) -> Result<Value, Error> {
         let from = self.program.kind(value);
         if from == kind {
             return Ok(value);
@@ -130,7 +134,11 @@ impl Translator<'_> {
     }
 
     /// Returns a + a^3 c0 + a^5 c1 + a^7 c2 ... for coefficients c.
-    pub(super) fn odd_polynomial(&mut self, a: Value, coefficients: &[f64]) -> Result<Value, Error> {
+    pub(in crate::translate) fn odd_polynomial(
+        &mut self,
+        a: Value,
+        coefficients: &[f64],
+    ) -> Result<Value, Error> {
         let square = self.binary(Binary::Multiply, a, a)?;
         let mut sum = self.real(SINGLE, 0.0)?;
         for (place, coefficient) in coefficients.iter().rev().enumerate() {
@@ -143,7 +151,11 @@ impl Translator<'_> {
     }
 
     /// Returns a float that is 0 or more with the sign of another one.
-    pub(super) fn with_sign_of(&mut self, from: Value, magnitude: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn with_sign_of(
+        &mut self,
+        from: Value,
+        magnitude: Value,
+    ) -> Result<Value, Error> {
         let kind = self.program.kind(from);
         let of_bits = Scalar::Integer { bits: kind.bits(), signed: false };
         let sign = self.integer(of_bits, 1 << (kind.bits() - 1))?;

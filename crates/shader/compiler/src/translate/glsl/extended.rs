@@ -5,19 +5,19 @@ use std::f64::consts::{LN_2, LOG2_E, PI};
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::GlslStd450Op as Glsl;
 
-use super::Translator;
-use super::data::Data;
-use super::operations::signed;
 use crate::Error;
 use crate::ir::{Binary, Comparison, Operation, Scalar, Unary, Value};
 use crate::spirv::types::{Type, id, malformed};
+use crate::translate::Translator;
+use crate::translate::numbers::operations::signed;
+use crate::translate::values::data::Data;
 
 /// The name of the set.
 const SET: &str = "GLSL.std.450";
 
 impl Translator<'_> {
     /// Translates an instruction of an extended set.
-    pub(super) fn extended(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn extended(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let set = self.imported(id(one, 0)?);
         let set = set.ok_or_else(|| malformed(one, "its set is not imported"))?;
         if set != SET {
@@ -205,7 +205,7 @@ impl Translator<'_> {
     }
 
     /// Returns a number that is not below the second one, and not above the third one.
-    pub(super) fn clamp(
+    pub(in crate::translate) fn clamp(
         &mut self,
         signed: bool,
         a: Value,
@@ -217,7 +217,7 @@ impl Translator<'_> {
     }
 
     /// Returns a float times a constant.
-    pub(super) fn times(&mut self, a: Value, factor: f64) -> Result<Value, Error> {
+    pub(in crate::translate) fn times(&mut self, a: Value, factor: f64) -> Result<Value, Error> {
         let factor = self.real(self.program.kind(a), factor)?;
         self.binary(Binary::Multiply, a, factor)
     }

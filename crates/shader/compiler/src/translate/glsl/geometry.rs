@@ -3,15 +3,15 @@
 use rspirv::dr;
 use rspirv::spirv::GlslStd450Op as Glsl;
 
-use super::Translator;
-use super::data::Data;
 use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Unary, Value};
 use crate::spirv::types::malformed;
+use crate::translate::Translator;
+use crate::translate::values::data::Data;
 
 impl Translator<'_> {
     /// Returns the result of a function on vectors; none if it is no such function.
-    pub(super) fn geometry(
+    pub(in crate::translate) fn geometry(
         &mut self,
         one: &dr::Instruction,
         function: Glsl,
@@ -55,7 +55,7 @@ impl Translator<'_> {
     }
 
     /// Returns the sum of the products of two vectors' components.
-    pub(super) fn inner_product(
+    pub(in crate::translate) fn inner_product(
         &mut self,
         one: &dr::Instruction,
         a: &[Value],
@@ -80,7 +80,7 @@ impl Translator<'_> {
     }
 
     /// Returns a vector times a number.
-    pub(super) fn scaled(&mut self, vector: &[Value], by: Value) -> Result<Data, Error> {
+    pub(in crate::translate) fn scaled(&mut self, vector: &[Value], by: Value) -> Result<Data, Error> {
         vector.iter().map(|value| self.binary(Binary::Multiply, *value, by)).collect()
     }
 

@@ -5,9 +5,9 @@ use std::f64::consts::{LN_2, LOG2_E};
 
 use rspirv::spirv::GlslStd450Op as Glsl;
 
-use super::Translator;
 use crate::Error;
 use crate::ir::{Binary, Comparison, Unary, Value};
+use crate::translate::Translator;
 
 /// A polynomial that replaces a function near 0.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,11 @@ const LARGE: f64 = 65536.0;
 
 impl Translator<'_> {
     /// Returns the result of a function of a single float; none if it is no hyperbolic function, or the inverse of one.
-    pub(super) fn hyperbolic(&mut self, function: Glsl, a: Value) -> Result<Option<Value>, Error> {
+    pub(in crate::translate) fn hyperbolic(
+        &mut self,
+        function: Glsl,
+        a: Value,
+    ) -> Result<Option<Value>, Error> {
         let magnitude = self.unary(Unary::Absolute, a)?;
         Ok(Some(match function {
             Glsl::Sinh => {

@@ -3,11 +3,11 @@
 use rspirv::dr;
 use rspirv::spirv::GlslStd450Op as Glsl;
 
-use super::data::Data;
-use super::{Translator, UINT};
 use crate::Error;
 use crate::ir::{Binary, Conversion, Operation, Scalar, Unary, Value};
 use crate::spirv::types::malformed;
+use crate::translate::values::data::Data;
+use crate::translate::{Translator, UINT};
 
 /// The floats that are packed.
 const SINGLE: Scalar = Scalar::Float { bits: 32 };
@@ -50,7 +50,7 @@ impl Fields {
 
 impl Translator<'_> {
     /// Returns the result of a function that packs or unpacks; none if it is no such function.
-    pub(super) fn packing(
+    pub(in crate::translate) fn packing(
         &mut self,
         one: &dr::Instruction,
         function: Glsl,

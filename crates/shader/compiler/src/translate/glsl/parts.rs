@@ -3,11 +3,11 @@
 use rspirv::dr;
 use rspirv::spirv::GlslStd450Op as Glsl;
 
-use super::data::Data;
-use super::{Translator, UINT};
 use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Scalar, Unary, Value};
 use crate::spirv::types::malformed;
+use crate::translate::values::data::Data;
+use crate::translate::{Translator, UINT};
 
 /// The floats that are taken apart; half floats are converted to them.
 const SINGLE: Scalar = Scalar::Float { bits: 32 };
@@ -25,7 +25,11 @@ const MOST_POWER: u32 = 200;
 impl Translator<'_> {
     /// Returns the result of a function that takes floats apart or puts them together; none if it is no such function. `Modf` and `Frexp`
     /// store their second part.
-    pub(super) fn parts(&mut self, one: &dr::Instruction, function: Glsl) -> Result<Option<Data>, Error> {
+    pub(in crate::translate) fn parts(
+        &mut self,
+        one: &dr::Instruction,
+        function: Glsl,
+    ) -> Result<Option<Data>, Error> {
         let is_fraction = matches!(function, Glsl::Modf | Glsl::ModfStruct);
         if !is_fraction && !matches!(function, Glsl::Frexp | Glsl::FrexpStruct | Glsl::Ldexp) {
             return Ok(None);

@@ -3,11 +3,11 @@
 use rspirv::dr;
 use rspirv::spirv::Op;
 
-use super::Translator;
-use super::data::Data;
 use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Scalar, Unary, Value};
 use crate::spirv::types::{malformed, unsupported};
+use crate::translate::Translator;
+use crate::translate::values::data::Data;
 
 impl Translator<'_> {
     /// Returns a mask of the lowest `count` bits.
@@ -36,7 +36,7 @@ impl Translator<'_> {
     }
 
     /// Translates the replacement of a field.
-    pub(super) fn insert_field(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn insert_field(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let kind = self.kind(one)?;
         let (base, insert) = (self.operand(one, 0)?, self.operand(one, 1)?);
         let [offset, count] = self.field_operands(one, 2, kind)?;
@@ -54,7 +54,11 @@ impl Translator<'_> {
     }
 
     /// Translates the extraction of a field, whose highest bit may be its sign.
-    pub(super) fn extract_field(&mut self, one: &dr::Instruction, signed: bool) -> Result<Data, Error> {
+    pub(in crate::translate) fn extract_field(
+        &mut self,
+        one: &dr::Instruction,
+        signed: bool,
+    ) -> Result<Data, Error> {
         let kind = self.kind(one)?;
         let base = self.operand(one, 0)?;
         let [offset, count] = self.field_operands(one, 1, kind)?;
@@ -77,7 +81,7 @@ impl Translator<'_> {
     }
 
     /// Translates sums, differences and products whose results are structs of two words.
-    pub(super) fn extended_arithmetic(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn extended_arithmetic(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (a, b) = (self.operand(one, 0)?, self.operand(one, 1)?);
         if a.len() != b.len() {
             return Err(malformed(one, "its operands have different numbers of components"));
@@ -109,14 +113,19 @@ impl Translator<'_> {
     }
 
     /// Translates a bit cast.
-    pub(super) fn bitcast(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn bitcast(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let kind = self.kind(one)?;
         let data = self.operand(one, 0)?;
         self.recast(one, kind, data)
     }
 
     /// Returns the bits of numbers as numbers of a type, which may have another size. The lowest bits are those of the first number.
-    pub(super) fn recast(&mut self, one: &dr::Instruction, kind: Scalar, data: Data) -> Result<Data, Error> {
+    pub(in crate::translate) fn recast(
+        &mut self,
+        one: &dr::Instruction,
+        kind: Scalar,
+        data: Data,
+    ) -> Result<Data, Error> {
         let Some(first) = data.first() else { return Err(malformed(one, "its operand has no components")) };
         let from = self.program.kind(*first);
         if from == Scalar::Bool || kind == Scalar::Bool {

@@ -3,15 +3,15 @@
 use rspirv::dr;
 use rspirv::spirv::Op;
 
-use super::Translator;
-use super::data::Data;
-use super::operations::signed;
 use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Scalar, Unary};
 use crate::spirv::types::malformed;
+use crate::translate::Translator;
+use crate::translate::numbers::operations::signed;
+use crate::translate::values::data::Data;
 
 /// An operation on the components of vectors.
-pub(super) enum Componentwise {
+pub(in crate::translate) enum Componentwise {
     /// An operation on one number.
     Unary(Unary),
     /// An operation on two.
@@ -35,7 +35,7 @@ pub(super) enum Componentwise {
 }
 
 /// Returns the operation of an opcode.
-pub(super) fn componentwise(opcode: Op) -> Option<Componentwise> {
+pub(in crate::translate) fn componentwise(opcode: Op) -> Option<Componentwise> {
     use Componentwise::{
         Binary as B, Compare as C, CompareInverted as Ci, CompareSwapped as Cs,
         CompareSwappedInverted as Csi, Convert as V, Shift as S, Unary as U,
@@ -84,7 +84,7 @@ pub(super) fn componentwise(opcode: Op) -> Option<Componentwise> {
 
 impl Translator<'_> {
     /// Translates an operation on the components of vectors.
-    pub(super) fn componentwise(
+    pub(in crate::translate) fn componentwise(
         &mut self,
         one: &dr::Instruction,
         operation: &Componentwise,

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use rspirv::dr;
 use rspirv::spirv::{GlslStd450Op as Glsl, Op};
 
-use super::Translator;
-use super::data::Data;
 use crate::Error;
 use crate::ir::{Binary, Operation, Unary, Value};
 use crate::spirv::types::{Type, malformed};
+use crate::translate::Translator;
+use crate::translate::values::data::Data;
 
 impl Translator<'_> {
     /// Translates the product of vectors that is a number.
-    pub(super) fn dot(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn dot(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (a, b) = (self.operand(one, 0)?, self.operand(one, 1)?);
         Ok(vec![self.inner_product(one, &a, &b)?])
     }
@@ -27,7 +27,7 @@ impl Translator<'_> {
     }
 
     /// Multiplies matrices. A vector on the left is a row, and one on the right a column.
-    pub(super) fn product(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn product(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (left, right) = (self.operand(one, 0)?, self.operand(one, 1)?);
         let is_row = one.class.opcode == Op::VectorTimesMatrix;
         let inner = if is_row { left.len() } else { self.columns(one, 0)? };
@@ -52,7 +52,7 @@ impl Translator<'_> {
     }
 
     /// Makes rows of columns.
-    pub(super) fn transpose(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn transpose(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let data = self.operand(one, 0)?;
         let columns = self.columns(one, 0)?;
         let rows = data.len() / columns;
@@ -63,7 +63,7 @@ impl Translator<'_> {
     }
 
     /// Multiplies a column and a row: a matrix.
-    pub(super) fn outer_product(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn outer_product(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (column, row) = (self.operand(one, 0)?, self.operand(one, 1)?);
         let mut data = Data::new();
         for right in row {
@@ -75,7 +75,7 @@ impl Translator<'_> {
     }
 
     /// Returns the determinant or the inverse of a matrix; none if the function is another one.
-    pub(super) fn square_matrix(
+    pub(in crate::translate) fn square_matrix(
         &mut self,
         one: &dr::Instruction,
         function: Glsl,

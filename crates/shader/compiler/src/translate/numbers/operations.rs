@@ -3,19 +3,23 @@
 use rspirv::dr;
 use rspirv::spirv::{Op, Word};
 
-use super::Translator;
-use super::atomics::is_atomic;
-use super::check::is_same;
-use super::componentwise::componentwise;
-use super::data::Data;
 use crate::Error;
 use crate::interface::Stage;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Scalar, Unary, Value};
 use crate::spirv::types::{Type, id, malformed, unsupported};
+use crate::translate::Translator;
+use crate::translate::numbers::componentwise::componentwise;
+use crate::translate::values::check::is_same;
+use crate::translate::values::data::Data;
+use crate::translate::variables::atomics::is_atomic;
 
 impl Translator<'_> {
     /// Returns the one number that is an operand.
-    pub(super) fn number(&mut self, one: &dr::Instruction, place: usize) -> Result<Value, Error> {
+    pub(in crate::translate) fn number(
+        &mut self,
+        one: &dr::Instruction,
+        place: usize,
+    ) -> Result<Value, Error> {
         match *self.operand(one, place)? {
             [value] => Ok(value),
             _ => Err(malformed(one, "an operand is no number")),
@@ -23,7 +27,7 @@ impl Translator<'_> {
     }
 
     /// Returns the type of the numbers of an instruction's result.
-    pub(super) fn kind(&self, one: &dr::Instruction) -> Result<Scalar, Error> {
+    pub(in crate::translate) fn kind(&self, one: &dr::Instruction) -> Result<Scalar, Error> {
         match self.result_type(one)? {
             Type::Scalar(kind) | Type::Vector { of: kind, .. } => Ok(*kind),
             Type::Void
@@ -36,44 +40,59 @@ impl Translator<'_> {
     }
 
     /// Returns the type of an instruction's result.
-    pub(super) fn result_type(&self, one: &dr::Instruction) -> Result<&Type, Error> {
+    pub(in crate::translate) fn result_type(&self, one: &dr::Instruction) -> Result<&Type, Error> {
         self.globals.result_type(one)
     }
 
     /// Returns the type of the result that is an operand.
-    pub(super) fn type_of(&self, one: &dr::Instruction, place: usize) -> Result<Word, Error> {
+    pub(in crate::translate) fn type_of(&self, one: &dr::Instruction, place: usize) -> Result<Word, Error> {
         let found = self.types.get(&id(one, place)?).copied();
         found.ok_or_else(|| malformed(one, "an operand has no type"))
     }
 
     /// Adds an operation on one number of its type.
-    pub(super) fn unary(&mut self, unary: Unary, a: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn unary(&mut self, unary: Unary, a: Value) -> Result<Value, Error> {
         self.make(self.program.kind(a), Operation::Unary(unary, a))
     }
 
     /// Adds an operation on two numbers of the type of the first one.
-    pub(super) fn binary(&mut self, binary: Binary, a: Value, b: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn binary(
+        &mut self,
+        binary: Binary,
+        a: Value,
+        b: Value,
+    ) -> Result<Value, Error> {
         self.make(self.program.kind(a), Operation::Binary(binary, a, b))
     }
 
     /// Adds a comparison.
-    pub(super) fn compare(&mut self, comparison: Comparison, a: Value, b: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn compare(
+        &mut self,
+        comparison: Comparison,
+        a: Value,
+        b: Value,
+    ) -> Result<Value, Error> {
         let kind = self.program.kind(a);
         self.make(Scalar::Bool, Operation::Compare(comparison, kind, a, b))
     }
 
     /// Adds a choice between two numbers.
-    pub(super) fn choose(&mut self, condition: Value, a: Value, b: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn choose(
+        &mut self,
+        condition: Value,
+        a: Value,
+        b: Value,
+    ) -> Result<Value, Error> {
         self.make(self.program.kind(a), Operation::Select(condition, a, b))
     }
 
     /// Adds a constant integer.
-    pub(super) fn integer(&mut self, kind: Scalar, bits: u64) -> Result<Value, Error> {
+    pub(in crate::translate) fn integer(&mut self, kind: Scalar, bits: u64) -> Result<Value, Error> {
         self.make(kind, Operation::Constant(kind.masked(bits)))
     }
 
     /// Adds a constant float.
-    pub(super) fn real(&mut self, kind: Scalar, number: f64) -> Result<Value, Error> {
+    pub(in crate::translate) fn real(&mut self, kind: Scalar, number: f64) -> Result<Value, Error> {
         let bits = match kind {
             Scalar::Float { bits: 64 } => number.to_bits(),
             Scalar::Float { bits: 16 } => half(number),
@@ -85,7 +104,7 @@ impl Translator<'_> {
     }
 
     /// Returns an integer without a sign in the type of another one.
-    pub(super) fn convert_to(&mut self, kind: Scalar, value: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn convert_to(&mut self, kind: Scalar, value: Value) -> Result<Value, Error> {
         let from = self.program.kind(value);
         if is_same(from, kind) {
             return Ok(value);
@@ -94,7 +113,7 @@ impl Translator<'_> {
     }
 
     /// Returns the bits of a number as those of another type of the same size.
-    pub(super) fn retyped(&mut self, kind: Scalar, value: Value) -> Result<Value, Error> {
+    pub(in crate::translate) fn retyped(&mut self, kind: Scalar, value: Value) -> Result<Value, Error> {
         let from = self.program.kind(value);
         if from == kind {
             return Ok(value);
@@ -103,7 +122,7 @@ impl Translator<'_> {
     }
 
     /// Translates an instruction that is no branch, and no call.
-    pub(super) fn instruction(&mut self, one: &dr::Instruction) -> Result<(), Error> {
+    pub(in crate::translate) fn instruction(&mut self, one: &dr::Instruction) -> Result<(), Error> {
         let data = match one.class.opcode {
             Op::Nop | Op::Line | Op::NoLine => return Ok(()),
             Op::Variable => return self.declare(one),
@@ -194,7 +213,7 @@ impl Translator<'_> {
     }
 
     /// Combines all numbers with an operation.
-    pub(super) fn reduce(
+    pub(in crate::translate) fn reduce(
         &mut self,
         one: &dr::Instruction,
         data: Data,
@@ -284,7 +303,7 @@ impl Translator<'_> {
 }
 
 /// Returns a type of integers with a sign; other types are as they are.
-pub(super) fn signed(kind: Scalar) -> Scalar {
+pub(in crate::translate) fn signed(kind: Scalar) -> Scalar {
     match kind {
         Scalar::Integer { bits, .. } => Scalar::Integer { bits, signed: true },
         Scalar::Bool | Scalar::Float { .. } => kind,

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Comparison, Conversion, Node, Operation, Program, Scalar, Unary, Value};
 
 /// Returns whether two types are the same, apart from the sign: operations say whether they are signed.
-pub(super) fn is_same(a: Scalar, b: Scalar) -> bool {
+pub(in crate::translate) fn is_same(a: Scalar, b: Scalar) -> bool {
     match (a, b) {
         (Scalar::Integer { bits: a, .. }, Scalar::Integer { bits: b, .. }) => a == b,
         _ => a == b,
@@ -11,7 +11,7 @@ pub(super) fn is_same(a: Scalar, b: Scalar) -> bool {
 }
 
 /// Returns whether the operands of an operation, whose result has the type `kind`, have the types that it requires.
-pub(super) fn has_types(program: &Program, kind: Scalar, operation: &Operation) -> bool {
+pub(in crate::translate) fn has_types(program: &Program, kind: Scalar, operation: &Operation) -> bool {
     let is = |value: Value, of: Scalar| is_same(program.kind(value), of);
     if let Operation::Unary(unary, a) = *operation {
         return is(a, kind) && has_unary(kind, unary);
@@ -42,7 +42,7 @@ pub(super) fn has_types(program: &Program, kind: Scalar, operation: &Operation) 
 }
 
 /// Returns whether the numbers of a node have the types that it requires.
-pub(super) fn is_sound(program: &Program, node: &Node) -> bool {
+pub(in crate::translate) fn is_sound(program: &Program, node: &Node) -> bool {
     let is = |value: Value, of: Scalar| is_same(program.kind(value), of);
     if let Node::StoreVar(variable, value) = *node {
         let kind = program.variables.get(variable.0 as usize);

@@ -3,16 +3,16 @@
 use rspirv::dr;
 use rspirv::spirv::Word;
 
-use super::Translator;
-use super::data::{Data, Part};
 use crate::Error;
 use crate::ir::{Comparison, Operation, Value};
 use crate::spirv::constants::MOST_NUMBERS;
 use crate::spirv::types::{literal, malformed};
+use crate::translate::Translator;
+use crate::translate::values::data::{Data, Part};
 
 impl Translator<'_> {
     /// Makes a composite of its parts.
-    pub(super) fn construct(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn construct(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let mut data = Data::new();
         for place in 0..one.operands.len() {
             data.extend(self.operand(one, place)?);
@@ -24,7 +24,7 @@ impl Translator<'_> {
     }
 
     /// Chooses one of two composites, or each component of vectors.
-    pub(super) fn select(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn select(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let condition = self.operand(one, 0)?;
         let (a, b) = (self.operand(one, 1)?, self.operand(one, 2)?);
         if a.len() != b.len() || ![1, a.len()].contains(&condition.len()) {
@@ -39,7 +39,7 @@ impl Translator<'_> {
     }
 
     /// Replaces a component of a vector that is chosen at run time.
-    pub(super) fn put(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn put(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (data, component, index) = (self.operand(one, 0)?, self.number(one, 1)?, self.number(one, 2)?);
         let mut found = Data::new();
         for (place, value) in (0..).zip(data) {
@@ -67,7 +67,7 @@ impl Translator<'_> {
     }
 
     /// Takes a part out of a composite.
-    pub(super) fn extract(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn extract(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let data = self.operand(one, 0)?;
         let (first, count) = self.span(one, self.type_of(one, 0)?, 1)?;
         let found = data.get(first..first.saturating_add(count));
@@ -75,7 +75,7 @@ impl Translator<'_> {
     }
 
     /// Replaces a part of a composite.
-    pub(super) fn insert(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn insert(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (part, mut data) = (self.operand(one, 0)?, self.operand(one, 1)?);
         let (first, count) = self.span(one, self.type_of(one, 1)?, 2)?;
         match data.get_mut(first..first.saturating_add(count)) {
@@ -88,7 +88,7 @@ impl Translator<'_> {
     }
 
     /// Takes components of two vectors.
-    pub(super) fn shuffle(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn shuffle(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (mut both, second) = (self.operand(one, 0)?, self.operand(one, 1)?);
         both.extend(second);
         let chosen = (2..one.operands.len()).map(|place| {
@@ -101,7 +101,7 @@ impl Translator<'_> {
     }
 
     /// Takes a component of a vector that is chosen at run time.
-    pub(super) fn pick(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn pick(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let (data, index) = (self.operand(one, 0)?, self.number(one, 1)?);
         let kind = self.kind(one)?;
         let mut values = data.into_iter();

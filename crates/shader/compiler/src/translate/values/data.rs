@@ -2,19 +2,19 @@
 
 use rspirv::spirv::Word;
 
-use super::Translator;
-use super::check::is_same;
 use crate::Error;
 use crate::ir::{Operation, Scalar, Value};
 use crate::spirv::constants::{Constant, MOST_NUMBERS};
 use crate::spirv::types::Type;
+use crate::translate::Translator;
+use crate::translate::values::check::is_same;
 
 /// The numbers of a value, in the order of its type.
-pub(super) type Data = Vec<Value>;
+pub(in crate::translate) type Data = Vec<Value>;
 
 impl Translator<'_> {
     /// Returns the numbers of a constant.
-    pub(super) fn constant(&mut self, constant: &Constant) -> Result<Data, Error> {
+    pub(in crate::translate) fn constant(&mut self, constant: &Constant) -> Result<Data, Error> {
         match constant {
             Constant::Scalar(kind, bits) => Ok(vec![self.make(*kind, Operation::Constant(*bits))?]),
             Constant::Composite(parts) => {
@@ -31,7 +31,7 @@ impl Translator<'_> {
     ///
     /// # Errors
     /// [`Error::Type`] for one that has too many, or a number that is not known.
-    pub(super) fn numbers(&self, of: Word) -> Result<Vec<Scalar>, Error> {
+    pub(in crate::translate) fn numbers(&self, of: Word) -> Result<Vec<Scalar>, Error> {
         let mut found = Vec::new();
         // Each type has numbers, so that no more parts than these are added.
         match self.globals.size(of) {
@@ -73,7 +73,7 @@ impl Translator<'_> {
     }
 
     /// Returns the type of a part of a composite, and its first number.
-    pub(super) fn part(&self, of: Word, index: u32) -> Option<(Part, usize)> {
+    pub(in crate::translate) fn part(&self, of: Word, index: u32) -> Option<(Part, usize)> {
         let place = index as usize;
         let numbers = |of: Word| Some(self.globals.size(of)?.numbers as usize);
         match self.globals.types.get(&of)? {
@@ -99,7 +99,7 @@ impl Translator<'_> {
     }
 
     /// Returns the types of the numbers of a part.
-    pub(super) fn kinds(&self, of: Part) -> Result<Vec<Scalar>, Error> {
+    pub(in crate::translate) fn kinds(&self, of: Part) -> Result<Vec<Scalar>, Error> {
         match of {
             Part::Number(kind) => Ok(vec![kind]),
             Part::Type(of) => self.numbers(of),
@@ -107,7 +107,7 @@ impl Translator<'_> {
     }
 
     /// Returns whether data has numbers of these types.
-    pub(super) fn has_kinds(&self, data: &[Value], kinds: &[Scalar]) -> bool {
+    pub(in crate::translate) fn has_kinds(&self, data: &[Value], kinds: &[Scalar]) -> bool {
         let mut pairs = data.iter().zip(kinds);
         data.len() == kinds.len() && pairs.all(|(value, kind)| is_same(self.program.kind(*value), *kind))
     }
@@ -115,7 +115,7 @@ impl Translator<'_> {
 
 /// The type of a part of a composite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::translate) enum Part {
     /// A component of a vector, which has no id of a type here.
     Number(Scalar),
     /// Any other.

@@ -3,15 +3,15 @@
 use rspirv::dr;
 use rspirv::spirv::Op;
 
-use super::Translator;
-use super::check::is_same;
-use super::data::Data;
 use crate::Error;
 use crate::ir::{Atomic, Node, Operation, Unary};
 use crate::spirv::types::{malformed, unsupported};
+use crate::translate::Translator;
+use crate::translate::values::check::is_same;
+use crate::translate::values::data::Data;
 
 /// Returns whether an operation is atomic and has a result.
-pub(super) fn is_atomic(opcode: Op) -> bool {
+pub(in crate::translate) fn is_atomic(opcode: Op) -> bool {
     matches!(
         opcode,
         Op::AtomicLoad
@@ -33,7 +33,7 @@ pub(super) fn is_atomic(opcode: Op) -> bool {
 
 impl Translator<'_> {
     /// Translates an atomic store: the store of a dword is not seen half done.
-    pub(super) fn atomic_store(&mut self, one: &dr::Instruction) -> Result<(), Error> {
+    pub(in crate::translate) fn atomic_store(&mut self, one: &dr::Instruction) -> Result<(), Error> {
         let (surface, offset) = self.dword(one, 0)?;
         let value = self.number(one, 3)?;
         if self.program.kind(value).bits() != 32 {
@@ -43,7 +43,7 @@ impl Translator<'_> {
     }
 
     /// Translates an atomic operation that has a result.
-    pub(super) fn atomic(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn atomic(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let kind = self.kind(one)?;
         let (surface, offset) = self.dword(one, 0)?;
         let opcode = one.class.opcode;

@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use rspirv::dr;
 use rspirv::spirv::{BuiltIn, Decoration, Op, StorageClass, Word};
 
-use super::data::{Data, Part};
-use super::memory::{Place, Pointer};
-use super::{Translator, UINT};
 use crate::Error;
 use crate::interface::{Binding, Stage};
 use crate::ir::{Binary, Input, Node, Operation, Scalar, Value};
 use crate::spirv::types::{Type, malformed};
+use crate::translate::values::data::{Data, Part};
+use crate::translate::variables::memory::{Place, Pointer};
+use crate::translate::{Translator, UINT};
 
 impl Translator<'_> {
     /// Declares the variables of the module that the entry point reaches.
-    pub(super) fn variables(&mut self, reached: &HashSet<Word>) -> Result<(), Error> {
+    pub(in crate::translate) fn variables(&mut self, reached: &HashSet<Word>) -> Result<(), Error> {
         for one in &self.module.types_global_values {
             if one.class.opcode == Op::Variable && one.result_id.is_some_and(|id| reached.contains(&id)) {
                 self.declare(one)?;
@@ -25,7 +25,7 @@ impl Translator<'_> {
     }
 
     /// Declares a variable.
-    pub(super) fn declare(&mut self, one: &dr::Instruction) -> Result<(), Error> {
+    pub(in crate::translate) fn declare(&mut self, one: &dr::Instruction) -> Result<(), Error> {
         let Some(result) = one.result_id else { return Err(malformed(one, "it has no result")) };
         let Type::Pointer { class, to } = *self.result_type(one)? else {
             return Err(malformed(one, "its type is no pointer"));
@@ -201,7 +201,7 @@ impl Translator<'_> {
     }
 
     /// Writes the outputs of a fragment shader.
-    pub(super) fn write_outputs(&mut self) -> Result<(), Error> {
+    pub(in crate::translate) fn write_outputs(&mut self) -> Result<(), Error> {
         if self.outputs.is_empty() {
             return Ok(());
         }

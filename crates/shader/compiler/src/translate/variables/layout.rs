@@ -3,25 +3,25 @@
 use rspirv::dr;
 use rspirv::spirv::{Decoration, Word};
 
-use super::Translator;
-use super::data::Part;
 use crate::Error;
 use crate::ir::Scalar;
 use crate::spirv::types::{Type, malformed, unsupported};
+use crate::translate::Translator;
+use crate::translate::values::data::Part;
 
 /// The layout of the matrices of a buffer's member.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Matrices {
+pub(in crate::translate) struct Matrices {
     stride: u32,
     row_major: bool,
 }
 
 /// A part of a buffer: its type, the number of bytes before it, and the layout of its matrices.
-pub(super) type Located = (Part, u32, Option<Matrices>);
+pub(in crate::translate) type Located = (Part, u32, Option<Matrices>);
 
 impl Translator<'_> {
     /// Returns a part of a buffer's part. The index of an array without a length is not checked.
-    pub(super) fn part_of_buffer(
+    pub(in crate::translate) fn part_of_buffer(
         &self,
         one: &dr::Instruction,
         of: Word,
@@ -89,7 +89,7 @@ impl Translator<'_> {
     }
 
     /// Returns an element of a buffer's part, and the bytes from each to the next one.
-    pub(super) fn element_of_buffer(
+    pub(in crate::translate) fn element_of_buffer(
         &self,
         one: &dr::Instruction,
         of: Word,
@@ -106,7 +106,7 @@ impl Translator<'_> {
     }
 
     /// Returns the numbers of a buffer's part: their types, and the bytes before them.
-    pub(super) fn numbers_of_buffer(
+    pub(in crate::translate) fn numbers_of_buffer(
         &self,
         one: &dr::Instruction,
         of: Part,

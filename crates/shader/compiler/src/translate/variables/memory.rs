@@ -3,17 +3,17 @@
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::MemoryAccess;
 
-use super::data::{Data, Part};
-use super::layout::Matrices;
-use super::{Translator, UINT};
 use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Node, Operation, Scalar, Surface, Value, Variable};
 use crate::spirv::constants::Constant;
 use crate::spirv::types::{Type, id, literal, malformed};
+use crate::translate::values::data::{Data, Part};
+use crate::translate::variables::layout::Matrices;
+use crate::translate::{Translator, UINT};
 
 /// An element that is chosen at run time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pick {
+pub(in crate::translate) struct Pick {
     index: Value,
     /// Numbers of an element.
     stride: usize,
@@ -23,7 +23,7 @@ pub(super) struct Pick {
 
 /// The place of a pointer.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(in crate::translate) enum Place {
     /// Numbers of variables.
     Variables(Vec<Variable>),
     /// Numbers that are never stored.
@@ -34,33 +34,37 @@ pub(super) enum Place {
 
 /// A pointer.
 #[derive(Clone, Debug)]
-pub(super) struct Pointer {
+pub(in crate::translate) struct Pointer {
     /// The place.
-    pub(super) place: Place,
+    pub(in crate::translate) place: Place,
     /// The first number of variables or an input.
-    pub(super) first: usize,
+    pub(in crate::translate) first: usize,
     /// Elements that are chosen at run time, from the outermost one.
-    pub(super) picks: Vec<Pick>,
+    pub(in crate::translate) picks: Vec<Pick>,
     /// The type of what it points to.
-    pub(super) of: Part,
+    pub(in crate::translate) of: Part,
 }
 
 impl Translator<'_> {
     /// Returns the pointer that is an operand.
-    pub(super) fn pointer(&self, one: &dr::Instruction, place: usize) -> Result<Pointer, Error> {
+    pub(in crate::translate) fn pointer(
+        &self,
+        one: &dr::Instruction,
+        place: usize,
+    ) -> Result<Pointer, Error> {
         let id = id(one, place)?;
         self.pointers.get(&id).cloned().ok_or_else(|| malformed(one, &format!("%{id} is no pointer")))
     }
 
     /// Copies the pointer that is an operand, if it is one; returns whether it is.
-    pub(super) fn copy_pointer(&mut self, one: &dr::Instruction) -> Result<bool, Error> {
+    pub(in crate::translate) fn copy_pointer(&mut self, one: &dr::Instruction) -> Result<bool, Error> {
         let Some(pointer) = self.pointers.get(&id(one, 0)?).cloned() else { return Ok(false) };
         self.pointers.insert(one.result_id.unwrap_or_default(), pointer);
         Ok(true)
     }
 
     /// Returns the sum of an offset and a constant.
-    pub(super) fn plus(&mut self, offset: Value, more: u32) -> Result<Value, Error> {
+    pub(in crate::translate) fn plus(&mut self, offset: Value, more: u32) -> Result<Value, Error> {
         if more == 0 {
             return Ok(offset);
         }
@@ -80,7 +84,7 @@ impl Translator<'_> {
     }
 
     /// Translates an access chain.
-    pub(super) fn chain(&mut self, one: &dr::Instruction) -> Result<(), Error> {
+    pub(in crate::translate) fn chain(&mut self, one: &dr::Instruction) -> Result<(), Error> {
         let mut pointer = self.pointer(one, 0)?;
         for place in 1..one.operands.len() {
             let known = self.globals.constants.get(&id(one, place)?);
@@ -147,7 +151,7 @@ impl Translator<'_> {
     }
 
     /// Translates a load.
-    pub(super) fn load(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn load(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         check_access(one, 1)?;
         let pointer = self.pointer(one, 0)?;
         self.load_from(one, &pointer)
@@ -210,14 +214,14 @@ impl Translator<'_> {
     }
 
     /// Translates a store.
-    pub(super) fn store(&mut self, one: &dr::Instruction) -> Result<(), Error> {
+    pub(in crate::translate) fn store(&mut self, one: &dr::Instruction) -> Result<(), Error> {
         check_access(one, 2)?;
         let (pointer, data) = (self.pointer(one, 0)?, self.operand(one, 1)?);
         self.store_to(one, &pointer, &data)
     }
 
     /// Translates a copy from one place to another.
-    pub(super) fn copy(&mut self, one: &dr::Instruction) -> Result<(), Error> {
+    pub(in crate::translate) fn copy(&mut self, one: &dr::Instruction) -> Result<(), Error> {
         check_access(one, 2)?;
         check_access(one, 3)?;
         let (to, from) = (self.pointer(one, 0)?, self.pointer(one, 1)?);
@@ -226,7 +230,7 @@ impl Translator<'_> {
     }
 
     /// Stores numbers where a pointer points to.
-    pub(super) fn store_to(
+    pub(in crate::translate) fn store_to(
         &mut self,
         one: &dr::Instruction,
         pointer: &Pointer,
@@ -279,7 +283,11 @@ impl Translator<'_> {
     }
 
     /// Returns the surface and the offset of a pointer to a dword of a buffer.
-    pub(super) fn dword(&mut self, one: &dr::Instruction, place: usize) -> Result<(Surface, Value), Error> {
+    pub(in crate::translate) fn dword(
+        &mut self,
+        one: &dr::Instruction,
+        place: usize,
+    ) -> Result<(Surface, Value), Error> {
         let pointer = self.pointer(one, place)?;
         match (pointer.place, self.kinds(pointer.of)?.as_slice()) {
             (Place::Surface(surface, offset, _), [Scalar::Integer { bits: 32, .. }]) => Ok((surface, offset)),
@@ -290,7 +298,7 @@ impl Translator<'_> {
     }
 
     /// Returns the length of the array at the end of a buffer.
-    pub(super) fn length(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
+    pub(in crate::translate) fn length(&mut self, one: &dr::Instruction) -> Result<Data, Error> {
         let pointer = self.pointer(one, 0)?;
         let (Place::Surface(surface, ..), Part::Type(of)) = (&pointer.place, pointer.of) else {
             return Err(malformed(one, "it is no buffer"));

@@ -1,0 +1,6 @@
+//! Operations on numbers, vectors and matrices.
+
+pub(super) mod bits;
+pub(super) mod componentwise;
+pub(super) mod matrices;
+pub(super) mod operations;
