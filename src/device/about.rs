@@ -84,7 +84,7 @@ pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
         ),
         (
             machine.refusal(Call::SetCaching).is_none(),
-            "shown-level-hangs",
+            "level-change-hangs",
             "SET_CACHING to another level blocks while the BO is on screen: the library refuses it",
         ),
         (
@@ -123,18 +123,18 @@ mod tests {
     #[test]
     fn quirks_are_those_of_the_platform_and_the_kernel() {
         let (old, new) = (KernelVersion::new(5, 14), KernelVersion::new(6, 12));
-        let atom = ["gtt-snooped-faults", "aperture-round-trip", "import-wbinvd", "shown-level-hangs"];
+        let atom = ["gtt-snooped-faults", "aperture-round-trip", "import-wbinvd", "level-change-hangs"];
         case("glk", new, &atom);
-        case("jsl", new, &["llc-bypass-mocs", "aperture-round-trip", "import-wbinvd", "shown-level-hangs"]);
+        case("jsl", new, &["llc-bypass-mocs", "aperture-round-trip", "import-wbinvd", "level-change-hangs"]);
         case(
             "jsl",
             old,
-            &["llc-bypass-mocs", "unflushed-zeroes", "aperture-round-trip", "shown-level-hangs"],
+            &["llc-bypass-mocs", "unflushed-zeroes", "aperture-round-trip", "level-change-hangs"],
         );
-        case("skl", new, &["shown-level-hangs"]);
+        case("skl", new, &["level-change-hangs"]);
         case("mtl", new, &["import-wbinvd", "caching-at-creation"]);
         case("dg1", new, &["kernel-decides-caching"]);
-        case("i965gm", new, &["import-wbinvd", "shown-level-hangs", "no-snooping"]);
+        case("i965gm", new, &["import-wbinvd", "level-change-hangs", "no-snooping"]);
     }
 
     #[test]

@@ -92,12 +92,12 @@ enum gemcr_verdict {
 enum gemcr_rule {
     GEMCR_RULE_SAME_CACHE = 0,
     GEMCR_RULE_UNCACHED_ALIAS = 1,
-    GEMCR_RULE_FIXED_IS_DISCRETE = 2,
+    GEMCR_RULE_FIXED_NEEDS_DISCRETE = 2,
     GEMCR_RULE_NON_COHERENT_READ = 3,
     GEMCR_RULE_NON_COHERENT_WRITE = 4,
     GEMCR_RULE_DISPLAY_READS_MEMORY = 5,
     GEMCR_RULE_DISPLAY_NEVER_WRITES = 6,
-    GEMCR_RULE_NOT_CACHED = 7,
+    GEMCR_RULE_UNCACHED_READ = 7,
     GEMCR_RULE_WC_DRAIN = 8,
     GEMCR_RULE_SAME_PATH = 9,
     GEMCR_RULE_STALE_AFTER_UNCACHED_WRITE = 10,
@@ -110,11 +110,11 @@ enum gemcr_rule {
     GEMCR_RULE_SNOOPED = 17,
     GEMCR_RULE_GPU_WRITE_MAY_BE_CACHED = 18,
     GEMCR_RULE_WT_NEEDS_EDRAM = 19,
-    GEMCR_RULE_LLC_KEEPS_ALIASES_RIGHT = 20,
+    GEMCR_RULE_LLC_COHERENT_ALIAS = 20,
     GEMCR_RULE_LLC_COHERENT = 21,
     GEMCR_RULE_NO_SNOOP = 22,
     GEMCR_RULE_BYPASS_MOCS_READ = 23,
-    GEMCR_RULE_DISCRETE_MAPS_FIXED = 24,
+    GEMCR_RULE_DISCRETE_NEEDS_FIXED = 24,
     GEMCR_RULE_LOCAL_MEMORY = 25,
     GEMCR_RULE_DISCRETE_SNOOPS = 26,
     GEMCR_RULE_DISPLAY_NEEDS_LOCAL = 27,
@@ -194,12 +194,12 @@ struct gemcr_range {
 static const char *const gemcr_rule_names[] = {
     "same-cache",
     "uncached-alias",
-    "fixed-is-discrete",
+    "fixed-needs-discrete",
     "non-coherent-read",
     "non-coherent-write",
     "display-reads-memory",
     "display-never-writes",
-    "not-cached",
+    "uncached-read",
     "wc-drain",
     "same-path",
     "stale-after-uncached-write",
@@ -212,11 +212,11 @@ static const char *const gemcr_rule_names[] = {
     "snooped",
     "gpu-write-may-be-cached",
     "wt-needs-edram",
-    "llc-keeps-aliases-right",
+    "llc-coherent-alias",
     "llc-coherent",
     "no-snoop",
     "bypass-mocs-read",
-    "discrete-maps-fixed",
+    "discrete-needs-fixed",
     "local-memory",
     "discrete-snoops",
     "display-needs-local",
@@ -502,12 +502,12 @@ static const struct { uint16_t id; uint8_t platform; } gemcr_ids[] = {
 static const struct { uint8_t verdict, rule; } gemcr_decisions[] = {
     { 0, 0 }, /* none, same-cache */
     { 1, 1 }, /* flush, uncached-alias */
-    { 4, 2 }, /* refused, fixed-is-discrete */
+    { 4, 2 }, /* refused, fixed-needs-discrete */
     { 1, 3 }, /* flush, non-coherent-read */
     { 1, 4 }, /* flush, non-coherent-write */
     { 1, 5 }, /* flush, display-reads-memory */
     { 4, 6 }, /* refused, display-never-writes */
-    { 0, 7 }, /* none, not-cached */
+    { 0, 7 }, /* none, uncached-read */
     { 3, 8 }, /* drain, wc-drain */
     { 0, 9 }, /* none, same-path */
     { 2, 10 }, /* invalidate, stale-after-uncached-write */
@@ -520,11 +520,11 @@ static const struct { uint8_t verdict, rule; } gemcr_decisions[] = {
     { 0, 17 }, /* none, snooped */
     { 1, 18 }, /* flush, gpu-write-may-be-cached */
     { 4, 19 }, /* refused, wt-needs-edram */
-    { 0, 20 }, /* none, llc-keeps-aliases-right */
+    { 0, 20 }, /* none, llc-coherent-alias */
     { 0, 21 }, /* none, llc-coherent */
     { 4, 22 }, /* refused, no-snoop */
     { 1, 23 }, /* flush, bypass-mocs-read */
-    { 4, 24 }, /* refused, discrete-maps-fixed */
+    { 4, 24 }, /* refused, discrete-needs-fixed */
     { 0, 25 }, /* none, local-memory */
     { 0, 26 }, /* none, discrete-snoops */
     { 4, 27 }, /* refused, display-needs-local */

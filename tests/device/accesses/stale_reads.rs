@@ -75,7 +75,7 @@ fn a_mapping_around_the_cache_needs_no_invalidate() {
     let bo = rig.bo(None, MmapMode::Wc);
     gpu_writes_after_the_cache(&rig, &bo, &NEW);
     let report = bo.read(0, 8).unwrap().finish();
-    assert_eq!((report.decision.verdict, report.decision.rule), (Verdict::NotNeeded, Rule::NotCached));
+    assert_eq!((report.decision.verdict, report.decision.rule), (Verdict::NotNeeded, Rule::UncachedRead));
     assert_eq!(read(&bo, 0), NEW);
 }
 

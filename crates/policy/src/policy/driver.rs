@@ -161,16 +161,16 @@ pub const fn needs_invalidate(
         return Decision::new(Verdict::Refused, rule);
     }
     let Path::Cpu(to) = next else {
-        return Decision::new(Verdict::NotNeeded, Rule::NotCached);
+        return Decision::new(Verdict::NotNeeded, Rule::UncachedRead);
     };
     if !matches!(cpu_memory(level, to), CpuMemory::Cached) {
-        return Decision::new(Verdict::NotNeeded, Rule::NotCached);
+        return Decision::new(Verdict::NotNeeded, Rule::UncachedRead);
     }
     match writer {
         Path::Cpu(from) => match cpu_memory(level, from) {
             CpuMemory::Cached => Decision::new(Verdict::NotNeeded, Rule::SameCache),
             CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached if caps.contains(Caps::LLC) => {
-                Decision::new(Verdict::NotNeeded, Rule::LlcKeepsAliasesRight)
+                Decision::new(Verdict::NotNeeded, Rule::LlcCoherentAlias)
             }
             CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached => {
                 invalidate(access, Rule::StaleAfterUncachedWrite)
@@ -206,9 +206,9 @@ pub const fn path_refusal(caps: Caps, level: CacheLevel, path: Path) -> Option<R
         return Some(Rule::NoSnoop);
     }
     match path {
-        Path::Cpu(MmapMode::Fixed) if !discrete => Some(Rule::FixedIsDiscrete),
+        Path::Cpu(MmapMode::Fixed) if !discrete => Some(Rule::FixedNeedsDiscrete),
         Path::Cpu(MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt) if discrete => {
-            Some(Rule::DiscreteMapsFixed)
+            Some(Rule::DiscreteNeedsFixed)
         }
         Path::Cpu(MmapMode::Gtt) if !caps.contains(Caps::APERTURE) => Some(Rule::GttNeedsAperture),
         Path::Cpu(MmapMode::Gtt) if cached && !caps.contains(Caps::LLC) => Some(Rule::GttSnoopedFaults),
@@ -282,7 +282,7 @@ const fn flush_of_cached_store(caps: Caps, level: CacheLevel, next: Path, access
         Path::Cpu(to) => match cpu_memory(level, to) {
             CpuMemory::Cached => Decision::new(Verdict::NotNeeded, Rule::SameCache),
             CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached if caps.contains(Caps::LLC) => {
-                Decision::new(Verdict::NotNeeded, Rule::LlcKeepsAliasesRight)
+                Decision::new(Verdict::NotNeeded, Rule::LlcCoherentAlias)
             }
             CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached => {
                 Decision::new(Verdict::Flush, Rule::UncachedAlias)
@@ -336,7 +336,7 @@ const fn flush_of_gpu_write(
         Path::Cpu(to) => match cpu_memory(level, to) {
             CpuMemory::Cached => Decision::new(Verdict::NotNeeded, coherent_rule(caps)),
             CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached if caps.contains(Caps::LLC) => {
-                Decision::new(Verdict::NotNeeded, Rule::LlcKeepsAliasesRight)
+                Decision::new(Verdict::NotNeeded, Rule::LlcCoherentAlias)
             }
             CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached => {
                 Decision::new(Verdict::Flush, Rule::GpuWriteMayBeCached)

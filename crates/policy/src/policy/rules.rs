@@ -66,7 +66,7 @@ rules! {
     UncachedAlias = "uncached-alias":
         "A WC, UC or aperture access goes to memory, so dirty lines of the same bytes must be written back first.",
         "i915_gem_domain.c:flush_write_domain";
-    LlcKeepsAliasesRight = "llc-keeps-aliases-right":
+    LlcCoherentAlias = "llc-coherent-alias":
         "On LLC parts WC, UC and aperture accesses look up the caches: they find dirty lines and drop \
          stale ones.",
         "i915_gem_clflush.c:i915_gem_clflush_object (cache_coherent & READ)";
@@ -85,7 +85,7 @@ rules! {
     UncachedStore = "uncached-store":
         "An uncached store is in memory, in program order.",
         "Intel SDM volume 3, 12.3 (strong uncacheable)";
-    NotCached = "not-cached":
+    UncachedRead = "uncached-read":
         "The next access does not read through the CPU's caches, so stale lines cannot affect it.",
         "i915_gem_domain.c:i915_gem_object_set_to_gtt_domain";
     LocalMemory = "local-memory":
@@ -100,10 +100,10 @@ rules! {
     GttSnoopedFaults = "gtt-snooped-faults":
         "Without an LLC, an access to a snooped object through the aperture raises SIGBUS.",
         "i915_gem_mman.c:vm_fault_gtt";
-    DiscreteMapsFixed = "discrete-maps-fixed":
+    DiscreteNeedsFixed = "discrete-needs-fixed":
         "On a discrete device the kernel decides how an object is mapped; it accepts only FIXED.",
         "i915_gem_mman.c:__assign_mmap_offset";
-    FixedIsDiscrete = "fixed-is-discrete":
+    FixedNeedsDiscrete = "fixed-needs-discrete":
         "FIXED is a map mode of discrete devices only.",
         "i915_gem_mman.c:__assign_mmap_offset";
     NoSnoop = "no-snoop":
@@ -216,7 +216,7 @@ rules! {
     LevelUnchanged = "level-unchanged":
         "The object already has the requested level.",
         "i915_gem_domain.c:i915_gem_object_set_cache_level";
-    ShownLevelHangs = "shown-level-hangs":
+    LevelChangeHangs = "level-change-hangs":
         "Changing the level of an object on screen blocks until it is flipped away; not even SIGKILL ends the wait.",
         "i915_vma.c:i915_vma_unbind (EAGAIN) under I915_GEM_OBJECT_UNBIND_BARRIER; seen on 6.1 and 6.12";
     DiscreteRefuses = "discrete-refuses":
@@ -285,7 +285,7 @@ rules! {
     UnpinKeepsLevel = "unpin-keeps-level":
         "Leaving the screen does not restore the level: it stays what the pin set.",
         "i915_gem_domain.c:i915_gem_object_pin_to_display_plane; seen on 6.1 and 6.12";
-    FramebufferIsAName = "framebuffer-is-a-name":
+    FbFlushesNothing = "fb-flushes-nothing":
         "Creating or removing a framebuffer of the object flushes nothing.",
         "intel_fb.c:intel_framebuffer_init; seen on 6.1 and 6.12";
 

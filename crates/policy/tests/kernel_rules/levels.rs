@@ -81,14 +81,14 @@ fn userptr_grants_cached_silently_and_refuses_the_rest() {
 fn changing_the_level_of_a_shown_object_never_returns() {
     for under in every(&[LLC, BYPASS, NON_LLC]) {
         let shown = Snapshot { framebuffer: true, pinned: true, ..under.state(NONE, CPU, NO, false) };
-        refused(under, shown, CachingMode::Cached, None, Rule::ShownLevelHangs);
+        refused(under, shown, CachingMode::Cached, None, Rule::LevelChangeHangs);
         under.case(shown, Event::SetCaching(CachingMode::None), &[], shown);
         let away = under.step(shown, Event::UnpinDisplay).next;
         assert_eq!(under.step(away, Event::SetCaching(CachingMode::Cached)).next.level, LLC_LEVEL);
     }
     for under in every(&[WT]) {
         let shown = Snapshot { framebuffer: true, pinned: true, ..under.state(WT_LEVEL, CPU, NO, false) };
-        refused(under, shown, CachingMode::None, None, Rule::ShownLevelHangs);
+        refused(under, shown, CachingMode::None, None, Rule::LevelChangeHangs);
     }
 }
 

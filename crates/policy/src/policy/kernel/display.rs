@@ -13,13 +13,13 @@ use super::snapshot::Backing;
 impl Object<'_> {
     /// ADDFB2 (`intel_framebuffer_init`).
     pub(super) fn add_framebuffer(&mut self) {
-        self.skip(Rule::FramebufferIsAName);
+        self.skip(Rule::FbFlushesNothing);
         self.state.framebuffer = true;
     }
 
     /// RMFB: first takes the framebuffer off the screen if it is shown.
     pub(super) fn remove_framebuffer(&mut self) {
-        self.skip(Rule::FramebufferIsAName);
+        self.skip(Rule::FbFlushesNothing);
         self.state.framebuffer = false;
         self.state.pinned = false;
     }

@@ -110,7 +110,7 @@ impl Object<'_> {
             };
         }
         if self.state.pinned && !self.has_cache_level(level) {
-            return Err(Refusal { errno: None, rule: Rule::ShownLevelHangs });
+            return Err(Refusal { errno: None, rule: Rule::LevelChangeHangs });
         }
         self.set_cache_level(level);
         Ok(())

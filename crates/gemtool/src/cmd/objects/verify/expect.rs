@@ -39,7 +39,7 @@ impl HandOver {
     pub fn decision(&self) -> Decision {
         let flush = self.flush.verdict == Verdict::Flush;
         let drain = self.flush.is_needed() && !self.invalidate.is_needed();
-        let says_nothing = self.invalidate.rule == Rule::NotCached;
+        let says_nothing = self.invalidate.rule == Rule::UncachedRead;
         if flush || drain || says_nothing { self.flush } else { self.invalidate }
     }
 
