@@ -1,7 +1,8 @@
 //! Instructions that compute. A result that the facts known here do not settle is an error.
 
 use super::Thread;
-use super::decode::{Channels, Compute, Condition, Predicate, Sign, Source};
+use super::channels::{Channels, Predicate};
+use super::decode::{Compute, Condition, Sign, Source};
 use super::float;
 use super::operation::Operation;
 use super::types::{Type, Value};
@@ -114,7 +115,7 @@ impl Number {
     /// The value of a float that takes part in an operation: whether a subnormal one counts as zero depends on a mode.
     fn float(&self) -> Result<f64, String> {
         match self.value {
-            Value::Float(value) if float::is_subnormal(self.kind, self.bits) => {
+            Value::Float(value) if float::is_subnormal(self.kind.size(), self.bits) => {
                 Err(format!("{value:e}: a subnormal float"))
             }
             Value::Float(value) => Ok(value),
@@ -172,9 +173,9 @@ impl Compute {
         let kinds = [first.kind, second.kind, self.kind].into_iter().filter(|kind| kind.is_float());
         let widest = kinds.max_by_key(|kind| kind.size()).unwrap_or(Type::F);
         let [a, b] = [first.float()?, second.float()?];
-        let bits = float::bits(widest, self.operation.on_floats(a, b)?);
-        let result = float::value(widest, bits);
-        if result.is_nan() || float::is_subnormal(widest, bits) {
+        let bits = float::bits(widest.size(), self.operation.on_floats(a, b)?);
+        let result = float::value(widest.size(), bits);
+        if result.is_nan() || float::is_subnormal(widest.size(), bits) {
             return Err(format!("{a:e} and {b:e} come to {result:e}: a NaN, or a subnormal float"));
         }
         Ok(result)
@@ -230,13 +231,13 @@ fn convert(value: Value, kind: Type, saturate: bool) -> Result<u64, String> {
             Ok(if kind == Type::F {
                 (value as f32).to_bits().into()
             } else {
-                float::bits(kind, value as f64)
+                float::bits(kind.size(), value as f64)
             })
         }
         Value::Integer(value) => Ok(if saturate { value.clamp(least, most) } else { value } as u64),
         Value::Float(value) if kind.is_float() => {
-            let bits = float::bits(kind, if saturate { value.clamp(0.0, 1.0) } else { value });
-            if float::is_subnormal(kind, bits) {
+            let bits = float::bits(kind.size(), if saturate { value.clamp(0.0, 1.0) } else { value });
+            if float::is_subnormal(kind.size(), bits) {
                 return Err(format!("{value:e} as a subnormal float"));
             }
             Ok(bits)

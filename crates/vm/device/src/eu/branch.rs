@@ -1,7 +1,7 @@
 //! Branches. Each channel has a place of its own: it is here, at the instruction that the thread executes, or it waits for the thread to
 //! come to another one. A branch lets channels wait, and the thread jumps over instructions that no channel executes.
 
-use super::decode::Channels;
+use super::channels::Channels;
 use super::layout::{Field, Form, field};
 use super::{Kernel, Thread};
 

@@ -1,6 +1,7 @@
 //! Instructions that compute something that is not known, or not defined, whatever the values are.
 
-use super::decode::{Channels, Compute, Sign, Source};
+use super::channels::Channels;
+use super::decode::{Compute, Sign, Source};
 use super::layout::Form;
 use super::operation::{Function, Operation};
 use super::registers::Place;

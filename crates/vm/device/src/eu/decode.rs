@@ -1,6 +1,7 @@
 //! Instructions, from their 128 bits. An unknown one is an error that names it.
 
 use super::branch::{Branch, Kind};
+use super::channels::{Channels, Predicate};
 use super::layout::{COMPACTED, DestinationFields, Field, Form, IMMEDIATE, OPCODE, SourceFields, field};
 use super::message::Message;
 use super::operation::Operation;
@@ -10,29 +11,6 @@ use super::types::{ImmediateType, Type};
 pub struct Instruction {
     pub channels: Channels,
     pub action: Action,
-}
-
-/// Which channels an instruction is executed for.
-pub struct Channels {
-    pub count: u32,
-    /// The first one's bit in the dispatch mask and in flags.
-    pub first: u32,
-    /// Also those that are off or elsewhere.
-    pub no_mask: bool,
-    /// Those for whose flags it holds.
-    pub predicate: Option<Predicate>,
-    /// The flags' first bit.
-    pub flags: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Predicate {
-    Set,
-    Clear,
-    /// Any flag of the channel's four is set, or none.
-    AnyOfFour {
-        holds: bool,
-    },
 }
 
 pub enum Action {

@@ -1,34 +1,32 @@
 //! Floats of 16, 32 and 64 bits. All of them are computed with as doubles, which have twice the bits of a float and more:
 //! a sum, a product, a quotient and a root that are rounded to a double, and then to a float, are rounded correctly.
 
-use super::types::Type;
-
 /// Fields of half floats: bits of the fraction, bias of the exponent, and the bits of infinity.
 const HALF_FRACTION: u32 = 10;
 const HALF_BIAS: i32 = 15;
 const HALF_INFINITY: u64 = 0x7c00;
 
-/// Returns the value of as many of the lower bits as the type has.
-pub fn value(kind: Type, bits: u64) -> f64 {
-    match kind.size() {
+/// Returns the value of a number of so many bytes, in the lower bits.
+pub fn value(size: usize, bits: u64) -> f64 {
+    match size {
         2 => half(bits as u16),
         4 => f32::from_bits(bits as u32).into(),
         _ => f64::from_bits(bits),
     }
 }
 
-/// Returns the bits of the number of a type that is nearest to a value, the even one of two.
-pub fn bits(kind: Type, value: f64) -> u64 {
-    match kind.size() {
+/// Returns the bits of the number of so many bytes that is nearest to a value, the even one of two.
+pub fn bits(size: usize, value: f64) -> u64 {
+    match size {
         2 => half_bits(value),
         4 => (value as f32).to_bits().into(),
         _ => value.to_bits(),
     }
 }
 
-/// Returns whether bits are those of a subnormal number of a type.
-pub fn is_subnormal(kind: Type, bits: u64) -> bool {
-    match kind.size() {
+/// Returns whether bits are those of a subnormal number of so many bytes.
+pub fn is_subnormal(size: usize, bits: u64) -> bool {
+    match size {
         2 => bits & HALF_INFINITY == 0 && bits & 0x3ff != 0,
         4 => f32::from_bits(bits as u32).is_subnormal(),
         _ => f64::from_bits(bits).is_subnormal(),

@@ -1,7 +1,7 @@
 //! Media blocks: messages that read and write lines of pictures.
 
 use super::Thread;
-use super::decode::Channels;
+use super::channels::Channels;
 use super::message::{Message, dword};
 use super::registers::REGISTER;
 

@@ -1,7 +1,7 @@
 //! Messages to the units that threads share: the data port, and the end of a thread.
 
 use super::Thread;
-use super::decode::Channels;
+use super::channels::Channels;
 use super::layout::{Field, Form, field};
 use super::registers::REGISTER;
 

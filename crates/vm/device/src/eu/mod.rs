@@ -4,7 +4,7 @@
 //! * [`layout`], [`decode`]: fields, and instructions; [`types`], [`float`]: types and values;
 //! * [`registers`], [`memory`]: what a thread reads and writes;
 //! * [`operation`], [`check`], [`alu`]: instructions that compute;
-//! * [`branch`]: which channels are at an instruction;
+//! * [`channels`], [`branch`]: which channels an instruction is executed for, and which are there;
 //! * [`message`], [`port`], [`media`]: messages.
 
 pub mod layout;
@@ -12,6 +12,7 @@ pub mod memory;
 
 mod alu;
 mod branch;
+mod channels;
 mod check;
 mod decode;
 mod float;

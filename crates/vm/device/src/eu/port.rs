@@ -1,7 +1,7 @@
 //! Messages that access a place of its own for each channel: dwords, bytes and words, and atomic operations.
 
 use super::Thread;
-use super::decode::Channels;
+use super::channels::Channels;
 use super::message::{Message, dword};
 use super::registers::REGISTER;
 

@@ -127,7 +127,7 @@ impl Type {
             Self::D => Value::Integer((bits as i32).into()),
             Self::Uq => Value::Integer(bits.into()),
             Self::Q => Value::Integer((bits as i64).into()),
-            Self::Hf | Self::F | Self::Df => Value::Float(float::value(self, bits)),
+            Self::Hf | Self::F | Self::Df => Value::Float(float::value(self.size(), bits)),
         }
     }
 }
