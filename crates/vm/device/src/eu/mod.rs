@@ -16,9 +16,11 @@ mod channels;
 mod check;
 mod decode;
 mod float;
+#[path = "message/media.rs"]
 mod media;
 mod message;
 mod operation;
+#[path = "message/port.rs"]
 mod port;
 mod registers;
 mod types;
