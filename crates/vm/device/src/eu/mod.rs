@@ -1,11 +1,26 @@
 //! Execution units: threads of kernels, as far as kernels that compute, branch, and access raw buffers and pictures need
 //! them. An unknown instruction stops the thread, with an error that names it.
 //!
-//! * [`layout`], [`decode`]: fields, and instructions; [`types`], [`float`]: types and values;
-//! * [`registers`], [`memory`]: what a thread reads and writes;
-//! * [`operation`], [`check`], [`alu`]: instructions that compute;
-//! * [`channels`], [`branch`]: which channels an instruction is executed for, and which are there;
-//! * [`message`], [`port`], [`media`]: messages.
+//! ```text
+//! L4  alu   check
+//! L3  decode
+//! L2  branch   message   operation
+//! L1  registers -> types
+//! L0  channels   float   layout   memory
+//! ```
+//!
+//! * `alu`: executes instructions that compute. Not the decoding of their fields.
+//! * `check`: refuses instructions whose results are not known, whatever the values are. Not those whose values decide.
+//! * `decode`: an instruction, from its 128 bits. Not its execution.
+//! * `branch`: decodes and executes branches, and keeps which channels wait. Not predicates.
+//! * `message`: decodes and executes messages to the data port, and the end of a thread. Not the memory behind a binding.
+//! * `operation`: the operations that compute, by form and opcode, and what they do with values. Not operands.
+//! * `registers`: the register file, and regions of it. Not types of values.
+//! * `types`: types of operands, their codes, and values. Not arithmetic.
+//! * `channels`: which channels an instruction is executed for. Not which of them are there.
+//! * `float`: floats of 16, 32 and 64 bits. Not integers.
+//! * `layout`: where the fields of an instruction are, by form. Not what they mean.
+//! * `memory`: the trait of what a kernel accesses by its bindings. Not an implementation.
 
 pub mod layout;
 pub mod memory;
@@ -16,12 +31,8 @@ mod channels;
 mod check;
 mod decode;
 mod float;
-#[path = "message/media.rs"]
-mod media;
 mod message;
 mod operation;
-#[path = "message/port.rs"]
-mod port;
 mod registers;
 mod types;
 

@@ -1,9 +1,9 @@
 //! Media blocks: messages that read and write lines of pictures.
 
-use super::Thread;
-use super::channels::Channels;
-use super::message::{Message, dword};
-use super::registers::REGISTER;
+use super::super::Thread;
+use super::super::channels::Channels;
+use super::super::registers::REGISTER;
+use super::{Message, dword};
 
 impl Thread<'_> {
     /// Reads or writes lines of a picture, whatever channels are enabled. In registers each line has the

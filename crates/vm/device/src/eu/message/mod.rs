@@ -1,4 +1,10 @@
 //! Messages to the units that threads share: the data port, and the end of a thread.
+//!
+//! * [`port`]: messages with an offset for each channel;
+//! * [`media`]: media blocks.
+
+mod media;
+mod port;
 
 use super::Thread;
 use super::channels::Channels;

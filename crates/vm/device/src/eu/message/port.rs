@@ -1,9 +1,9 @@
 //! Messages that access a place of its own for each channel: dwords, bytes and words, and atomic operations.
 
-use super::Thread;
-use super::channels::Channels;
-use super::message::{Message, dword};
-use super::registers::REGISTER;
+use super::super::Thread;
+use super::super::channels::Channels;
+use super::super::registers::REGISTER;
+use super::{Message, dword};
 
 /// The bits of a dword that a byte or a word which is read does not fill: they are not defined.
 const UNDEFINED: u32 = 0x5a5a_5a5a;
