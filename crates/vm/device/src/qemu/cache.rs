@@ -1,54 +1,24 @@
 //! The machine's cache: its place in QEMU, and the way of devices to it. There is one if the library is a plugin, too.
 
 use super::ffi::{self, Object};
+use super::guest_ram::{self, GuestRam};
 use super::symbols::symbols;
-use super::{Timer, allocate, cpu, device, fatal, read_physical, tlb, write_physical};
-use crate::cache::{Cache, FIRST, Ignored, PAGE, Ram, Settings, Write};
+use super::{Timer, allocate, cpu, fatal, read_physical, write_physical};
+use crate::cache::{Cache, Ignored, Settings, Write};
 use std::ffi::c_uint;
 use std::fs::File;
 use std::io::Write as _;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The guest's RAM, which starts at address 0: `run` gives the machine less than would be split in two.
-static RAM: AtomicPtr<u8> = AtomicPtr::new(null_mut());
-static RAM_SIZE: AtomicU64 = AtomicU64::new(0);
 /// The cache is there: before, memory is QEMU's alone.
 static ARMED: AtomicBool = AtomicBool::new(false);
 /// I/O ports that take a line of text: what the guest's first process has to say.
 const PORTS: u64 = 0x900;
 const PORT_COUNT: u64 = 256;
 
-pub struct GuestRam;
-
 pub type GuestCache = Cache<GuestRam>;
-
-impl Ram for GuestRam {
-    fn read(&self, at: u64, buffer: &mut [u8]) {
-        if at.checked_add(buffer.len() as u64).is_some_and(|end| end <= RAM_SIZE.load(Relaxed)) {
-            // SAFETY: in bounds; RAM is never unmapped. The CPU may store at the same time: any mixture of bytes
-            // is a valid result.
-            unsafe {
-                RAM.load(Relaxed).add(at as usize).copy_to_nonoverlapping(buffer.as_mut_ptr(), buffer.len());
-            }
-        }
-    }
-
-    /// Goes through QEMU: there may be translated code.
-    fn write(&self, at: u64, data: &[u8]) {
-        write_physical(at, data);
-    }
-}
-
-/// Reads a word of RAM, as the CPU does when it walks its page tables.
-pub fn ram_word(at: u64) -> Option<u64> {
-    let mut bytes = [0; 8];
-    (at.checked_add(8)? <= RAM_SIZE.load(Relaxed)).then(|| {
-        GuestRam.read(at, &mut bytes);
-        u64::from_le_bytes(bytes)
-    })
-}
 
 /// The machine's options, its log, and its cache once there is one.
 struct Machine {
@@ -94,14 +64,14 @@ pub fn with<T>(otherwise: T, f: impl FnOnce(&mut GuestCache) -> T) -> T {
     let flush = cache.take_newly_watched();
     drop(machine);
     if flush {
-        tlb::flush();
+        cpu::flush_tlb();
     }
     result
 }
 
 /// Whether there is a cache that may hold the bytes at this physical address.
 pub fn holds(at: u64) -> bool {
-    ARMED.load(Relaxed) && (FIRST..RAM_SIZE.load(Relaxed)).contains(&at)
+    ARMED.load(Relaxed) && guest_ram::holds(at)
 }
 
 /// The CPU's TLB is filled for a cached access to this page; returns whether the page is watched.
@@ -115,14 +85,14 @@ pub fn touch(page: u64, fetch: bool) -> bool {
     })
 }
 
-/// The device is made: what a cache needs, if there is to be one. `shared`: the GPU shares the last-level cache.
-pub fn attach(device: Object, shared: bool) {
+/// The device is made: what a cache needs, if there is to be one; returns whether there is. `shared`: the GPU shares the
+/// last-level cache.
+pub fn attach(device: Object, shared: bool) -> bool {
     let Some(mut machine) = machine() else {
-        return;
+        return false;
     };
     machine.settings.shared = shared;
-    machine.adversary = machine.settings.adversary.map(|_| device::timer(adversary_rings));
-    tlb::add_windows(device);
+    machine.adversary = machine.settings.adversary.map(|_| Timer::new(adversary_rings));
     let region = allocate();
     // SAFETY: a zeroed region, an owner that lives on, static operations.
     unsafe {
@@ -130,6 +100,7 @@ pub fn attach(device: Object, shared: bool) {
         ffi::memory_region_init_io(region, device, &PORT_OPS, null_mut(), name, PORT_COUNT);
         ffi::memory_region_add_subregion((symbols().get_system_io)(), PORTS, region);
     }
+    true
 }
 
 /// The driver touches the device: from now on there is a cache, and it is empty. The CPU waits for this device.
@@ -140,15 +111,7 @@ pub fn arm() {
     let Some(mut machine) = machine() else {
         return;
     };
-    let mut length = u64::MAX;
-    // SAFETY: asks for as much of RAM as there is in one piece.
-    let ram = unsafe { (symbols().cpu_physical_memory_map)(FIRST, &raw mut length, true) };
-    if ram.is_null() || length < PAGE {
-        fatal("--cache: the guest's RAM is not where it should be");
-    }
-    RAM.store(ram.wrapping_sub(FIRST as usize), Relaxed);
-    let size = FIRST + length;
-    RAM_SIZE.store(size, Relaxed);
+    let size = guest_ram::find();
     cpu::find();
     let ignored = std::mem::take(&mut machine.ignored);
     let mut cache = Cache::new(GuestRam, size, machine.settings, ignored);
@@ -159,7 +122,7 @@ pub fn arm() {
     }
     drop(machine);
     ARMED.store(true, Relaxed);
-    tlb::flush();
+    cpu::flush_tlb();
 }
 
 unsafe extern "C" fn adversary_rings(_: Object) {
@@ -231,14 +194,6 @@ pub fn report() {
     }
 }
 
-/// Code that was translated before is translated again: the functions whose flushes are ignored are others.
-fn translate_again() {
-    if let Some(cpu) = cpu::cpu() {
-        // SAFETY: the CPU lives on.
-        unsafe { (symbols().tb_flush)(cpu.object) }
-    }
-}
-
 /// Takes a line of text: "ignore NAME START END", a function whose flushes are to be ignored; "heed", which ends that
 /// for all functions, and logs how many flushes were ignored; or "mark TEXT", for the log.
 fn say(text: &str) {
@@ -252,11 +207,11 @@ fn say(text: &str) {
             if let Err(error) = added {
                 fatal(&format!("--ignore-flush: {error}"));
             }
-            translate_again();
+            cpu::translate_again();
         }
         None if text == "heed" => {
             let ignored = with(Ignored::default(), |cache| std::mem::take(&mut cache.ignored));
-            translate_again();
+            cpu::translate_again();
             if let Some(report) = ignored.report() {
                 log(format_args!("{report}"));
             }
@@ -285,4 +240,4 @@ unsafe extern "C" fn port_write(_: Object, port: u64, value: u64, _: c_uint) {
     }
 }
 
-static PORT_OPS: ffi::MemoryRegionOps = device::memory_operations(port_read, port_write, 1, false);
+static PORT_OPS: ffi::MemoryRegionOps = ffi::memory_operations(port_read, port_write, 1, false);

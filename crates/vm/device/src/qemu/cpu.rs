@@ -2,7 +2,7 @@
 
 use super::ffi::Object;
 use super::symbols::symbols;
-use super::{cache, fatal};
+use super::{fatal, guest_ram};
 use std::ffi::c_int;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -61,6 +61,22 @@ static CPU: OnceLock<Cpu> = OnceLock::new();
 /// The guest's CPU, once [`find`] has found it.
 pub fn cpu() -> Option<&'static Cpu> {
     CPU.get()
+}
+
+/// Forgets what the TLB knows.
+pub fn flush_tlb() {
+    if let Some(cpu) = cpu() {
+        // SAFETY: the CPU lives on. Other threads than its own only ask it to do so.
+        unsafe { (symbols().tlb_flush)(cpu.object) }
+    }
+}
+
+/// Code that was translated before is translated again: the functions whose flushes are ignored are others.
+pub fn translate_again() {
+    if let Some(cpu) = cpu() {
+        // SAFETY: the CPU lives on.
+        unsafe { (symbols().tb_flush)(cpu.object) }
+    }
 }
 
 /// How a page is mapped.
@@ -174,7 +190,7 @@ impl Cpu {
         let mut writable = true;
         for level in (0..4).rev() {
             let shift = 12 + 9 * level;
-            let entry = cache::ram_word(table + 8 * (virtual_address >> shift & 0x1ff))?;
+            let entry = guest_ram::word(table + 8 * (virtual_address >> shift & 0x1ff))?;
             if entry & PRESENT == 0 {
                 return None;
             }
@@ -199,6 +215,6 @@ impl Cpu {
 
     /// Reads a word of the kernel's or the program's memory.
     pub fn read(&self, virtual_address: u64) -> Option<u64> {
-        cache::ram_word(self.walk(virtual_address)?.address)
+        guest_ram::word(self.walk(virtual_address)?.address)
     }
 }

@@ -1,13 +1,21 @@
 //! The PCI device types: registration when QEMU starts, making a device, and QEMU's calls into it.
 //!
 //! A panic in one of these `extern "C"` functions ends the process; it never unwinds into QEMU.
+//!
+//! # Safety
+//!
+//! As for [`crate::qemu`]: QEMU's global lock makes its callbacks take turns, and what it keeps a pointer to is static or leaked.
 
-use super::ffi::{self, BAR_64_BIT, BAR_PREFETCH, MemoryRegionOps, Object, TypeInfo};
-use super::{PciFunction, Ram, Timer, allocate, cache, fatal};
+#![allow(unsafe_code)]
+
 use crate::cache::Cache;
 use crate::display::pipes;
 use crate::gpu::{Gpu, Parts};
 use crate::platforms::{PLATFORMS, Platform};
+use crate::qemu::ffi::{
+    self, BAR_64_BIT, BAR_PREFETCH, MemoryRegionOps, Object, TypeInfo, memory_operations,
+};
+use crate::qemu::{PciFunction, Ram, Timer, allocate, cache, fatal, tlb};
 use crate::snooping::Keeping;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
@@ -144,12 +152,12 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
     let bars = &platform.bars;
     let ram = |name: &CStr, size: u64| {
         let region = allocate();
-        // SAFETY: a zeroed region of QEMU's size or more, an owner that lives on.
-        let base = unsafe {
+        // SAFETY: a zeroed region of QEMU's size or more, an owner that lives on: its memory is never freed.
+        let ram = unsafe {
             ffi::memory_region_init_ram(region, device, name.as_ptr(), size, error);
-            ffi::memory_region_get_ram_ptr(region)
+            Ram::new(ffi::memory_region_get_ram_ptr(region), size)
         };
-        (region, Ram { base, size })
+        (region, ram)
     };
     let io = |name: &CStr, ops: &'static MemoryRegionOps, size: u64| {
         let region = allocate();
@@ -191,26 +199,19 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
         }
         ffi::msi_init(device, MSI_CAPABILITY, 1, false, false, null_mut());
     }
-    cache::attach(device, platform.keeping != Keeping::Nothing);
+    if cache::attach(device, platform.keeping != Keeping::Nothing) {
+        tlb::add_windows(device);
+    }
     let gpu = Gpu::new(Parts {
         platform,
-        function: PciFunction(device),
-        retry: timer(retry_rings),
-        frame: timer(frame_rings),
+        // SAFETY: the device lives as long as the process.
+        function: unsafe { PciFunction::new(device) },
+        retry: Timer::new(retry_rings),
+        frame: Timer::new(frame_rings),
         global_table,
         local_memory,
     });
     GPU.store(Box::leak(Box::new(RefCell::new(gpu))), Ordering::Release);
-}
-
-/// A timer that calls `rings`.
-pub fn timer(rings: unsafe extern "C" fn(Object)) -> Timer {
-    let timer = allocate();
-    // SAFETY: a timer structure fits into `allocate`'s memory; null is the main loop's group.
-    unsafe {
-        ffi::timer_init_full(timer, null_mut(), ffi::CLOCK_VIRTUAL, ffi::SCALE_NS, 0, rings, null_mut());
-    }
-    Timer(timer)
 }
 
 /// Sets the interrupt pin to INTA. QEMU wants it in the device's configuration array, which no
@@ -285,24 +286,6 @@ unsafe extern "C" fn retry_rings(_: Object) {
 
 unsafe extern "C" fn frame_rings(_: Object) {
     with_gpu((), pipes::vertical_blank);
-}
-
-/// Operations on a region; `unaligned`: accesses may be at any address.
-pub const fn memory_operations(
-    read: unsafe extern "C" fn(Object, u64, c_uint) -> u64,
-    write: unsafe extern "C" fn(Object, u64, u64, c_uint),
-    largest: c_uint,
-    unaligned: bool,
-) -> MemoryRegionOps {
-    MemoryRegionOps {
-        read,
-        write,
-        read_with_attrs: null(),
-        write_with_attrs: null(),
-        endianness: ffi::LITTLE_ENDIAN,
-        valid: ffi::AccessValid { min_size: 1, max_size: 8, unaligned, accepts: null() },
-        implemented: ffi::AccessImpl { min_size: 1, max_size: largest, unaligned },
-    }
 }
 
 static REGISTER_OPS: MemoryRegionOps = memory_operations(register_read, register_write, 4, false);

@@ -2,6 +2,7 @@
 //! down here because a stock QEMU comes without headers. Unchanged between QEMU 7.2 and 10.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ptr::null;
 
 /// A pointer to one of QEMU's own objects.
 pub type Object = *mut c_void;
@@ -69,6 +70,24 @@ pub struct MemoryRegionOps {
 
 // SAFETY: the null pointers in it are never followed, and it is never changed.
 unsafe impl Sync for MemoryRegionOps {}
+
+/// Operations on a region; `unaligned`: accesses may be at any address.
+pub const fn memory_operations(
+    read: unsafe extern "C" fn(Object, u64, c_uint) -> u64,
+    write: unsafe extern "C" fn(Object, u64, u64, c_uint),
+    largest: c_uint,
+    unaligned: bool,
+) -> MemoryRegionOps {
+    MemoryRegionOps {
+        read,
+        write,
+        read_with_attrs: null(),
+        write_with_attrs: null(),
+        endianness: LITTLE_ENDIAN,
+        valid: AccessValid { min_size: 1, max_size: 8, unaligned, accepts: null() },
+        implemented: AccessImpl { min_size: 1, max_size: largest, unaligned },
+    }
+}
 
 pub type Realize = unsafe extern "C" fn(Object, *mut Object);
 pub type ConfigRead = unsafe extern "C" fn(Object, u32, c_int) -> u32;

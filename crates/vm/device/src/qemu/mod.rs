@@ -13,11 +13,13 @@ pub mod cache;
 mod cpu;
 mod device;
 mod ffi;
+mod guest_ram;
 mod plugin;
 mod symbols;
 mod tlb;
 
 use ffi::Object;
+use std::ptr::null_mut;
 
 /// The guest's clock, in nanoseconds.
 pub fn clock() -> u64 {
@@ -44,6 +46,14 @@ pub struct Ram {
 }
 
 impl Ram {
+    /// Memory of `size` bytes.
+    ///
+    /// # Safety
+    /// `base` are so many bytes, which are never freed.
+    pub unsafe fn new(base: *mut u8, size: u64) -> Self {
+        Self { base, size }
+    }
+
     fn holds(&self, offset: u64, length: usize) -> bool {
         offset.checked_add(length as u64).is_some_and(|end| end <= self.size)
     }
@@ -74,6 +84,14 @@ impl Ram {
 pub struct PciFunction(Object);
 
 impl PciFunction {
+    /// A device's place.
+    ///
+    /// # Safety
+    /// The device is a PCI device, and lives as long as the process.
+    pub unsafe fn new(device: Object) -> Self {
+        Self(device)
+    }
+
     /// Sends the message-signalled interrupt, if the driver enabled it.
     pub fn send_message(&self) {
         // SAFETY: the device lives as long as the process.
@@ -95,6 +113,16 @@ impl PciFunction {
 pub struct Timer(Object);
 
 impl Timer {
+    /// A timer that calls `rings`.
+    pub fn new(rings: unsafe extern "C" fn(Object)) -> Self {
+        let timer = allocate();
+        // SAFETY: a timer structure fits into `allocate`'s memory; null is the main loop's group.
+        unsafe {
+            ffi::timer_init_full(timer, null_mut(), ffi::CLOCK_VIRTUAL, ffi::SCALE_NS, 0, rings, null_mut());
+        }
+        Self(timer)
+    }
+
     /// Lets the timer ring once, in `delay` nanoseconds.
     pub fn arm(&self, delay: u64) {
         // SAFETY: the timer was initialised when it was made, and is never freed.

@@ -2,8 +2,7 @@
 //! window, whose accesses QEMU brings to the model; the guest knows nothing of the windows.
 
 use super::cpu::{COUNTER, Cpu, DESTINATION, Kind, cpu};
-use super::device::memory_operations;
-use super::ffi::{self, MemoryRegionOps, Object};
+use super::ffi::{self, MemoryRegionOps, Object, memory_operations};
 use super::symbols::{TlbFill, symbols};
 use super::{allocate, cache, fatal};
 use crate::cache::PAGE;
@@ -34,14 +33,6 @@ pub fn add_windows(device: Object) {
             ffi::memory_region_init_io(region, device, operations, null_mut(), name, WINDOW_SIZE);
             ffi::memory_region_add_subregion((symbols().get_system_memory)(), at, region);
         }
-    }
-}
-
-/// Forgets what the TLB knows.
-pub fn flush() {
-    if let Some(cpu) = cpu() {
-        // SAFETY: the CPU lives on. Other threads than its own only ask it to do so.
-        unsafe { (symbols().tlb_flush)(cpu.object) }
     }
 }
 
