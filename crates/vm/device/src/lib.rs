@@ -4,7 +4,7 @@
 //! The library is preloaded (`LD_PRELOAD`) into `qemu-system-x86_64` and registers one PCI device
 //! type per entry of [`platforms::PLATFORMS`], named `i915-<platform>`.
 //!
-//! * [`qemu`]: the binding to QEMU, the only place with `unsafe` code;
+//! * [`device`], [`qemu`]: the device types, and the binding to QEMU, the only places with `unsafe` code;
 //! * [`gpu`]: one device: register file, memory, engines, and who answers for a register;
 //! * [`gen3_5`], [`gen6_7`], [`valleyview`], [`gen8_9`], [`gen11_12`], [`xehp`]: what is particular
 //!   to a generation: fuses, forcewake, resets, interrupts;
@@ -27,6 +27,7 @@ mod blitter;
 mod cache;
 mod commands;
 mod compute;
+mod device;
 mod display;
 mod engine;
 mod eu;

@@ -11,12 +11,11 @@
 
 pub mod cache;
 mod cpu;
-mod device;
-mod ffi;
+pub mod ffi;
 mod guest_ram;
 mod plugin;
 mod symbols;
-mod tlb;
+pub mod tlb;
 
 use ffi::Object;
 use std::ptr::null_mut;
@@ -132,12 +131,12 @@ impl Timer {
 
 /// Zeroed memory for one of QEMU's structures. Their sizes are not known here, but well below this,
 /// and none needs a larger alignment.
-fn allocate() -> Object {
+pub fn allocate() -> Object {
     Box::leak(Box::new([0_u128; 64])).as_mut_ptr().cast()
 }
 
 /// Ends the process: there is no device to go on with.
-fn fatal(reason: &str) -> ! {
+pub fn fatal(reason: &str) -> ! {
     eprintln!("i915-vm-device: {reason}");
     std::process::exit(1)
 }
