@@ -22,29 +22,47 @@
 // There is nothing public to link to.
 #![allow(rustdoc::private_intra_doc_links)]
 
+#[path = "translation/aperture.rs"]
 mod aperture;
+#[path = "engines/blitter.rs"]
 mod blitter;
 mod cache;
+#[path = "engines/commands.rs"]
 mod commands;
+#[path = "engines/compute/mod.rs"]
 mod compute;
 mod device;
 mod display;
+#[path = "engines/registers.rs"]
 mod engine;
 mod eu;
+#[path = "engines/execlists.rs"]
 mod execlists;
+#[path = "generations/gen11_12.rs"]
 mod gen11_12;
+#[path = "generations/gen3_5.rs"]
 mod gen3_5;
+#[path = "generations/gen6_7.rs"]
 mod gen6_7;
+#[path = "generations/gen8_9.rs"]
 mod gen8_9;
 mod gpu;
+#[path = "generations/gt.rs"]
 mod gt;
+#[path = "gpu/interrupts.rs"]
 mod interrupts;
+#[path = "gpu/memory.rs"]
 mod memory;
+#[path = "engines/mi.rs"]
 mod mi;
+#[path = "translation/page_tables.rs"]
 mod page_tables;
 mod platforms;
 mod qemu;
+#[path = "gpu/registers.rs"]
 mod registers;
 mod snooping;
+#[path = "generations/valleyview.rs"]
 mod valleyview;
+#[path = "generations/xehp.rs"]
 mod xehp;
