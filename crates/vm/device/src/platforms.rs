@@ -3,15 +3,15 @@
 //! The `run` script reads this file: names with their descriptions, which of them have no display
 //! fuse, and which a model of the display.
 
-use crate::blitter::Blit;
 use crate::display::{Model, models};
-use crate::engine::EngineInfo;
+use crate::engines::blitter::Blit;
+use crate::engines::execlists::Submission;
+use crate::engines::registers::EngineInfo;
 use crate::eu::layout::Form;
-use crate::execlists::Submission;
+use crate::generations::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xehp};
 use crate::gpu::Generation;
-use crate::page_tables::PerProcess;
 use crate::snooping::{Keeping, Snooping};
-use crate::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xehp};
+use crate::translation::page_tables::PerProcess;
 use std::ffi::c_int;
 
 pub struct Platform {

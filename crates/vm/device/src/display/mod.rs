@@ -12,7 +12,7 @@ mod registers;
 pub mod scanout;
 
 use crate::gpu::Gpu;
-use crate::interrupts::Block;
+use crate::gpu::interrupts::Block;
 use crate::platforms::{Display, Platform};
 pub use memory::answer;
 use ports::PhyGroup;

@@ -3,7 +3,7 @@
 
 use super::scanout;
 use crate::gpu::Gpu;
-use crate::interrupts::Block;
+use crate::gpu::interrupts::Block;
 use crate::qemu::clock;
 
 /// How many pipes there are at most, and the distance of their registers.

@@ -8,7 +8,7 @@ use super::Model;
 use super::pipes::DISTANCE;
 use super::planes::{self, Picture, Plane};
 use crate::gpu::Gpu;
-use crate::interrupts::Block;
+use crate::gpu::interrupts::Block;
 use crate::qemu::cache;
 
 /// PIPE_CRC_CTL(A): bit 31 enables. PIPE_CRC_RES_HSW(A): the CRC of the last frame.

@@ -4,10 +4,10 @@
 //! An engine hangs at one of these commands that its platform does not have, and, from gen6 on, at every command of
 //! the blitter if it is not the copy engine. Other commands of the blitter are skipped.
 
-use crate::commands::FETCH;
+use crate::engines::commands::FETCH;
 use crate::gpu::Gpu;
-use crate::memory::Address;
-use crate::page_tables::{Context, Space};
+use crate::gpu::memory::Address;
+use crate::translation::page_tables::{Context, Space};
 use Blit::{BlockCopy, Color, FastColor, FastCopy, SourceCopy};
 use std::ops::ControlFlow::{self, Break, Continue};
 

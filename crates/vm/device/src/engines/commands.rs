@@ -1,15 +1,15 @@
 //! Execution of command streams: ring buffers and batches. Modelled are the commands that the
 //! driver's own requests consist of and those that simple user batches need: stores, register loads
 //! and stores, flushes with a store, semaphores, jumps, copies and fills (see
-//! [`crate::blitter`]), and kernels (see [`crate::compute`]). All others are skipped, but for some of the blitter's.
+//! [`crate::engines::blitter`]), and kernels (see [`crate::engines::compute`]). All others are skipped, but for some of the blitter's.
 
-use crate::blitter;
-use crate::engine::{Spin, offset};
+use crate::engines::blitter;
+use crate::engines::mi;
+use crate::engines::registers::{Spin, offset};
 use crate::gpu::Gpu;
-use crate::memory::Address;
-use crate::mi;
-use crate::page_tables::{Context, Space};
+use crate::gpu::memory::Address;
 use crate::qemu::clock;
+use crate::translation::page_tables::{Context, Space};
 use std::ops::ControlFlow::{self, Break, Continue};
 
 /// A ring buffer in the global address space.

@@ -4,10 +4,10 @@
 //! Commands run at once, while the driver submits them; a context stays on its engine only while a
 //! semaphore or a spinning batch holds it there.
 
-use crate::commands::Ring;
-use crate::engine::{HEAD_MASK, TAIL_MASK, offset, ring_size};
+use crate::engines::commands::Ring;
+use crate::engines::registers::{HEAD_MASK, TAIL_MASK, offset, ring_size};
 use crate::gpu::Gpu;
-use crate::page_tables::{Context, PerProcess};
+use crate::translation::page_tables::{Context, PerProcess};
 use std::ops::ControlFlow;
 
 /// How work reaches an engine.

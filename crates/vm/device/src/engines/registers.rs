@@ -1,13 +1,13 @@
 //! The command streamers: their registers, and submission through the ring buffer registers (before
-//! gen8). Later generations submit contexts: see [`crate::execlists`].
+//! gen8). Later generations submit contexts: see [`crate::engines::execlists`].
 
-use crate::commands::Ring;
-use crate::execlists::{ElspWrites, Submission};
+use crate::engines::commands::Ring;
+use crate::engines::execlists::{ElspWrites, Submission};
+use crate::gpu::memory::Address;
+use crate::gpu::registers::masked;
 use crate::gpu::{Gpu, Source};
-use crate::memory::Address;
-use crate::page_tables::Context;
 use crate::qemu::clock;
-use crate::registers::masked;
+use crate::translation::page_tables::Context;
 
 /// An engine in a generation's list. Lists name all engines of a generation: those that a platform
 /// does not have are never looked at by the driver.

@@ -1,18 +1,18 @@
 //! Gen11 and gen12: contexts through the submit queue; interrupts through two banks, in which every
 //! engine has a bit, and an identity register that names engine and events.
 
-use crate::blitter::{BLITS_GEN9, BLITS_GEN12};
 use crate::display::pipes;
-use crate::engine::{EngineInfo, offset};
+use crate::engines::blitter::{BLITS_GEN9, BLITS_GEN12};
+use crate::engines::execlists::{StatusFormat, Submission};
+use crate::engines::registers::{EngineInfo, offset};
 use crate::eu::layout::Form;
-use crate::execlists::{StatusFormat, Submission};
-use crate::gen8_9::OTHER_BLOCKS;
+use crate::generations::gen8_9::OTHER_BLOCKS;
+use crate::generations::gt;
+use crate::gpu::interrupts::Block;
 use crate::gpu::{Generation, Gpu, Source};
-use crate::gt;
-use crate::interrupts::Block;
-use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
 use crate::snooping::{KEPT_GEN11, KEPT_GEN12, Snooping};
+use crate::translation::page_tables::PerProcess;
 
 /// GEN11_GFX_MSTR_IRQ: bit 31 enables; bits 0 and 1: a bank has something; bit 16: the display has.
 pub const MASTER: u32 = 0x19_0010;

@@ -1,13 +1,13 @@
 //! Valleyview (gen7) and Cherryview (gen8): their generation's GT behind a power controller of
 //! their own, with a display unit that is reached through the IOSF sideband.
 
-use crate::gen6_7::{self, Gen6};
-use crate::gen8_9::{self, Gen8};
+use crate::generations::gen6_7::{self, Gen6};
+use crate::generations::gen8_9::{self, Gen8};
+use crate::generations::gt;
 use crate::gpu::{Generation, Gpu, Source};
-use crate::gt;
-use crate::page_tables::PerProcess;
 use crate::platforms::Platform;
 use crate::snooping::{Keeping, Snooping};
+use crate::translation::page_tables::PerProcess;
 use std::collections::BTreeMap;
 
 /// FORCEWAKE_VLV and FORCEWAKE_MEDIA_VLV with their acknowledgements.

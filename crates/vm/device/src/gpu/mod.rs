@@ -1,15 +1,19 @@
 //! One GPU: its parts, and the way of a register access: first the platform's generation, then the
 //! display engine, then the command streamers; what nobody claims is plain memory.
 
+pub mod interrupts;
+pub mod memory;
+pub mod registers;
+
 use crate::display::scanout::Logged;
 use crate::display::{self, Model, pipes};
-use crate::engine::Engine;
-use crate::gen11_12::Banks;
-use crate::memory::Memory;
+use crate::engines::registers::Engine;
+use crate::generations::gen11_12::Banks;
+use crate::generations::valleyview::Sideband;
+use crate::gpu::memory::Memory;
+use crate::gpu::registers::Registers;
 use crate::platforms::Platform;
 use crate::qemu::{PciFunction, Ram, Timer};
-use crate::registers::Registers;
-use crate::valleyview::Sideband;
 use std::fmt::Arguments;
 use std::fs::File;
 use std::io::Write;

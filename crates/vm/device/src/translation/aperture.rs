@@ -2,7 +2,7 @@
 //! space. Fence registers make a tiled object in it look linear.
 
 use crate::gpu::Gpu;
-use crate::memory::Address;
+use crate::gpu::memory::Address;
 use crate::snooping::Access;
 
 /// FENCE_REG_965 (gen4, gen5) and FENCE_REG_GEN6: 64-bit fences: start, tiling and valid below, end

@@ -2,7 +2,7 @@
 //! per-process tables (PPGTT), which lie in memory.
 
 use crate::gpu::Gpu;
-use crate::memory::Address;
+use crate::gpu::memory::Address;
 use crate::qemu::cache;
 use crate::snooping::Access;
 use std::ops::Range;

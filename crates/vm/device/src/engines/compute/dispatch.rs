@@ -6,7 +6,7 @@ use super::walker::Descriptor;
 use crate::eu::layout::Form;
 use crate::eu::{Kernel, REGISTER, Stop, Thread};
 use crate::gpu::Gpu;
-use crate::page_tables::Context;
+use crate::translation::page_tables::Context;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 /// What a walker starts.

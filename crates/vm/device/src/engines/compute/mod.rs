@@ -10,10 +10,10 @@ mod state;
 mod surfaces;
 mod walker;
 
-use crate::commands::Command;
+use crate::engines::commands::Command;
 use crate::eu::layout::Form;
 use crate::gpu::Gpu;
-use crate::page_tables::{Context, Pointer};
+use crate::translation::page_tables::{Context, Pointer};
 use state::Slot;
 use std::ops::ControlFlow;
 

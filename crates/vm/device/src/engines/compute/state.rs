@@ -1,11 +1,11 @@
 //! State of kernels: it lies in the context's image, where the driver keeps it while the context is
 //! not on an engine, and where it copies a new context's from.
 
-use crate::engine::offset;
-use crate::execlists::Submission;
+use crate::engines::execlists::Submission;
+use crate::engines::registers::offset;
 use crate::gpu::Gpu;
-use crate::memory::Address;
-use crate::page_tables::{Context, Pointer};
+use crate::gpu::memory::Address;
+use crate::translation::page_tables::{Context, Pointer};
 
 /// Parts of the state, a qword each.
 #[derive(Clone, Copy, Debug)]

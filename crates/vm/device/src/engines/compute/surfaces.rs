@@ -3,7 +3,7 @@
 use crate::eu::layout::Form;
 use crate::eu::memory::Memory;
 use crate::gpu::Gpu;
-use crate::page_tables::{Context, Pointer};
+use crate::translation::page_tables::{Context, Pointer};
 use std::collections::BTreeMap;
 
 /// The surfaces of a binding table.

@@ -2,10 +2,10 @@
 
 use super::dispatch::Dispatch;
 use super::state::Slot;
-use crate::commands::Command;
+use crate::engines::commands::Command;
 use crate::eu::layout::Form;
 use crate::gpu::Gpu;
-use crate::page_tables::Context;
+use crate::translation::page_tables::Context;
 use std::ops::ControlFlow;
 
 /// The first dword of walkers: to be executed by a predicate, with sizes from registers.
