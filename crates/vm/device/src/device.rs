@@ -10,8 +10,9 @@
 
 use crate::cache::Cache;
 use crate::display::pipes;
+use crate::gpu::platform::Platform;
 use crate::gpu::{Gpu, Parts};
-use crate::platforms::{PLATFORMS, Platform};
+use crate::platforms::PLATFORMS;
 use crate::qemu::ffi::{
     self, BAR_64_BIT, BAR_PREFETCH, MemoryRegionOps, Object, TypeInfo, memory_operations,
 };
@@ -202,7 +203,7 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
     if cache::attach(device, platform.keeping != Keeping::Nothing) {
         tlb::add_windows(device);
     }
-    let gpu = Gpu::new(Parts {
+    let mut gpu = Gpu::new(Parts {
         platform,
         // SAFETY: the device lives as long as the process.
         function: unsafe { PciFunction::new(device) },
@@ -211,6 +212,7 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
         global_table,
         local_memory,
     });
+    gpu.power_up();
     GPU.store(Box::leak(Box::new(RefCell::new(gpu))), Ordering::Release);
 }
 

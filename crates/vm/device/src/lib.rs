@@ -26,6 +26,7 @@ mod engines;
 mod eu;
 mod generations;
 mod gpu;
+mod mmio;
 mod platforms;
 mod qemu;
 mod snooping;

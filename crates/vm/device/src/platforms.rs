@@ -3,80 +3,10 @@
 //! The `run` script reads this file: names with their descriptions, which of them have no display
 //! fuse, and which a model of the display.
 
-use crate::display::{Model, models};
-use crate::engines::blitter::Blit;
-use crate::engines::execlists::Submission;
-use crate::engines::registers::EngineInfo;
-use crate::eu::layout::Form;
+use crate::display::models;
 use crate::generations::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xehp};
-use crate::gpu::Generation;
+use crate::gpu::platform::{Display, Platform};
 use crate::snooping::{Keeping, Snooping};
-use crate::translation::page_tables::PerProcess;
-use std::ffi::c_int;
-
-pub struct Platform {
-    pub name: &'static str,
-    /// PCI device id and revision: the driver takes from them what the GPU can do.
-    pub device_id: u16,
-    pub revision: u8,
-    /// The version of the graphics architecture, which decides the form of commands and of
-    /// page-table entries.
-    pub version: u8,
-    pub generation: &'static dyn Generation,
-    pub engines: &'static [EngineInfo],
-    pub submission: Submission,
-    pub per_process: PerProcess,
-    pub snooping: Snooping,
-    pub keeping: Keeping,
-    /// The commands of the blitter.
-    pub blits: &'static [Blit],
-    /// The form of kernels, on platforms that run them.
-    pub kernels: Option<Form>,
-    /// The status page register holds a physical address.
-    pub physical_status_page: bool,
-    pub bars: Bars,
-    /// GGC, the graphics control word in PCI configuration space.
-    pub graphics_control: u32,
-    pub local_memory: Option<LocalMemory>,
-    pub display: Display,
-    /// Registers that are not zero after power-up.
-    pub power_up: &'static [(u32, u32)],
-}
-
-/// Sizes and places of registers and of the global table's entries.
-pub struct Bars {
-    /// Bytes of registers, at the start of BAR 0.
-    pub registers: u64,
-    /// Bytes of page-table entries, after the registers unless they have a BAR of their own.
-    pub entries: u64,
-    pub entries_bar: Option<c_int>,
-    /// BARs 0 and 2 are 64-bit ones.
-    pub wide: bool,
-}
-
-/// Memory of the GPU itself, behind BAR 2 in place of the aperture.
-pub struct LocalMemory {
-    pub size: u64,
-    /// Page tables lie in it.
-    pub holds_tables: bool,
-}
-
-#[derive(Clone, Copy)]
-pub enum Display {
-    /// The display is fused off: the driver sees it, and goes on without.
-    FusedOff,
-    /// The same, unless the display is wanted: then it is on, and does what the model says.
-    Model(&'static Model),
-    /// There is no such fuse: the driver must be told.
-    NoFuse,
-}
-
-impl Platform {
-    /// Interrupts come through the interrupt pin: the driver uses messages from gen5 on.
-    pub fn interrupt_pin(&self) -> bool {
-        self.version < 5
-    }
-}
 
 pub static PLATFORMS: &[Platform] = &[
     // i915G, gen3: no LLC, snooping

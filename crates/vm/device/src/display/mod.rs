@@ -1,6 +1,6 @@
 //! The display engine. Where a fuse exists it is fused off, and what the driver touches
 //! nevertheless, when it initialises power domains and clocks, is granted at once. Some platforms
-//! have a [`Model`] of more, for a run with the display on: enough for mode sets, page flips, cursors
+//! have a [`Model`](crate::gpu::display::Model) of more, for a run with the display on: enough for mode sets, page flips, cursors
 //! and vertical blanks to be done. Nothing is connected; what a frame reads is summed up in its CRC.
 
 mod memory;
@@ -9,35 +9,11 @@ pub mod pipes;
 mod planes;
 mod ports;
 mod registers;
-pub mod scanout;
+mod scanout;
 
 use crate::gpu::Gpu;
-use crate::gpu::interrupts::Block;
-use crate::platforms::{Display, Platform};
+use crate::gpu::platform::Display;
 pub use memory::answer;
-use ports::PhyGroup;
-use registers::{Row, State};
-use scanout::Scanout;
-
-/// What a platform's display has beyond what all have ([`registers`]).
-pub struct Model {
-    /// Registers that are not zero after power-up.
-    power_up: &'static [(u32, u32)],
-    /// Registers that read the same whatever was written.
-    constants: &'static [(u32, u32)],
-    /// Requests with a state that follows them.
-    states: &'static [State],
-    /// Registers whose bits a write of one clears.
-    clear_on_write: &'static [Row],
-    /// Registers that stand for several lanes of a port's PHY.
-    phy_groups: &'static [PhyGroup],
-    /// For each pipe, where it reports a vertical blank and a finished flip.
-    pipe_events: &'static [(Block, u32)],
-    scanout: &'static Scanout,
-}
-
-/// In the environment: the display is wanted.
-const WANTED: &str = "I915_VM_DISPLAY";
 
 /// SKL_DFSM: pipes A, C, D and B are fused off (gen9 and later).
 const DFSM: u32 = 0x5_1000;
@@ -74,14 +50,6 @@ const PSR_INTERRUPTS: u32 = 0x6_4838;
 /// SBI_CTL_STAT, the sideband of the PCH: bit 0 is "busy", 1 and 2 an error.
 const SBI_CONTROL: u32 = 0xc_6008;
 const SBI_STATUS: u32 = 7;
-
-/// The platform's model, if the display is wanted.
-pub fn wanted(platform: &Platform) -> Option<&'static Model> {
-    match platform.display {
-        Display::Model(model) if std::env::var_os(WANTED).is_some() => Some(model),
-        Display::Model(_) | Display::FusedOff | Display::NoFuse => None,
-    }
-}
 
 pub fn power_up(gpu: &mut Gpu) {
     let registers = &mut gpu.registers;

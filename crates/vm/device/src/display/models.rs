@@ -1,10 +1,8 @@
 //! The displays that can be on: tables on top of what [`super::registers`] says of all.
 
-use super::Model;
 use super::pipes::{EVENTS, EVENTS_IVB};
-use super::ports::PhyGroup;
-use super::registers::{Row, State};
 use super::scanout;
+use crate::gpu::display::{Model, PhyGroup, Row, State};
 
 const ENABLE: u32 = 1 << 31;
 const LOCKED: u32 = 1 << 30;

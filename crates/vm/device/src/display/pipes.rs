@@ -3,12 +3,10 @@
 
 use super::scanout;
 use crate::gpu::Gpu;
+use crate::gpu::display::{DISTANCE, PIPES};
 use crate::gpu::interrupts::Block;
 use crate::qemu::clock;
 
-/// How many pipes there are at most, and the distance of their registers.
-pub const PIPES: u32 = 4;
-pub const DISTANCE: u32 = 0x1000;
 /// PIPEDSL(A): the line that is scanned out.
 const SCAN_LINE: u32 = 0x7_0000;
 /// PIPE_FRMCOUNT_G4X(A): frames since power-up.

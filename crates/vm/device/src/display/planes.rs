@@ -1,8 +1,8 @@
 //! Planes of a pipe: the bytes of memory that make a frame. Only the primary plane and the cursor are known, and only linear
 //! pictures.
 
-use super::pipes::DISTANCE;
 use crate::gpu::Gpu;
+use crate::gpu::display::{DISTANCE, Layout, Picture, Plane};
 
 /// DSPCNTR(A), which is PLANE_CTL(A, 1) from gen9 on; after it the stride and the place in the picture where the plane
 /// begins (DSPOFFSET of Haswell and Broadwell, PLANE_OFFSET): lines in the upper half.
@@ -24,21 +24,6 @@ const CURSOR_BASE: u32 = 0x7_0084;
 /// MCURSOR_MODE_64_ARGB_AX, _128_ and _256_, and their widths.
 const CURSORS: [(u32, u64); 3] = [(0x27, 64), (0x22, 128), (0x23, 256)];
 const CURSOR_PIXEL: u64 = 4;
-
-/// How the registers of primary planes are read.
-pub struct Layout {
-    /// Bytes in a unit of the stride of a linear picture.
-    stride_unit: u64,
-    /// The register with the picture's width and height, less one, and from which bits on these are.
-    size: u32,
-    width_shift: u32,
-    height_shift: u32,
-    /// Bits of the control register that are the format, formats, and bytes of a pixel.
-    format: u32,
-    formats: &'static [(u32, u64)],
-    /// Bits of the control register that are set for a tiled picture.
-    tiling: u32,
-}
 
 /// Haswell and Broadwell: the size is that of the pipe (PIPESRC). DISP_FORMAT_8BPP, _BGRX565, _BGRX888, _RGBX888,
 /// _BGRX101010 and _RGBX101010; DISP_TILED.
@@ -65,35 +50,6 @@ pub static SKYLAKE: Layout = Layout {
 
 /// Gen11 and gen12: the format has one more bit.
 pub static ICE_LAKE: Layout = Layout { format: 0x1f << 23, ..SKYLAKE };
-
-/// A linear picture, or the part of it that is shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Picture {
-    /// Where it is in the global space.
-    pub at: u64,
-    /// Bytes from one line to the next.
-    stride: u64,
-    /// Bytes of a line that are shown.
-    pub line: u64,
-    pub lines: u64,
-}
-
-impl Picture {
-    /// The address of each line.
-    pub fn starts(self) -> impl Iterator<Item = u64> {
-        (0..self.lines).map(move |line| self.at + line * self.stride)
-    }
-}
-
-/// The state of a plane.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum Plane {
-    #[default]
-    Off,
-    Shows(Picture),
-    /// It shows a picture of an unknown form; the control register.
-    Unknown(u32),
-}
 
 /// A pipe's primary plane, and its cursor.
 pub fn of_pipe(gpu: &Gpu, layout: &Layout, pipe: u32) -> [Plane; 2] {

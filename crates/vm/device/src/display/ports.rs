@@ -1,9 +1,8 @@
 //! Ports: AUX channels on which nobody answers, and the PHYs of Broxton and Gemini Lake, which have
 //! registers for groups of lanes.
 
-use super::Model;
-use super::registers::Row;
 use crate::gpu::Gpu;
+use crate::gpu::display::{Model, Row};
 
 /// DP_AUX_CH_CTL(A) to (I), and PCH_DP_AUX_CH_CTL(B) to (D).
 const AUX: [Row; 2] =
@@ -14,13 +13,6 @@ const AUX_BUSY: u32 = 1 << 31;
 const AUX_DONE: u32 = 1 << 30;
 const AUX_TIMED_OUT: u32 = 1 << 28;
 const AUX_BAD_ANSWER: u32 = 1 << 25;
-
-/// Registers of a PHY that reach both pairs of a channel's lanes.
-pub struct PhyGroup {
-    /// Where the group's registers are, and where those of the first pair.
-    pub group: u32,
-    pub lanes: u32,
-}
 
 /// The size of a group of registers, which is the distance of those of the second pair.
 const GROUP_SIZE: u32 = 0x200;

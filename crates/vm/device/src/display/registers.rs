@@ -1,45 +1,6 @@
 //! Display registers that only need a table: states that follow requests, values that never change.
 
-use super::Model;
-
-/// Registers of the same kind, at equal distances.
-#[derive(Clone, Copy)]
-pub struct Row {
-    pub first: u32,
-    pub distance: u32,
-    pub count: u32,
-}
-
-impl Row {
-    pub const fn one(register: u32) -> Self {
-        Self { first: register, distance: 4, count: 1 }
-    }
-
-    pub fn holds(self, register: u32) -> bool {
-        register
-            .checked_sub(self.first)
-            .is_some_and(|offset| offset % self.distance == 0 && offset / self.distance < self.count)
-    }
-}
-
-/// A state that follows a request in the same register, at once.
-pub struct State {
-    pub registers: Row,
-    pub request: u32,
-    pub state: u32,
-    /// Whether the state is set while the request is not.
-    pub inverted: bool,
-}
-
-impl State {
-    pub const fn follows(registers: Row, request: u32, state: u32) -> Self {
-        Self { registers, request, state, inverted: false }
-    }
-
-    pub const fn opposes(registers: Row, request: u32, state: u32) -> Self {
-        Self { registers, request, state, inverted: true }
-    }
-}
+use crate::gpu::display::{Model, Row, State};
 
 /// What is the same on all platforms with a model.
 const STATES: &[State] = &[

@@ -4,10 +4,9 @@
 //! The CRC is that of IEEE 802.3, over the lines of the primary plane and then those of the cursor. Hardware computes another
 //! one, over the pixels of the finished frame; in both cases the CRCs of equal frames are equal.
 
-use super::Model;
-use super::pipes::DISTANCE;
-use super::planes::{self, Picture, Plane};
+use super::planes;
 use crate::gpu::Gpu;
+use crate::gpu::display::{CrcDone, DISTANCE, Model, Picture, Plane, Scanout};
 use crate::gpu::interrupts::Block;
 use crate::qemu::cache;
 
@@ -26,22 +25,6 @@ const ERROR_EVENT: u32 = 1 << 30;
 /// GEN8_PIPE_CDCLK_CRC_DONE, in the pipe's block.
 const CRC_DONE_GEN8: u32 = 1 << 28;
 
-/// Where a pipe reports that a CRC is there.
-#[derive(Clone, Copy)]
-pub enum CrcDone {
-    ErrorInterrupts,
-    PipeBlock,
-}
-
-/// How a platform's pipes read.
-pub struct Scanout {
-    pub layout: &'static planes::Layout,
-    /// The bits of the CRC's control register that choose a source, and their value for the whole pipe.
-    pub source: u32,
-    pub whole_pipe: u32,
-    pub crc_done: CrcDone,
-}
-
 /// PIPE_CRC_SOURCE_PF_IVB, PIPE_CRC_SOURCE_DMUX_SKL.
 pub static HASWELL: Scanout = Scanout {
     layout: &planes::HASWELL,
@@ -53,9 +36,6 @@ pub static BROADWELL: Scanout = Scanout { crc_done: CrcDone::PipeBlock, ..HASWEL
 pub static SKYLAKE: Scanout =
     Scanout { layout: &planes::SKYLAKE, source: 7 << 28, whole_pipe: 4 << 28, crc_done: CrcDone::PipeBlock };
 pub static ICE_LAKE: Scanout = Scanout { layout: &planes::ICE_LAKE, ..SKYLAKE };
-
-/// The last lines in the log about a pipe's primary plane and its cursor.
-pub type Logged = [(Plane, Option<usize>); 2];
 
 /// A pipe that is on has read a frame.
 pub fn frame(gpu: &mut Gpu, model: &Model, pipe: u32, block: Block) {

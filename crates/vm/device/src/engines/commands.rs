@@ -3,10 +3,11 @@
 //! and stores, flushes with a store, semaphores, jumps, copies and fills (see
 //! [`crate::engines::blitter`]), and kernels (see [`crate::engines::compute`]). All others are skipped, but for some of the blitter's.
 
-use crate::engines::blitter;
-use crate::engines::mi;
-use crate::engines::registers::{Spin, offset};
+use super::blitter;
+use super::fetch::Command;
+use super::mi;
 use crate::gpu::Gpu;
+use crate::gpu::engine::{Spin, offset};
 use crate::gpu::memory::Address;
 use crate::qemu::clock;
 use crate::translation::page_tables::{Context, Space};
@@ -20,14 +21,13 @@ pub struct Ring {
     pub tail: u32,
 }
 
-/// Dwords read at a time; longer commands read the rest of their dwords one by one.
-pub const FETCH: usize = 32;
+/// Bits of RING_HEAD, RING_TAIL and RING_CTL that are addresses and a size.
+pub const HEAD_MASK: u32 = 0x1f_fffc;
+pub const TAIL_MASK: u32 = 0x1f_fff8;
 
-/// A command, with its place in the stream.
-pub struct Command {
-    pub words: [u32; FETCH],
-    pub space: Space,
-    pub at: u64,
+/// The size of the ring buffer in bytes, from RING_CTL.
+pub fn ring_size(control: u32) -> u32 {
+    (control & 0x1f_f000) + 0x1000
 }
 
 /// More commands than this in one run are an accident: an endless stream without jumps.
@@ -37,13 +37,8 @@ const MAX_DEPTH: u32 = 2;
 /// A batch that jumped more often than this to one place spins.
 const SPIN_JUMPS: u32 = 2;
 
-/// What reads as the end of the stream: used where nothing is mapped.
-const BATCH_BUFFER_END_WORD: u32 = mi::BATCH_BUFFER_END << 23;
 /// PIPE_CONTROL: the upper half of its first dword.
 const PIPE_CONTROL: u32 = 0x7a00;
-/// PIPELINE_SELECT (two forms) and 3DSTATE_VF_STATISTICS: 3D commands of one dword.
-const ONE_DWORD_3D: [u32; 3] = [0x6904, 0x6104, 0x680b];
-
 /// BATCH_BUFFER_START: the batch is in the per-process space; it is of the second level.
 const BATCH_PER_PROCESS: u32 = 1 << 8;
 const BATCH_SECOND_LEVEL: u32 = 1 << 22;
@@ -80,36 +75,6 @@ fn compare(command: u32, left: u32, right: u32) -> bool {
     }
 }
 
-impl Command {
-    /// The opcode of an MI command (small numbers), or some larger number.
-    fn opcode(&self) -> u32 {
-        self.words[0] >> 23
-    }
-
-    /// The length in dwords.
-    fn length(&self, version: u8) -> u32 {
-        let word = self.words[0];
-        match word >> 29 {
-            0 => match self.opcode() {
-                ..mi::FIRST_WITH_LENGTH => 1,
-                mi::BATCH_BUFFER_START => {
-                    if version >= 8 {
-                        3
-                    } else {
-                        2
-                    }
-                }
-                mi::STORE_DWORD_IMM | mi::UPDATE_GTT if version >= 8 => (word & 0x3ff) + 2,
-                mi::FLUSH_DW => (word & 0x3f) + 2,
-                _ => (word & 0xff) + 2,
-            },
-            3 if ONE_DWORD_3D.contains(&(word >> 16)) => 1,
-            2 | 3 => (word & 0xff) + 2,
-            _ => 1,
-        }
-    }
-}
-
 impl Gpu {
     /// Whether addresses in commands have 64 bits.
     fn wide(&self) -> bool {
@@ -120,35 +85,6 @@ impl Gpu {
     fn address(&self, command: &Command, index: usize) -> u64 {
         let low = command.words[index].into();
         if self.wide() { u64::from(command.words[index + 1] & 0xffff) << 32 | low } else { low }
-    }
-
-    /// Reads a piece of the stream, with one translation per page.
-    fn fetch(&self, context: &Context, space: Space, at: u64) -> [u32; FETCH] {
-        let mut words = [BATCH_BUFFER_END_WORD; FETCH];
-        let here = ((4096 - (at & 0xfff)) / 4).min(FETCH as u64);
-        let (first, rest) = words.split_at_mut(here as usize);
-        for (part, at) in [(first, at), (rest, at.wrapping_add(4 * here))] {
-            if !part.is_empty()
-                && let Some(address) = self.translate(context, space, at)
-            {
-                let mut bytes = [0; 4 * FETCH];
-                let bytes = &mut bytes[..4 * part.len()];
-                self.memory.read(address, bytes);
-                for (word, bytes) in part.iter_mut().zip(bytes.as_chunks().0) {
-                    *word = u32::from_le_bytes(*bytes);
-                }
-            }
-        }
-        words
-    }
-
-    /// Any dword of a command, also beyond those that were fetched.
-    pub fn word(&self, context: &Context, command: &Command, index: u32) -> Option<u32> {
-        let at = command.at.wrapping_add(4 * u64::from(index));
-        command.words.get(index as usize).copied().or_else(|| {
-            let address = self.translate(context, command.space, at)?;
-            Some(self.memory.read_u32(address))
-        })
     }
 
     /// Runs a ring buffer from head to tail; `Break`: the command at the head has to wait.

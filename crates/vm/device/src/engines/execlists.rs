@@ -4,50 +4,13 @@
 //! Commands run at once, while the driver submits them; a context stays on its engine only while a
 //! semaphore or a spinning batch holds it there.
 
-use crate::engines::commands::Ring;
-use crate::engines::registers::{HEAD_MASK, TAIL_MASK, offset, ring_size};
+use super::commands::{HEAD_MASK, Ring, TAIL_MASK, ring_size};
 use crate::gpu::Gpu;
-use crate::translation::page_tables::{Context, PerProcess};
+use crate::gpu::engine::{StatusFormat, offset};
+use crate::gpu::memory::Address;
+use crate::gpu::platform::PerProcess;
+use crate::translation::page_tables::Context;
 use std::ops::ControlFlow;
-
-/// How work reaches an engine.
-pub enum Submission {
-    /// RING_TAIL (before gen8).
-    Ring,
-    /// RING_ELSP (gen8, gen9).
-    Elsp(StatusFormat),
-    /// The submit queue (gen11 and later).
-    SubmitQueue(StatusFormat),
-}
-
-/// The form of entries in the context status buffer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum StatusFormat {
-    /// Events as bits, the context id above (gen8 to gen11).
-    Gen8,
-    /// The contexts switched to and away from (gen12).
-    Gen12,
-    /// The same with longer context ids (12.55 and later).
-    XeHp,
-}
-
-impl Submission {
-    /// Entries in the status buffer, and the dword of the status page with the one written last.
-    fn status_buffer(&self) -> Option<(StatusFormat, u32, u64)> {
-        match *self {
-            Self::Ring => None,
-            Self::Elsp(format) => Some((format, 6, 0x1f)),
-            Self::SubmitQueue(format) => Some((format, 12, 0x2f)),
-        }
-    }
-}
-
-/// The writes to RING_ELSP so far: second context, upper half first, then the first one.
-#[derive(Clone, Copy, Default)]
-pub struct ElspWrites {
-    words: [u32; 4],
-    count: usize,
-}
 
 /// Bit 0 of a context descriptor: valid.
 const DESCRIPTOR_VALID: u64 = 1;
@@ -227,6 +190,12 @@ impl Gpu {
         self.memory.write_u32(state.plus(4 * STATE_HEAD), ring.head);
         self.engine_set(engine, offset::HEAD, ring.head);
         flow
+    }
+
+    /// Where the engine's status page is.
+    fn status_page(&self, engine: usize) -> Option<Address> {
+        let page = self.engine_get(engine, offset::STATUS_PAGE) & !0xfff;
+        self.translate_global(page.into())
     }
 
     /// The status buffer entry written last, from the status page.

@@ -2,13 +2,15 @@
 //!
 //! * [`registers`]: an engine's registers, and submission through the ring buffer's (before gen8);
 //! * [`execlists`]: submission of contexts (gen8 and later);
-//! * [`commands`], [`mi`]: execution of command streams;
+//! * [`commands`]: execution of command streams;
+//! * [`fetch`], [`mi`]: commands, how they are read, and their opcodes;
 //! * [`blitter`]: copies and fills;
 //! * [`compute`]: commands that start kernels.
 
-pub mod blitter;
-pub mod commands;
+mod blitter;
+mod commands;
 mod compute;
-pub mod execlists;
+mod execlists;
+mod fetch;
 mod mi;
-pub mod registers;
+mod registers;

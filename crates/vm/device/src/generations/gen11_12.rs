@@ -2,36 +2,20 @@
 //! engine has a bit, and an identity register that names engine and events.
 
 use crate::display::pipes;
-use crate::engines::blitter::{BLITS_GEN9, BLITS_GEN12};
-use crate::engines::execlists::{StatusFormat, Submission};
-use crate::engines::registers::{EngineInfo, offset};
 use crate::eu::layout::Form;
 use crate::generations::gen8_9::OTHER_BLOCKS;
 use crate::generations::gt;
+use crate::gpu::Gpu;
+use crate::gpu::blits::{BLITS_GEN9, BLITS_GEN12};
+use crate::gpu::engine::{EngineInfo, Source, StatusFormat, Submission, offset};
 use crate::gpu::interrupts::Block;
-use crate::gpu::{Generation, Gpu, Source};
-use crate::platforms::{Bars, Display, Platform};
+use crate::gpu::platform::{Bars, Display, Generation, PerProcess, Platform};
 use crate::snooping::{KEPT_GEN11, KEPT_GEN12, Snooping};
-use crate::translation::page_tables::PerProcess;
 
 /// GEN11_GFX_MSTR_IRQ: bit 31 enables; bits 0 and 1: a bank has something; bit 16: the display has.
 pub const MASTER: u32 = 0x19_0010;
 pub const MASTER_ENABLE: u32 = 1 << 31;
 const MASTER_DISPLAY: u32 = 1 << 16;
-/// GEN11_GT_INTR_DW(0) and (1): the engines with events, write one to clear.
-const BANK_0: u32 = 0x19_0018;
-const BANK_1: u32 = 0x19_001c;
-/// GEN11_INTR_IDENTITY_REG(0) and (1): events in bits 15..0, class in 18..16, instance in 25..20,
-/// and bit 31, "valid", which the driver waits for and writes to release the identity.
-const IDENTITY_0: u32 = 0x19_0060;
-const IDENTITY_1: u32 = 0x19_0064;
-const IDENTITY_VALID: u32 = 1 << 31;
-/// GEN11_IIR_REG_SELECTOR(0) and (1): the bit whose identity is wanted.
-const SELECTOR_0: u32 = 0x19_0070;
-const SELECTOR_1: u32 = 0x19_0074;
-/// OTHER_CLASS: what no engine owns.
-const CLASS_OTHER: u32 = 4;
-
 /// FORCEWAKE_RENDER_GEN9, FORCEWAKE_MT, and one for each video (decoding, enhancement) engine:
 /// FORCEWAKE_MEDIA_VDBOX_GEN11(n), FORCEWAKE_MEDIA_VEBOX_GEN11(n), with their acknowledgements.
 pub const FORCEWAKE_RENDER: (u32, u32) = (0xa278, 0xd84);
@@ -113,60 +97,6 @@ pub const GEN12: Platform = Platform {
     ..GEN11
 };
 
-/// The state of the two banks.
-#[derive(Default)]
-pub struct Banks {
-    engines: [u32; 2],
-    /// Events that no identity named yet, for each bit of a bank.
-    events: [[u32; 32]; 2],
-    identity: [u32; 2],
-}
-
-impl Banks {
-    pub fn raise(&mut self, source: Source, events: u32) {
-        self.engines[source.bank] |= 1 << source.bit;
-        self.events[source.bank][source.bit as usize] |= events;
-    }
-
-    /// Bits 0 and 1: banks with something in them.
-    pub fn active(&self) -> u32 {
-        let [first, second] = self.engines.map(|bank| u32::from(bank != 0));
-        first | second << 1
-    }
-
-    fn read(&self, register: u32) -> Option<u32> {
-        match register {
-            BANK_0 => Some(self.engines[0]),
-            BANK_1 => Some(self.engines[1]),
-            IDENTITY_0 => Some(self.identity[0]),
-            IDENTITY_1 => Some(self.identity[1]),
-            _ => None,
-        }
-    }
-
-    /// Clears engines; those with more events stay.
-    fn clear(&mut self, bank: usize, engines: u32) {
-        self.engines[bank] &= !engines;
-        for (bit, events) in self.events[bank].iter().enumerate() {
-            if *events != 0 {
-                self.engines[bank] |= 1 << bit;
-            }
-        }
-    }
-
-    /// Moves the events of a bit into the identity register.
-    fn select(&mut self, engines: &[EngineInfo], bank: usize, selected: u32) {
-        let bit = selected.trailing_zeros() & 31;
-        let (class, instance) = engines
-            .iter()
-            .map(|engine| engine.source)
-            .find(|source| source.bank == bank && source.bit == bit)
-            .map_or((CLASS_OTHER, 0), |source| (source.class, source.instance));
-        let events = std::mem::take(&mut self.events[bank][bit as usize]);
-        self.identity[bank] = IDENTITY_VALID | class << 16 | instance << 20 | events;
-    }
-}
-
 /// Reads that all GTs since gen11 answer in the same way.
 pub fn read(gpu: &Gpu, register: u32) -> Option<u32> {
     gpu.banks.read(register)
@@ -174,13 +104,11 @@ pub fn read(gpu: &Gpu, register: u32) -> Option<u32> {
 
 /// Writes that all GTs since gen11 handle in the same way; `base` as for [`gt::forcewake`].
 pub fn write(gpu: &mut Gpu, base: u32, register: u32, value: u32) -> bool {
+    if gpu.banks.write(gpu.platform.engines, register - base, value) {
+        gpu.update_interrupt();
+        return true;
+    }
     match register - base {
-        BANK_0 => gpu.banks.clear(0, value),
-        BANK_1 => gpu.banks.clear(1, value),
-        IDENTITY_0 => gpu.banks.identity[0] = 0,
-        IDENTITY_1 => gpu.banks.identity[1] = 0,
-        SELECTOR_0 => gpu.banks.select(gpu.platform.engines, 0, value),
-        SELECTOR_1 => gpu.banks.select(gpu.platform.engines, 1, value),
         request @ FORCEWAKE_VIDEO..=FORCEWAKE_VIDEO_END => {
             let ack = FORCEWAKE_ACK_VIDEO + request - FORCEWAKE_VIDEO;
             return gt::forcewake(gpu, base, &[(request, ack)], register, value);

@@ -3,14 +3,12 @@
 //!
 //! The host bridge, which the driver asks for the memory layout, is QEMU's.
 
-use crate::engines::blitter::BLITS_GEN3;
-use crate::engines::execlists::Submission;
-use crate::engines::registers::{EngineInfo, offset};
+use crate::gpu::Gpu;
+use crate::gpu::blits::BLITS_GEN3;
+use crate::gpu::engine::{EngineInfo, Source, Submission, offset};
 use crate::gpu::interrupts::Block;
-use crate::gpu::{Generation, Gpu, Source};
-use crate::platforms::{Bars, Display, Platform};
+use crate::gpu::platform::{Bars, Display, Generation, PerProcess, Platform};
 use crate::snooping::{Keeping, Snooping};
-use crate::translation::page_tables::PerProcess;
 
 /// GEN2_IER, GEN2_IIR and GEN2_IMR: in this order, unlike later.
 const ENABLE: u32 = 0x20a0;

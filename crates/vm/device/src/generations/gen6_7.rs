@@ -1,15 +1,13 @@
 //! Gen6 and gen7: rings, two-level per-process page tables, forcewake.
 
-use crate::engines::blitter::BLITS_GEN3;
-use crate::engines::execlists::Submission;
-use crate::engines::registers::EngineInfo;
 use crate::eu::layout::Form;
 use crate::generations::gt;
+use crate::gpu::Gpu;
+use crate::gpu::blits::BLITS_GEN3;
+use crate::gpu::engine::{EngineInfo, Source, Submission};
 use crate::gpu::interrupts::Block;
-use crate::gpu::{Generation, Gpu, Source};
-use crate::platforms::{Bars, Display, Platform};
+use crate::gpu::platform::{Bars, Display, Generation, PerProcess, Platform};
 use crate::snooping::{KEPT_GEN6, KEPT_HASWELL, Snooping};
-use crate::translation::page_tables::PerProcess;
 
 /// The blocks of DEIMR, GTIMR and GEN6_PMIMR, which engines name by their index, and DEIER, whose
 /// bit 31 is the master switch.

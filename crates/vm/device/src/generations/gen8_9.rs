@@ -1,16 +1,14 @@
 //! Gen8 and gen9: contexts through RING_ELSP, four-level page tables.
 
 use crate::display::pipes;
-use crate::engines::blitter::{BLITS_GEN3, BLITS_GEN9};
-use crate::engines::execlists::{StatusFormat, Submission};
-use crate::engines::registers::{EngineInfo, offset};
 use crate::eu::layout::Form;
 use crate::generations::gt;
+use crate::gpu::Gpu;
+use crate::gpu::blits::{BLITS_GEN3, BLITS_GEN9};
+use crate::gpu::engine::{EngineInfo, Source, StatusFormat, Submission, offset};
 use crate::gpu::interrupts::Block;
-use crate::gpu::{Generation, Gpu, Source};
-use crate::platforms::{Bars, Display, Platform};
+use crate::gpu::platform::{Bars, Display, Generation, PerProcess, Platform};
 use crate::snooping::{Keeping, Snooping};
-use crate::translation::page_tables::PerProcess;
 
 /// GEN8_MASTER_IRQ: bit 31 enables, the others say in which half of which block to look; bits 16 to
 /// 19: in the block of which pipe.

@@ -4,11 +4,11 @@
 use crate::generations::gen6_7::{self, Gen6};
 use crate::generations::gen8_9::{self, Gen8};
 use crate::generations::gt;
-use crate::gpu::{Generation, Gpu, Source};
-use crate::platforms::Platform;
+use crate::gpu::Gpu;
+use crate::gpu::engine::Source;
+use crate::gpu::platform::{Generation, PerProcess, Platform};
+use crate::gpu::sideband::{POWER_GATE_CONTROL, PUNIT};
 use crate::snooping::{Keeping, Snooping};
-use crate::translation::page_tables::PerProcess;
-use std::collections::BTreeMap;
 
 /// FORCEWAKE_VLV and FORCEWAKE_MEDIA_VLV with their acknowledgements.
 const FORCEWAKE: &[(u32, u32)] = &[(0x13_00b0, 0x13_00b4), (0x13_00b8, 0x13_00bc)];
@@ -36,30 +36,8 @@ const SIDEBAND_BUSY: u32 = 1 << 0;
 const SIDEBAND_DATA: u32 = 0x18_2104;
 const SIDEBAND_ADDRESS: u32 = 0x18_2108;
 
-/// The port of the power controller, and its registers.
-const PUNIT: u32 = 0x04;
-/// PUNIT_REG_PWRGT_CTRL and _STATUS: two bits per power well, 0: on. The status is the control.
-const POWER_GATE_CONTROL: u32 = 0x60;
-const POWER_GATE_STATUS: u32 = 0x61;
 /// The common lane wells of the PHYs there: shifts.
 const PHY_WELLS: [u32; 2] = [10, 24];
-/// PUNIT_REG_DSPSSPM: the state in the upper half follows the request in the lower.
-const DISPLAY_POWER: u32 = 0x36;
-/// PUNIT_REG_ISPSSPM0 and PUNIT_REG_VEDSSPM0: image processor and video decoder: power gated.
-const IMAGE_POWER: u32 = 0x39;
-const VIDEO_POWER: u32 = 0x32;
-const GATED: u32 = 3;
-/// PUNIT_REG_GPU_FREQ_REQ and _STS: the frequency (second byte) is the requested one, and the PLL
-/// (bit 4) runs.
-const FREQUENCY_REQUEST: u32 = 0xd4;
-const FREQUENCY_STATUS: u32 = 0xd8;
-const PLL_RUNS: u32 = 1 << 4;
-/// PUNIT_REG_DDR_SETUP2: bit 8 is a request, cleared when it was seen.
-const DDR_SETUP: u32 = 0x139;
-const DDR_REQUEST: u32 = 1 << 8;
-/// The port of the clock unit: its dividers' status (bits 12..8) follows the divider (bits 4..0).
-const CCU: u32 = 0x14;
-const CCU_CLOCKS: std::ops::RangeInclusive<u32> = 0x60..=0x6f;
 
 /// BYT_PTE_SNOOPED_BY_CPU_CACHES, in entries of both tables.
 const ENTRY_SNOOPED: u32 = 1 << 2;
@@ -87,36 +65,6 @@ pub const CHERRYVIEW: Platform = Platform {
     ],
     ..gen8_9::GEN8
 };
-
-/// Registers behind the sideband, by port and address.
-#[derive(Default)]
-pub struct Sideband(BTreeMap<(u32, u32), u32>);
-
-impl Sideband {
-    fn get(&self, port: u32, address: u32) -> u32 {
-        self.0.get(&(port, address)).copied().unwrap_or(0)
-    }
-
-    fn read(&self, port: u32, address: u32) -> u32 {
-        let value = self.get(port, address);
-        match (port, address) {
-            (PUNIT, POWER_GATE_STATUS) => self.get(PUNIT, POWER_GATE_CONTROL),
-            (PUNIT, DISPLAY_POWER) => value & 0xffff | value << 16,
-            (PUNIT, IMAGE_POWER | VIDEO_POWER) => value | GATED,
-            (PUNIT, FREQUENCY_STATUS) => (self.get(PUNIT, FREQUENCY_REQUEST) & 0xff) << 8 | PLL_RUNS,
-            (CCU, clock) if CCU_CLOCKS.contains(&clock) => value & !0x1f00 | (value & 0x1f) << 8,
-            _ => value,
-        }
-    }
-
-    fn write(&mut self, port: u32, address: u32, value: u32) {
-        let value = match (port, address) {
-            (PUNIT, DDR_SETUP) => value & !DDR_REQUEST,
-            _ => value,
-        };
-        self.0.insert((port, address), value);
-    }
-}
 
 /// Valleyview's unit around the GT of another generation.
 struct Valleyview<G>(G);

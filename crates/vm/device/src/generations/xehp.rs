@@ -1,19 +1,17 @@
 //! Discrete GPUs with local memory (DG1, DG2), and Meteor Lake, which is built like them: its
 //! stolen memory is behind BAR 2, and its media engines are a GT of their own.
 
-use crate::engines::blitter::{BLITS_GEN12, BLITS_METEOR_LAKE};
-use crate::engines::execlists::{StatusFormat, Submission};
-use crate::engines::registers::EngineInfo;
 use crate::eu::layout::Form;
 use crate::generations::gen11_12::{
     self, COPY, ENHANCEMENT, FORCEWAKE_GT, FORCEWAKE_RENDER, FREQUENCIES, GUC, MASTER, MASTER_ENABLE,
     ONE_SLICE, RENDER, VIDEO, engine,
 };
 use crate::generations::gt;
-use crate::gpu::{Generation, Gpu, Source};
-use crate::platforms::{LocalMemory, Platform};
+use crate::gpu::Gpu;
+use crate::gpu::blits::{BLITS_GEN12, BLITS_METEOR_LAKE};
+use crate::gpu::engine::{EngineInfo, Source, StatusFormat, Submission};
+use crate::gpu::platform::{Generation, LocalMemory, PerProcess, Platform};
 use crate::snooping::{Keeping, Snooping};
-use crate::translation::page_tables::PerProcess;
 
 /// DG1_MSTR_TILE_INTR: bit 31 enables; bit 0: look at the master of tile 0.
 const TILE_MASTER: u32 = 0x19_0008;

@@ -3,24 +3,10 @@
 
 use crate::gpu::Gpu;
 use crate::gpu::memory::Address;
+use crate::gpu::platform::PerProcess;
 use crate::qemu::cache;
 use crate::snooping::Access;
 use std::ops::Range;
-
-/// The kind of per-process tables.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum PerProcess {
-    /// None: user batches use the global table (gen3 to gen5).
-    None,
-    /// Two levels of 32-bit entries; the directory lies in the global table (gen6, gen7).
-    Gen6,
-    /// Two levels below four directory pointers in the engine's registers (Cherryview).
-    ThreeLevel,
-    /// Four levels, the root in the context image. 64 KiB pages: every 16th entry of a table holds.
-    FourLevel,
-    /// The same; a table for 64 KiB pages has 32 entries of its own (DG2).
-    FourLevelCompact64K,
-}
 
 /// What an address in a command refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]

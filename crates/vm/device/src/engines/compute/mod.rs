@@ -10,7 +10,7 @@ mod state;
 mod surfaces;
 mod walker;
 
-use crate::engines::commands::Command;
+use crate::engines::fetch::Command;
 use crate::eu::layout::Form;
 use crate::gpu::Gpu;
 use crate::translation::page_tables::{Context, Pointer};

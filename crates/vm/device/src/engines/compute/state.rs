@@ -1,9 +1,8 @@
 //! State of kernels: it lies in the context's image, where the driver keeps it while the context is
 //! not on an engine, and where it copies a new context's from.
 
-use crate::engines::execlists::Submission;
-use crate::engines::registers::offset;
 use crate::gpu::Gpu;
+use crate::gpu::engine::{Submission, offset};
 use crate::gpu::memory::Address;
 use crate::translation::page_tables::{Context, Pointer};
 

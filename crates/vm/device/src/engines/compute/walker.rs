@@ -2,7 +2,7 @@
 
 use super::dispatch::Dispatch;
 use super::state::Slot;
-use crate::engines::commands::Command;
+use crate::engines::fetch::Command;
 use crate::eu::layout::Form;
 use crate::gpu::Gpu;
 use crate::translation::page_tables::Context;
