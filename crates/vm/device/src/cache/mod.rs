@@ -7,7 +7,7 @@
 //! * [`instructions`]: the instructions of the CPU that matter;
 //! * [`ignored`]: functions of the kernel whose flushes are left out.
 //!
-//! [`crate::qemu`] brings the CPU's accesses and instructions here, [`crate::memory`] the GPU's.
+//! [`crate::qemu`] brings the CPU's accesses and instructions here, [`crate::gpu::memory`] the GPU's.
 
 mod adversary;
 mod bits;

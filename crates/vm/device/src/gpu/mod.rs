@@ -1,4 +1,10 @@
 //! One GPU: its parts, and what they need from QEMU. Which part handles an access is in [`crate::mmio`].
+//!
+//! * [`platform`], [`blits`]: what a platform is, and what its generation does for it;
+//! * [`engine`], [`display`]: what they are, and their state;
+//! * [`interrupts`], [`banks`]: interrupt registers before gen11, and since;
+//! * [`registers`], [`sideband`]: the register file, and registers behind Valleyview's sideband;
+//! * [`memory`]: the memory that the GPU accesses.
 
 pub mod banks;
 pub mod blits;
