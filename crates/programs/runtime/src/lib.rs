@@ -34,19 +34,32 @@
 #![allow(unsafe_code)]
 
 mod hooks;
+#[path = "system/identity.rs"]
 mod identity;
+#[path = "mapped/line.rs"]
 mod line;
 mod loads;
+#[path = "system/lock.rs"]
 mod lock;
+#[path = "mapped/mappings.rs"]
 mod mappings;
 mod paths;
+#[path = "server/pool.rs"]
 mod pool;
 mod real;
+#[path = "system/sandbox.rs"]
 mod sandbox;
+#[path = "mapped/sites.rs"]
 mod sites;
+#[path = "server/connection.rs"]
 mod start;
+#[path = "mapped/stores.rs"]
 mod stores;
+#[path = "system/sys.rs"]
 mod sys;
+#[path = "server/exchange.rs"]
 mod talk;
+#[path = "mapped/traps.rs"]
 mod traps;
+#[path = "mapped/user_memory.rs"]
 mod user_memory;
