@@ -13,16 +13,23 @@
 //! # Layers
 //!
 //! ```text
-//! L4  hooks: the functions that replace libc's
-//! L3  paths: what stands for a path
-//! L2  talk -> start   start -> talk   loads -> talk   talk -> loads   loads -> start   start -> loads: requests to the
-//!     server; what happens when the library is loaded; loads of stale lines
-//! L1  traps -> sites -> stores -> line -> mappings   traps -> user_memory   pool: flushes, their places and counts, mapped
-//!     objects, memory of userptr objects; connections
-//! L0  lock -> sys   real -> sys   identity -> sys   identity -> sandbox   sys -> sandbox   sandbox -> sys: system calls,
-//!     libc's own functions, which process this is, filters that refuse system calls
+//! L6  hooks: the functions that replace libc's
+//! L5  paths: what stands for a path
+//! L4  start: the start of the library, forks, the end
+//! L3  loads: loads of stale lines
+//! L2  server: connections and requests
+//! L1  mapped   real: objects' bytes; libc's own functions
+//! L0  system: system calls
 //! ```
-
+//!
+//! * `hooks`: the functions that replace libc's, and system calls that the program makes itself. Not what they ask the server for.
+//! * `paths`: the paths that the server has files for, and what these files are. Not the functions that take paths.
+//! * `start`: what is done when the library is loaded, before and after a fork, and at the end. Not the connection that it needs.
+//! * `loads`: looks at loads of stale lines, and reports them. Not which pages are hidden for that.
+//! * `server`: finds the server, connects to it, makes requests, and serves its calls. Not what the program's functions make of replies.
+//! * `mapped`: mapped objects and their lines, with flushes, stores, counts and hidden pages. Not requests to the server.
+//! * `real`: finds libc's functions behind those of this library. Not system calls.
+//! * `system`: system calls, refused ones, locks, and which process this is. Not devices.
 //!
 //! # Safety
 //!
@@ -34,32 +41,10 @@
 #![allow(unsafe_code)]
 
 mod hooks;
-#[path = "system/identity.rs"]
-mod identity;
-#[path = "mapped/line.rs"]
-mod line;
 mod loads;
-#[path = "system/lock.rs"]
-mod lock;
-#[path = "mapped/mappings.rs"]
-mod mappings;
+mod mapped;
 mod paths;
-#[path = "server/pool.rs"]
-mod pool;
 mod real;
-#[path = "system/sandbox.rs"]
-mod sandbox;
-#[path = "mapped/sites.rs"]
-mod sites;
-#[path = "server/connection.rs"]
+mod server;
 mod start;
-#[path = "mapped/stores.rs"]
-mod stores;
-#[path = "system/sys.rs"]
-mod sys;
-#[path = "server/exchange.rs"]
-mod talk;
-#[path = "mapped/traps.rs"]
-mod traps;
-#[path = "mapped/user_memory.rs"]
-mod user_memory;
+mod system;

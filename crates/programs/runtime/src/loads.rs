@@ -7,97 +7,27 @@
 //!
 //! Other pages are hidden until their first load, because verdicts on flushes depend on whether there is one.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use gem_coherency_protocol::Request;
 use gem_coherency_trap::watch::{self, Load, Seen};
 
-use crate::line::{self, LINE_BYTES};
-use crate::mappings::{self, Mapping, PAGE_BYTES};
-use crate::sites::{self, Lines, Transfer};
-use crate::{start, talk};
+use crate::mapped::hidden::{self, Set, set, stale};
+use crate::mapped::line::{self, LINE_BYTES};
+use crate::mapped::mappings::{self, Mapping, PAGE_BYTES};
+use crate::mapped::sites::{self, Lines, Transfer};
+use crate::server::{connection, requests};
 
 /// Most bytes that a system call loads (`MAX_RW_COUNT`).
 const MOST_BYTES: usize = 0x7fff_f000;
 
-/// Lines of a page, a bit each.
-type Set = usize;
-const _: () = assert!(PAGE_BYTES / LINE_BYTES == Set::BITS as usize);
-
-/// The server wants the first load of each line of a hidden page: lines count as stale until they are reported.
-static EACH: AtomicBool = AtomicBool::new(false);
-
 /// Begins to look at loads of hidden pages, with `each` at the first one of each line.
 pub(crate) fn start(each: bool) {
-    // Relaxed, here and below: set before the program runs.
-    EACH.store(each, Ordering::Relaxed);
+    hidden::judge_by_many(each);
     watch::on_load(see);
-}
-
-/// Returns whether many platforms judge the run.
-pub(crate) fn is_judged_by_many() -> bool {
-    EACH.load(Ordering::Relaxed)
-}
-
-/// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes.
-pub(crate) fn hide(object: u64, first: u64, end: u64) {
-    each_part(object, first, end, |mapping, pages| {
-        // A system call would fail.
-        if sites::is_transferring() {
-            return;
-        }
-        for page in pages.step_by(PAGE_BYTES).filter(|page| stale(mapping, *page) != 0) {
-            // A page that cannot be hidden is not looked at.
-            let _ = watch::hide(page, PAGE_BYTES);
-        }
-    });
-}
-
-/// Hides the pages of an object's lines until they are loaded from, and logs which cannot be.
-pub(crate) fn see_first(object: u64, first: u64, end: u64) {
-    each_part(object, first, end, |mapping, pages| {
-        let is_closed = |page: &usize| !sites::is_transferring() && !watch::is_writable(*page);
-        let mut start = pages.start;
-        let all = pages.clone().step_by(PAGE_BYTES);
-        for page in all.filter(|page| !is_closed(page)).chain([pages.end]) {
-            if start < page {
-                // Those that cannot be hidden are logged.
-                let _ = watch::hide(start, page - start);
-            }
-            start = page + PAGE_BYTES;
-        }
-        for page in pages.step_by(PAGE_BYTES).filter(|page| !watch::is_hidden(*page, 1)) {
-            sites::log_shown(mapping, page);
-        }
-    });
-}
-
-/// Calls `act` with each mapping of the cached bytes of an object's lines, and the part of it that the lines' pages are.
-fn each_part(object: u64, first: u64, end: u64, mut act: impl FnMut(&Mapping, Range<usize>)) {
-    if !sites::is_collecting() {
-        return;
-    }
-    let bytes = |line: u64| line.saturating_mul(LINE_BYTES as u64);
-    mappings::each_cached(|mapping| {
-        let all = mapping.offset..mapping.offset + mapping.len as u64;
-        let (from, to) = (all.start.max(bytes(first)), all.end.min(bytes(end)));
-        if mapping.object == object && from < to {
-            let at = |offset: u64| mapping.start + (offset - mapping.offset) as usize;
-            act(mapping, at(from) & !(PAGE_BYTES - 1)..at(to).next_multiple_of(PAGE_BYTES));
-        }
-    });
-}
-
-/// Returns the stale lines of a page.
-fn stale(mapping: &Mapping, page: usize) -> Set {
-    let each = EACH.load(Ordering::Relaxed);
-    set(page, page, PAGE_BYTES, |line| each || line::is_stale(mapping, line))
 }
 
 /// Returns the lines of `len` bytes in a page, whose bytes a load of them misses.
 fn missed(mapping: &Mapping, page: usize, start: usize, len: usize) -> Set {
-    let each = EACH.load(Ordering::Relaxed);
+    let each = hidden::is_judged_by_many();
     if mapping.evicts {
         let (first, end) = (start.max(page), (start + len).min(page + PAGE_BYTES));
         line::evict(mapping, first, end.saturating_sub(first));
@@ -106,13 +36,6 @@ fn missed(mapping: &Mapping, page: usize, start: usize, len: usize) -> Set {
         let (from, to) = (line.max(start), (line + LINE_BYTES).min(start + len));
         each || line::misses(mapping, from, to - from)
     })
-}
-
-/// Returns the lines of `len` bytes in a page for which `is` holds, by their addresses.
-fn set(page: usize, start: usize, len: usize, is: impl Fn(usize) -> bool) -> Set {
-    let lines = (page..page + PAGE_BYTES).step_by(LINE_BYTES).enumerate();
-    let touched = lines.filter(|(_, line)| *line < start + len && start < line + LINE_BYTES);
-    touched.filter(|(_, line)| is(*line)).fold(0, |set, (n, _)| set | 1 << n)
 }
 
 /// Looks at a load. Its page's mark is the set of lines that were reported.
@@ -177,7 +100,7 @@ fn place(mapping: &Mapping, page: usize) -> Place {
 
 /// Tells the server that a load with a call stack missed lines of a page.
 fn report((object, first): Place, lines: Set, stack: &Lines) {
-    let Some(server) = start::server() else { return };
+    let Some(server) = connection::found() else { return };
     let mut rest = lines;
     let mut at = first;
     while rest != 0 {
@@ -186,7 +109,7 @@ fn report((object, first): Place, lines: Set, stack: &Lines) {
         at += u64::from(clean);
         let request = Request::Loaded.with([object, at, at + u64::from(count)]);
         // A server that is gone has no findings.
-        let _ = talk::tell(server, &request, stack.as_bytes());
+        let _ = requests::tell(server, &request, stack.as_bytes());
         at += u64::from(count);
         rest = rest.checked_shr(clean + count).unwrap_or(0);
     }

@@ -4,8 +4,11 @@ use std::ffi::{c_char, c_int};
 
 use gem_coherency_protocol::{Request, call};
 
-use crate::start::{self, Path, Server};
-use crate::{sys, talk};
+use crate::server::connection::Server;
+use crate::server::requests;
+use crate::start;
+use crate::system::path::{PATH_BYTES, Path};
+use crate::system::sys;
 
 /// The folders that the server has another of.
 const FOLDERS: [&[u8]; 6] = [
@@ -85,7 +88,7 @@ fn folder_of(folder: c_int, path: &mut Path) -> bool {
     if !fits {
         return false;
     }
-    let mut text = [0; start::PATH_BYTES];
+    let mut text = [0; PATH_BYTES];
     // SAFETY: the path ends with a zero, and `text` has these bytes.
     let len = unsafe {
         let (link, size) = (link.as_ptr(), text.len());
@@ -220,7 +223,7 @@ pub(crate) enum File {
 
 /// Describes the file with a cookie; `None` for a socket of the program's own.
 pub(crate) fn describe(server: &Server, cookie: u64) -> Option<File> {
-    let (reply, _) = talk::request(server, &Request::Describe.with([cookie])).ok()?;
+    let (reply, _) = requests::make(server, &Request::Describe.with([cookie])).ok()?;
     let [kind, value, ..] = reply.operands;
     Some(match kind {
         1 => File::Device(value as u32),
@@ -238,7 +241,7 @@ pub(crate) fn open(
     request: &gem_coherency_protocol::Message,
     flags: c_int,
 ) -> Result<c_int, c_int> {
-    let fd = talk::request(server, request)?.0.operands[0] as c_int;
+    let fd = requests::make(server, request)?.0.operands[0] as c_int;
     if flags & libc::O_NONBLOCK != 0 {
         let _ = sys::fcntl(fd, libc::F_SETFL, libc::O_RDWR | libc::O_NONBLOCK);
     }

@@ -24,7 +24,7 @@ impl Real {
         // SAFETY: the name is a C string.
         let found = unsafe { find()(libc::RTLD_NEXT, self.name.as_ptr()) };
         if found.is_null() {
-            crate::sys::give_up(&[b"libc has no function ", self.name.to_bytes()]);
+            crate::system::sys::give_up(&[b"libc has no function ", self.name.to_bytes()]);
         }
         self.address.store(found, Ordering::Relaxed);
         found
@@ -42,7 +42,7 @@ pub(crate) fn find() -> Find {
         // SAFETY: the names are C strings.
         found = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), c"GLIBC_2.2.5".as_ptr()) };
         if found.is_null() {
-            crate::sys::give_up(&[b"libc has no function dlsym"]);
+            crate::system::sys::give_up(&[b"libc has no function dlsym"]);
         }
         FIND.store(found, Ordering::Relaxed);
     }

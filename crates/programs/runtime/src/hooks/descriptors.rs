@@ -3,8 +3,11 @@
 use std::ffi::{c_int, c_uint};
 
 use super::replace;
+use crate::mapped::sites;
 use crate::real::real;
-use crate::{pool, sites, start, sys};
+use crate::server::pool;
+use crate::start;
+use crate::system::sys;
 
 /// Closes the descriptors from `first` to `last` but for the connections, with `close_range`.
 fn close_others(first: c_uint, last: c_uint, mut close_range: impl FnMut(c_uint, c_uint) -> c_int) -> c_int {

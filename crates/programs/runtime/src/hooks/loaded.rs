@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use crate::{real, start, traps};
+use crate::mapped::traps;
+use crate::{real, start};
 
 /// Looks for libraries; returns libc's dlsym.
 extern "C" fn look() -> usize {

@@ -5,9 +5,11 @@ use std::ffi::{c_int, c_void};
 use gem_coherency_protocol::{NOT_A_FILE, Request, call};
 
 use super::replace;
-use crate::sys::{self, KeepErrno};
-use crate::talk::{self, Wish};
-use crate::{mappings, sites, start, stores, traps, user_memory};
+use crate::mapped::{mappings, sites, stores, traps, user_memory};
+use crate::server::exchange::Wish;
+use crate::server::requests;
+use crate::start;
+use crate::system::sys::{self, KeepErrno};
 
 /// Tells the server that pages are unmapped, and forgets them.
 fn forget(address: usize, len: usize) {
@@ -19,7 +21,7 @@ fn forget(address: usize, len: usize) {
     sites::forget(address, len);
     if let Some(server) = start::server() {
         // A server that is gone has no mappings.
-        let _ = talk::request(server, &Request::Unmapped.with([address as u64, len as u64]));
+        let _ = requests::make(server, &Request::Unmapped.with([address as u64, len as u64]));
     }
 }
 
@@ -41,7 +43,7 @@ replace! {
         {
             traps::look_again();
             let request = Request::Map.with([cookie, len as u64, protection as u64, offset as u64]);
-            match talk::request_with(server, &request, Wish { address, flags }) {
+            match requests::make_with(server, &request, Wish { address, flags }) {
                 Ok((reply, descriptors)) => {
                     descriptors.close();
                     sys::fail(before);
@@ -113,7 +115,7 @@ replace! {
             mappings::shift(address.addr(), old_len, moved.addr(), new_len);
             let operands = [address.addr(), old_len, moved.addr(), new_len].map(|operand| operand as u64);
             if let Some(server) = start::server() {
-                let _ = talk::request(server, &Request::Moved.with(operands));
+                let _ = requests::make(server, &Request::Moved.with(operands));
             }
         } else if mappings::overlap(moved.addr(), new_len) {
             forget(moved.addr(), new_len);
@@ -133,7 +135,7 @@ replace! {
             // A store or a load that the program forbids is its own.
             sites::lose(address.addr(), len);
             let operands = [address.addr() as u64, len as u64, protection as u64];
-            let _ = talk::request(server, &Request::Protected.with(operands));
+            let _ = requests::make(server, &Request::Protected.with(operands));
         }
         done
     }

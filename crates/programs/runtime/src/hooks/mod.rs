@@ -1,38 +1,16 @@
 //! The functions that replace libc's.
 
-#[path = "files/attributes.rs"]
-mod attributes;
 mod calls;
-#[path = "processes/children.rs"]
-mod children;
 mod descriptors;
-#[path = "processes/environment.rs"]
-mod environment;
-#[path = "processes/exec.rs"]
-mod exec;
-#[path = "processes/executable.rs"]
-mod executable;
-#[path = "files/folders.rs"]
-mod folders;
+mod files;
 mod loaded;
 mod memory;
-#[path = "files/open.rs"]
-mod open;
+mod processes;
 mod requests;
-#[path = "files/resolve.rs"]
-mod resolve;
 mod sandbox;
 mod sends;
 mod signals;
-#[path = "processes/spawn.rs"]
-mod spawn;
-#[path = "files/stat.rs"]
-mod stat;
 mod transfers;
-#[path = "files/volumes.rs"]
-mod volumes;
-#[path = "files/walk.rs"]
-mod walk;
 
 /// Defines functions that replace libc's, with all the names by which programs call them.
 macro_rules! replace {

@@ -5,10 +5,10 @@ use std::ffi::{c_int, c_ulong, c_void};
 use gem_coherency_protocol::{NOT_A_FILE, Request};
 
 use super::replace;
-use crate::paths;
+use crate::mapped::{hidden, sites, traps, user_memory};
 use crate::real::real;
-use crate::sys::{self, KeepErrno};
-use crate::{loads, sites, start, talk, traps, user_memory};
+use crate::system::sys::{self, KeepErrno};
+use crate::{paths, server, start};
 
 /// The types of requests to a device, a dma-buf and a fence.
 const TYPES: [u8; 3] = [b'd', b'b', b'>'];
@@ -34,7 +34,7 @@ struct Userptr {
 /// # Safety
 /// The argument is one of DRM_IOCTL_I915_GEM_USERPTR.
 unsafe fn user_memory_begins(cookie: u64, argument: *const c_void) {
-    if sites::is_collecting() && !loads::is_judged_by_many() {
+    if sites::is_collecting() && !hidden::is_judged_by_many() {
         // SAFETY: the caller's obligation; the program may have aligned it to less.
         let Userptr { address, len, handle, .. } = unsafe { argument.cast::<Userptr>().read_unaligned() };
         user_memory::add((cookie, handle), address as usize, len as usize);
@@ -70,7 +70,7 @@ replace! {
         {
             traps::look_again();
             let request = Request::Ioctl.with([cookie, code & 0xffff_ffff, argument.addr() as u64]);
-            match talk::request(server, &request) {
+            match server::requests::make(server, &request) {
                 Ok((reply, descriptors)) => {
                     descriptors.close();
                     match code & NUMBER {
@@ -104,7 +104,7 @@ replace! {
             return sys::fail(libc::ESPIPE).into();
         }
         let request = Request::Seek.with([cookie, offset as u64, whence as u64]);
-        match talk::request(server, &request) {
+        match server::requests::make(server, &request) {
             Ok((reply, _)) => reply.operands[0] as libc::off64_t,
             Err(errno) => sys::fail(errno).into(),
         }

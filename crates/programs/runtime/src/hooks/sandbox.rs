@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_ulong};
 
 use super::replace;
 use crate::real::real;
-use crate::{sandbox, start, sys};
+use crate::start;
+use crate::system::{sandbox, sys};
 
 replace! {
     /// Controls the process or the thread.

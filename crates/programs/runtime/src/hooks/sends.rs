@@ -7,8 +7,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::replace;
 use super::transfers::{each, transfers};
 use crate::loads;
+use crate::mapped::sites::Transfer;
 use crate::real::real;
-use crate::sites::Transfer;
 
 /// Begins a transfer from one buffer.
 pub(super) fn from_one(start: usize, len: usize) -> Transfer {

@@ -6,7 +6,7 @@ use gem_coherency_trap::{keep_trap_unblocked, owns_signal, program_action, set_p
 
 use super::replace;
 use crate::real::real;
-use crate::sys;
+use crate::system::sys;
 
 /// Returns the set without SIGTRAP, unless signals are unblocked; `None` without a set.
 ///

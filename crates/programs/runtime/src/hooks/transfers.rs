@@ -5,9 +5,9 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::replace;
+use crate::mapped::sites::{self, Transfer};
 use crate::real::real;
-use crate::sites::{self, Transfer};
-use crate::sys;
+use crate::system::sys;
 
 /// Most buffers of a vector (`UIO_MAXIOV`); the kernel refuses more.
 pub(super) const MOST_BUFFERS: usize = 1024;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency_protocol::Found;
 
-use crate::mappings::{self, Mapping, Views};
+use super::mappings::{self, Mapping, Views};
 
 /// Bytes of a cache line, and its words.
 pub(crate) const LINE_BYTES: usize = 64;

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::lock::{Held, Lock};
-use crate::sys;
+use crate::system::lock::{Held, Lock};
+use crate::system::sys;
 
 /// Bytes of a page.
 pub(crate) const PAGE_BYTES: usize = 4096;

@@ -10,9 +10,10 @@ use gem_coherency_protocol::{
 use gem_coherency_trap::watch::{self, Store};
 use gem_coherency_trap::{Event, NEAREST, callers};
 
-use crate::line::{self, LINE_BYTES, Place};
-use crate::mappings::{self, Mapping, PAGE_BYTES};
-use crate::{stores, sys};
+use super::line::{self, LINE_BYTES, Place};
+use super::mappings::{self, Mapping, PAGE_BYTES};
+use super::stores;
+use crate::system::sys;
 
 /// Most frames of a call stack.
 pub(crate) const MOST_FRAMES: usize = 16;

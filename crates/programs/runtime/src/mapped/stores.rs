@@ -7,9 +7,9 @@ use gem_coherency_protocol::{STORES_BYTES, add_store, has_store, remove_store};
 use gem_coherency_trap::locate_in_handler;
 use gem_coherency_trap::watch::{self, Store};
 
-use crate::line;
-use crate::mappings::{self, Mapping, PAGE_BYTES};
-use crate::sys;
+use super::line;
+use super::mappings::{self, Mapping, PAGE_BYTES};
+use crate::system::sys;
 
 /// The table, in a memory file. A child has the same one.
 static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());

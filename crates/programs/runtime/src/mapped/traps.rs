@@ -7,9 +7,9 @@ use gem_coherency_protocol::{Found, LineEffect};
 use gem_coherency_trap::scan::Search;
 use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
 
-use crate::line::{self, Place};
-use crate::sys::{self, KeepErrno};
-use crate::{sites, user_memory};
+use super::line::{self, Place};
+use super::{sites, user_memory};
+use crate::system::sys::{self, KeepErrno};
 
 /// Traps the flushes and the non-temporal stores of the program and the libraries that it has loaded.
 pub(crate) fn start() {

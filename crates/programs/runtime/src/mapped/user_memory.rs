@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::lock::Lock;
+use crate::system::lock::Lock;
 
 /// Most ranges; flushes of later ones are not counted.
 const MOST: usize = 1024;

@@ -1,4 +1,4 @@
-//! Requests to the server, and its calls.
+//! Exchanges on a connection: a request, the calls that the server makes meanwhile, and the reply.
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
@@ -8,11 +8,9 @@ use gem_coherency_protocol::{
     SHOWS_NOTHING, cookie, receive, send,
 };
 
-use crate::mappings::{self, Mapping, Views};
-use crate::sandbox;
-use crate::start::{self, Server};
-use crate::sys::{self, Blocked};
-use crate::{line, loads, pool, sites};
+use crate::mapped::mappings::{self, Mapping, Views};
+use crate::mapped::{hidden, line, sites};
+use crate::system::{sandbox, sys};
 
 /// How a mapping that the server asks for is wanted: as the program's mmap(2) said.
 #[derive(Clone, Copy)]
@@ -24,62 +22,6 @@ pub(crate) struct Wish {
 impl Wish {
     /// A mapping that a request makes (GEM_MMAP).
     pub(crate) const ANYWHERE: Self = Self { address: std::ptr::null_mut(), flags: libc::MAP_SHARED };
-}
-
-/// Makes a request; returns the reply and its descriptors.
-///
-/// # Errors
-/// The reply's errno; ENODEV if the server is gone.
-pub(crate) fn request(server: &Server, message: &Message) -> Result<(Message, Descriptors), c_int> {
-    request_with(server, message, Wish::ANYWHERE)
-}
-
-/// Makes a request that maps memory as `wish` says.
-///
-/// # Errors
-/// As [`request`].
-pub(crate) fn request_with(
-    server: &Server,
-    message: &Message,
-    wish: Wish,
-) -> Result<(Message, Descriptors), c_int> {
-    sandbox::require_requests();
-    let _signals = Blocked::new();
-    let fd = start::connection(server)?;
-    settle(fd, converse(fd, message, &[], &[], wish))
-}
-
-/// Makes a request that has a payload, and no values in its reply.
-///
-/// # Errors
-/// As [`request`].
-pub(crate) fn tell(server: &Server, message: &Message, payload: &[u8]) -> Result<(), c_int> {
-    sandbox::require_requests();
-    let _signals = Blocked::new();
-    let fd = start::connection(server)?;
-    let (_, descriptors) = settle(fd, converse(fd, message, payload, &[], Wish::ANYWHERE))?;
-    descriptors.close();
-    Ok(())
-}
-
-/// Keeps the connection of a request for the next one, or closes it if it is broken; returns the reply.
-fn settle(
-    fd: RawFd,
-    replied: Result<(Message, Descriptors), c_int>,
-) -> Result<(Message, Descriptors), c_int> {
-    match replied {
-        Ok((reply, descriptors)) => {
-            pool::give(fd);
-            match reply.errno {
-                0 => Ok((reply, descriptors)),
-                errno => Err(errno),
-            }
-        }
-        Err(_) => {
-            pool::drop(fd);
-            Err(libc::ENODEV)
-        }
-    }
 }
 
 /// Makes a request without calls on a connection; returns the reply.
@@ -101,7 +43,7 @@ pub(crate) fn exchange_with(fd: c_int, message: &Message, given: &[RawFd]) -> Re
 }
 
 /// Sends a request, answers the server's calls, and returns the reply.
-fn converse(
+pub(super) fn converse(
     fd: c_int,
     message: &Message,
     payload: &[u8],
@@ -143,13 +85,13 @@ fn converse(
             Some(Call::Stale) => {
                 descriptors.close();
                 let [object, first, end, ..] = message.operands;
-                loads::hide(object, first, end);
+                hidden::hide(object, first, end);
                 Message::default()
             }
             Some(Call::SeeLoads) => {
                 descriptors.close();
                 let [object, first, end, ..] = message.operands;
-                loads::see_first(object, first, end);
+                hidden::see_first(object, first, end);
                 Message::default()
             }
             Some(Call::Install) => install(&message, descriptors),
@@ -225,7 +167,7 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
     }
     if shows & SEE_LOADS != 0 {
         let lines = |bytes: u64| bytes / line::LINE_BYTES as u64;
-        loads::see_first(object, lines(offset), lines(offset + len as u64));
+        hidden::see_first(object, lines(offset), lines(offset + len as u64));
     }
     Ok(address)
 }

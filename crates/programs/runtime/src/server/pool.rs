@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use crate::sys;
+use crate::system::sys;
 
 /// Most connections that are kept.
 const MOST: usize = 64;

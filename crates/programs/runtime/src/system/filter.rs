@@ -2,7 +2,7 @@
 
 use std::ffi::{c_long, c_uint};
 
-use crate::sys;
+use super::sys;
 
 /// An instruction: `struct sock_filter` as a number.
 type Raw = u64;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 use gem_coherency_protocol::call;
 
-use crate::{sandbox, sys};
+use super::{sandbox, sys};
 
 /// The caller of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

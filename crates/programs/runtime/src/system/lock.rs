@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::sys::{Blocked, give_way};
+use super::sys::{Blocked, give_way};
 
 /// A value behind a lock. Signals are blocked while it is held, so that no handler of the same thread waits for it.
 pub(crate) struct Lock<T> {

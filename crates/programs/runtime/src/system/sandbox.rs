@@ -4,15 +4,13 @@
 //! refused, because some filters end the process for it: where it needs one, it ends the program with the reason. Filters that
 //! another program loaded before exec(3) are known by the errors of calls.
 
-mod filter;
-
 use std::cell::Cell;
 use std::ffi::{c_int, c_long, c_uint, c_ulong};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use gem_coherency_protocol::call;
 
-use crate::sys;
+use super::{filter, sys};
 
 /// A system call of this library.
 struct Needed {

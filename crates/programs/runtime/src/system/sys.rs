@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use gem_coherency_protocol::call;
 
-use crate::sandbox;
+use super::sandbox;
 
 /// Returns the errno of this thread.
 pub(crate) fn errno() -> c_int {

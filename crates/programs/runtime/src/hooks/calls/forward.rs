@@ -5,9 +5,12 @@ use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use gem_coherency_protocol::call;
 
 use super::{Call, as_kernel, process, signals};
-use crate::hooks::{attributes, descriptors, exec, folders, memory, open, requests, stat, volumes};
+use crate::hooks::files::{attributes, folders, open, resolve, stat, volumes};
+use crate::hooks::processes::exec;
+use crate::hooks::{descriptors, memory, requests};
+use crate::mapped::mappings;
 use crate::paths::{self, Redirected};
-use crate::{mappings, sandbox, sys};
+use crate::system::{sandbox, sys};
 
 /// The parts of `struct open_how`.
 type OpenHow = [u64; 3];
@@ -181,7 +184,7 @@ fn named(call: &Call<'_>, folder: c_int, path: *const c_char) -> Option<isize> {
                 let size = call.number(first + 1).max(0) as usize;
                 folders::readlinkat(folder, path, call.address(first), size)
             }
-            libc::SYS_chdir => crate::hooks::resolve::chdir(path) as isize,
+            libc::SYS_chdir => resolve::chdir(path) as isize,
             libc::SYS_statfs => volumes::statfs(path, call.address(1)) as isize,
             libc::SYS_getxattr => attributes::getxattr(path, call.address(1), call.address(2), call.word(3)),
             libc::SYS_lgetxattr => {

@@ -12,10 +12,8 @@ use std::ffi::{CStr, c_int, c_long};
 
 use gem_coherency_trap::{SystemCall, intercept_calls};
 
-use crate::sys::{self, KeepErrno};
+use crate::system::sys::{self, KeepErrno};
 use crate::{real, start};
-
-pub(super) use process::{forked, is_copied};
 
 /// A system call.
 struct Call<'a> {

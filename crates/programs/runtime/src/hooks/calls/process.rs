@@ -7,7 +7,8 @@ use std::ffi::c_int;
 use gem_coherency_protocol::call;
 
 use super::Call;
-use crate::{start, sys};
+use crate::hooks::processes::children::{forked, is_copied};
+use crate::system::sys;
 
 /// `struct clone_args` up to the part that all kernels with clone3(2) have: flags, pidfd, child_tid, parent_tid,
 /// exit_signal, stack, stack_size, tls.
@@ -16,23 +17,6 @@ type Arguments = [u64; 8];
 /// Places in it.
 const STACK: usize = 5;
 const STACK_SIZE: usize = 6;
-
-/// Returns whether a child of clone(2) has a copy of the memory.
-pub(crate) fn is_copied(flags: u64) -> bool {
-    flags & libc::CLONE_VM as u64 == 0
-}
-
-/// Creates a child with a copy of the memory by `create`, which returns 0 in the child.
-pub(crate) fn forked(create: impl FnOnce() -> Result<usize, c_int>) -> Result<usize, c_int> {
-    start::before_fork();
-    let done = create();
-    if done == Ok(0) {
-        start::in_child()
-    } else {
-        start::after_fork()
-    }
-    done
-}
 
 /// Creates a child; `None` if the kernel does it without this library.
 pub(super) fn create(call: &mut Call<'_>) -> Option<isize> {

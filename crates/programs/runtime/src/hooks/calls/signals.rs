@@ -6,7 +6,7 @@ use gem_coherency_protocol::call;
 use gem_coherency_trap::{keep_trap_unblocked, owns_signal, program_action, set_program_action};
 
 use super::Call;
-use crate::sys;
+use crate::system::sys;
 
 /// An action as the kernel has it: handler, flags, restorer, mask.
 type Action = [u64; 4];

@@ -9,7 +9,7 @@ use gem_coherency_protocol::call;
 
 use super::Call;
 use crate::hooks::{sends, transfers};
-use crate::sites::{self, Transfer};
+use crate::mapped::sites::{self, Transfer};
 
 /// Returns the function that begins the transfer of a call with this number; `None` for calls that do not access memory.
 fn begin(number: c_long) -> Option<fn(&Call<'_>) -> Transfer> {

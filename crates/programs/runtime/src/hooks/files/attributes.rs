@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use super::replace;
+use crate::hooks::replace;
 use crate::paths::Redirected;
 use crate::real::real;
 

@@ -2,10 +2,11 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::replace;
+use crate::hooks::replace;
 use crate::paths::{self, File, Redirected};
 use crate::real::real;
-use crate::{start, sys};
+use crate::start;
+use crate::system::sys;
 
 /// The longest text of a link to a file of a device.
 const LINK_BYTES: usize = 64;
@@ -31,12 +32,12 @@ pub(super) unsafe fn of_file(path: *const c_char) -> Option<(usize, [u8; LINK_BY
 }
 
 /// Returns whether a socket with a name is a node.
-pub(super) fn is_node(name: &[u8]) -> bool {
+pub(in crate::hooks) fn is_node(name: &[u8]) -> bool {
     name.starts_with(b"card") || name.starts_with(b"renderD")
 }
 
 /// Removes the server's folder from the front of a link's text in `text`; returns the new length.
-pub(super) fn without_root(text: &mut [u8]) -> usize {
+pub(in crate::hooks) fn without_root(text: &mut [u8]) -> usize {
     let len = text.len();
     let Some(server) = start::server() else { return len };
     let root = server.root.as_bytes();

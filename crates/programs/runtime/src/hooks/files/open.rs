@@ -4,10 +4,11 @@ use std::ffi::{c_char, c_int};
 
 use gem_coherency_protocol::Request;
 
-use super::replace;
+use crate::hooks::replace;
 use crate::paths::{self, Redirected};
 use crate::real::real;
-use crate::{start, sys};
+use crate::start;
+use crate::system::sys;
 
 /// Opens what stands for a path, with `open`; a node, through the server.
 ///

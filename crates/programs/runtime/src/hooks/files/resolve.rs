@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 
 use super::folders::{of_file, without_root};
-use super::replace;
+use crate::hooks::replace;
 use crate::paths::Redirected;
 use crate::real::real;
 

@@ -2,11 +2,11 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use super::replace;
+use crate::hooks::replace;
 use crate::paths::{self, File, Redirected};
 use crate::real::real;
 use crate::start;
-use crate::sys::{self, KeepErrno};
+use crate::system::sys::{self, KeepErrno};
 
 /// The major number of DRM.
 const MAJOR: c_uint = 226;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::replace;
+use crate::hooks::replace;
 use crate::paths::{self, Redirected};
 use crate::real::real;
 

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 
 use super::folders::without_root;
-use super::replace;
 use super::stat::replaced;
+use crate::hooks::replace;
 use crate::paths::Redirected;
 use crate::real::real;
 use crate::start;
-use crate::sys;
+use crate::system::sys;
 
 /// The values that nftw(3) passes with a path: the offset of its last name, and the depth.
 #[repr(C)]

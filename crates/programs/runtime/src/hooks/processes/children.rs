@@ -2,10 +2,27 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::calls::{forked, is_copied};
-use super::replace;
+use crate::hooks::replace;
 use crate::real::real;
-use crate::{start, sys};
+use crate::start;
+use crate::system::sys;
+
+/// Returns whether a child of clone(2) has a copy of the memory.
+pub(crate) fn is_copied(flags: u64) -> bool {
+    flags & libc::CLONE_VM as u64 == 0
+}
+
+/// Creates a child with a copy of the memory by `create`, which returns 0 in the child.
+pub(crate) fn forked(create: impl FnOnce() -> Result<usize, c_int>) -> Result<usize, c_int> {
+    start::before_fork();
+    let done = create();
+    if done == Ok(0) {
+        start::in_child()
+    } else {
+        start::after_fork()
+    }
+    done
+}
 
 /// The function of a child.
 type Body = unsafe extern "C" fn(*mut c_void) -> c_int;

@@ -5,8 +5,10 @@ use std::sync::OnceLock;
 
 use gem_coherency_protocol::{ENVIRONMENT, FOLDER};
 
-use crate::start::{self, Path, Server};
-use crate::sys;
+use crate::server::connection::Server;
+use crate::start;
+use crate::system::path::Path;
+use crate::system::sys;
 
 /// The variable of the dynamic linker.
 const PRELOAD: &[u8] = b"LD_PRELOAD";

@@ -6,9 +6,9 @@ use gem_coherency_protocol::call;
 
 use super::environment::{Environment, Pointers, count, own};
 use super::executable;
-use super::replace;
-use crate::start::Path;
-use crate::sys;
+use crate::hooks::replace;
+use crate::system::path::Path;
+use crate::system::sys;
 
 unsafe extern "C" {
     static environ: *const *const c_char;

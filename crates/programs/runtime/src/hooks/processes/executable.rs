@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_int};
 
 use gem_coherency_protocol::{call, close};
 
-use crate::start::Path;
-use crate::sys;
+use crate::system::path::Path;
+use crate::system::sys;
 
 /// Most scripts that start each other (the kernel's limit is 5).
 const MOST_SCRIPTS: usize = 5;

@@ -4,10 +4,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::environment::{self, Environment};
 use super::exec::{is_refused, search};
-use super::replace;
+use crate::hooks::replace;
 use crate::paths::Redirected;
 use crate::real::real;
-use crate::sys;
+use crate::system::sys;
 
 /// The program that runs in place of one that cannot be intercepted: it ends with status 2.
 const SHELL: &CStr = c"/bin/sh";

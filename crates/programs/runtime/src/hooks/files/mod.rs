@@ -1,0 +1,9 @@
+//! Paths, and the files that they name.
+
+pub(super) mod attributes;
+pub(super) mod folders;
+pub(super) mod open;
+pub(super) mod resolve;
+pub(super) mod stat;
+pub(super) mod volumes;
+mod walk;

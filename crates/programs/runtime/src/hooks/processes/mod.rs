@@ -1,0 +1,7 @@
+//! New programs and new processes.
+
+pub(super) mod children;
+mod environment;
+pub(super) mod exec;
+mod executable;
+mod spawn;
