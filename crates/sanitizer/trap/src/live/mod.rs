@@ -8,21 +8,29 @@
 mod ahead;
 pub(super) mod callers;
 pub(super) mod calls;
+#[path = "watch/faults.rs"]
 mod faults;
+#[path = "watch/loads.rs"]
 mod loads;
+#[path = "callers/nearest.rs"]
 pub(super) mod nearest;
 mod objects;
+#[path = "watch/pages.rs"]
 mod pages;
 mod patch;
 mod perform;
 mod registers;
+#[path = "signals/actions.rs"]
 pub(super) mod signals;
+#[path = "signals/stack.rs"]
 mod stack;
+#[path = "watch/stores.rs"]
 mod stores;
 mod system;
 mod table;
 pub(super) mod trap;
 pub mod watch;
+#[path = "watch/lock.rs"]
 mod watch_lock;
 
 use std::ffi::OsStr;
