@@ -71,8 +71,8 @@ pub mod symbols;
 
 pub use error::Error;
 pub use live::callers::callers;
+pub use live::callers::nearest::NEAREST;
 pub use live::calls::{CallHandler, SystemCall, intercept_calls};
-pub use live::nearest::NEAREST;
 pub use live::signals::{keep_trap_unblocked, owns_signal, program_action, set_program_action};
 pub use live::trap::{Event, Handler, Outcome};
 pub use live::watch;

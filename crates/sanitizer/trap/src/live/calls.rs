@@ -21,7 +21,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use super::objects::Object;
 use super::patch::Protections;
 use super::registers::Registers;
-use super::{Report, patch, signals, stack, system, table};
+use super::signals::{self, stack};
+use super::table::{self, Copy};
+use super::{Report, patch, system};
 use crate::Error;
 use crate::scan::{CALL_BYTES, CALL_OPCODE, system_calls};
 
@@ -80,15 +82,6 @@ fn functions() -> Option<(CallHandler, Concerns)> {
     (handler != 0).then(|| unsafe {
         (std::mem::transmute::<usize, CallHandler>(handler), std::mem::transmute::<usize, Concerns>(concerns))
     })
-}
-
-/// A trapped SYSCALL instruction and its copy, by address.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Copy {
-    /// Address of the instruction.
-    pub site: usize,
-    /// Address of the copy.
-    at: usize,
 }
 
 /// The system calls of an object.

@@ -1,5 +1,28 @@
 //! The traps of this process: which objects were searched, and which instructions are trapped.
 //!
+//! # Layers
+//!
+//! ```text
+//! L4  trap
+//! L3  calls   watch
+//! L2  ahead   callers   perform
+//! L1  patch   registers   signals   table
+//! L0  objects   system
+//! ```
+//!
+//! * `trap`: serves traps of flushes and stores, and what their function sees. Not the search for them.
+//! * `calls`: the program's system calls, with their traps and copies. Not what becomes of a call.
+//! * `watch`: first stores to pages and loads of hidden pages, by page protection. Not traps of instructions.
+//! * `ahead`: executes the instructions between trapped ones. Not those that access memory.
+//! * `callers`: call stacks of interrupted threads. Not the names of functions.
+//! * `perform`: executes a trapped flush or store in its place. Not its address.
+//! * `patch`: stores bytes of code. Not which ones.
+//! * `registers`: the registers of an interrupted thread, and addresses of operands. Not the frames below.
+//! * `signals`: actions, masks, and stacks for work in handlers. Not what the handlers do.
+//! * `table`: what handlers look up by address, without locks. Not how it is found.
+//! * `objects`: the loaded objects and their segments. Not their instructions.
+//! * `system`: system calls, made directly. Not errno.
+//!
 //! # Safety
 //! Instructions are replaced only where `scan` has found them, and under the loader's lock, so that their object stays
 //! mapped.
@@ -8,30 +31,15 @@
 mod ahead;
 pub(super) mod callers;
 pub(super) mod calls;
-#[path = "watch/faults.rs"]
-mod faults;
-#[path = "watch/loads.rs"]
-mod loads;
-#[path = "callers/nearest.rs"]
-pub(super) mod nearest;
 mod objects;
-#[path = "watch/pages.rs"]
-mod pages;
 mod patch;
 mod perform;
 mod registers;
-#[path = "signals/actions.rs"]
 pub(super) mod signals;
-#[path = "signals/stack.rs"]
-mod stack;
-#[path = "watch/stores.rs"]
-mod stores;
 mod system;
 mod table;
 pub(super) mod trap;
 pub mod watch;
-#[path = "watch/lock.rs"]
-mod watch_lock;
 
 use std::ffi::OsStr;
 use std::ops::Range;

@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::calls::Copy;
 use crate::scan::{Instruction, Step};
 
 /// A loaded object, for unwinding.
@@ -25,6 +24,15 @@ pub(super) struct Module {
     pub segments: Vec<(usize, usize, bool)>,
     /// Address of the index of its unwind tables.
     pub eh_frame_hdr: Option<usize>,
+}
+
+/// A trapped SYSCALL instruction and its copy, by address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copy {
+    /// Address of the instruction.
+    pub site: usize,
+    /// Address of the copy.
+    pub at: usize,
 }
 
 /// All that handlers look up.

@@ -8,10 +8,11 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use super::nearest::{self, NEAREST};
+use super::callers::nearest::{self, NEAREST};
 use super::registers::Registers;
 use super::table::Table;
-use super::{ahead, callers, calls, loads, patch, perform, signals, table};
+use super::watch::loads;
+use super::{ahead, callers, calls, patch, perform, signals, table};
 use crate::scan::{Instruction, Kind, Operation};
 
 /// A trapped instruction that a thread is about to execute.

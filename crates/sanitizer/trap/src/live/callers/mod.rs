@@ -6,14 +6,16 @@
 //! locks and do not allocate.
 #![allow(unsafe_code)]
 
+pub(crate) mod nearest;
+
 use std::slice;
 
 use gimli::{CfaRule, Register, RegisterRule, UnwindContext, UnwindContextStorage};
 
 use super::registers::Registers;
+use super::signals::{self, stack};
 use super::system::{self, PAGE_BYTES};
 use super::table::{self, Module, Table};
-use super::{signals, stack};
 use crate::scan::Functions;
 
 /// Writes the call stack of an interrupted thread to `frames`, and returns its depth, at most `frames.len()`.

@@ -10,9 +10,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use super::callers;
-use super::registers::Registers;
-use super::system::PAGE_BYTES;
+use crate::live::registers::Registers;
+use crate::live::system::PAGE_BYTES;
 
 /// Number of callers that are found, the instruction included.
 pub const NEAREST: usize = 4;
@@ -40,8 +39,8 @@ static KNOWN: [Known; 32] = [const {
     }
 }; 32];
 
-/// Writes the nearest callers of the instruction to `frames`, as [`callers::walk`] does; returns their number.
-pub(super) fn walk(registers: Registers, frames: &mut [usize; NEAREST]) -> usize {
+/// Writes the nearest callers of the instruction to `frames`, as [`super::walk`] does; returns their number.
+pub(in crate::live) fn walk(registers: Registers, frames: &mut [usize; NEAREST]) -> usize {
     let site = registers.get(libc::REG_RIP) as usize;
     let stack = registers.get(libc::REG_RSP) as usize;
     let at = (site ^ stack >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59;
@@ -50,7 +49,7 @@ pub(super) fn walk(registers: Registers, frames: &mut [usize; NEAREST]) -> usize
         return depth;
     }
     let mut places = [0; NEAREST];
-    let depth = callers::walk_places(registers, frames, &mut places);
+    let depth = super::walk_places(registers, frames, &mut places);
     known.remember(stack, depth, frames, &places);
     depth
 }

@@ -1,4 +1,4 @@
-//! Actions and masks of signals: the crate's own with the kernel, the program's beside it.
+//! Actions of signals: the crate's own with the kernel, the program's beside it.
 //!
 //! # Safety
 //! The kernel gets complete structures, and a restorer that makes the system call that ends a handler. The program's
@@ -9,8 +9,10 @@ use std::arch::global_asm;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
-use super::{stack, system};
+use super::mask::{Blocked, SET_BYTES, bit, change_mask, unblocked};
+use super::stack;
 use crate::Error;
+use crate::live::system;
 
 /// An action as rt_sigaction(2) takes it.
 #[repr(C)]
@@ -22,8 +24,6 @@ struct KernelAction {
     mask: u64,
 }
 
-/// Bytes of the kernel's signal sets.
-const SET_BYTES: usize = 8;
 /// `SA_RESTORER` of the kernel's headers: the action names its restorer. x86-64 requires it.
 const SA_RESTORER: u64 = 0x0400_0000;
 
@@ -47,12 +47,12 @@ unsafe extern "C" {
 }
 
 /// Returns the address after which a handler of this crate returns.
-pub(super) fn restorer() -> usize {
+pub(in crate::live) fn restorer() -> usize {
     gem_coherency_trap_restorer as *const () as usize
 }
 
 /// A handler as the kernel calls it with SA_SIGINFO.
-pub(super) type Action = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+pub(in crate::live) type Action = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// The program's action for one signal. A sequence number, odd during a change, makes reads consistent without a lock.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ fn program(signal: i32) -> Option<&'static Program> {
 /// the program's handler may expect that, because the stack has overflown. Other signals wait until it is over, as a small
 /// stack has no room for them. That of SIGTRAP runs on the interrupted stack: it calls a function that needs more than small
 /// alternate stacks have.
-pub(super) fn own(signal: i32, handler: Action) -> Result<(), Error> {
+pub(in crate::live) fn own(signal: i32, handler: Action) -> Result<(), Error> {
     let Some(program) = program(signal) else {
         return Err(Error::Action { signal, errno: libc::EINVAL });
     };
@@ -142,7 +142,7 @@ pub(super) fn own(signal: i32, handler: Action) -> Result<(), Error> {
 }
 
 /// Lets the handler of a signal run on the alternate stack, if the thread has one.
-pub(super) fn use_alternate_stack(signal: i32) -> Result<(), Error> {
+pub(in crate::live) fn use_alternate_stack(signal: i32) -> Result<(), Error> {
     let error = |errno| Error::Action { signal, errno };
     let mut action = exchange_action(signal, None).map_err(error)?;
     action.flags |= libc::SA_ONSTACK as u64;
@@ -193,7 +193,11 @@ pub fn keep_trap_unblocked(set: &mut libc::sigset_t) {
 ///
 /// # Safety
 /// The arguments are those of a handler that runs now.
-pub(super) unsafe fn give_to_program(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+pub(in crate::live) unsafe fn give_to_program(
+    signal: i32,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
     let Some(program) = program(signal) else { return };
     let action = program.read();
     // SAFETY: the kernel's structure, valid while the handler runs.
@@ -259,43 +263,6 @@ unsafe fn die(signal: i32, info: *mut libc::siginfo_t) {
         let arguments = [process, thread, signal as usize, info.expose_provenance(), 0, 0];
         let _ = system::call(libc::SYS_rt_tgsigqueueinfo, arguments);
     }
-}
-
-/// Blocks all signals of this thread, except those of faulty or trapped instructions, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Blocked(u64);
-
-impl Blocked {
-    /// Blocks them.
-    pub fn all() -> Self {
-        Blocked(change_mask(libc::SIG_BLOCK, !unblocked()))
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        change_mask(libc::SIG_SETMASK, self.0);
-    }
-}
-
-/// Returns the signals of faulty or trapped instructions, which the kernel does not let wait.
-fn unblocked() -> u64 {
-    let signals = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
-    signals.into_iter().map(bit).fold(0, |set, one| set | one)
-}
-
-/// Returns the bit of a signal in the kernel's sets.
-fn bit(signal: i32) -> u64 {
-    1 << (signal - 1)
-}
-
-/// Changes this thread's mask, and returns the former one.
-fn change_mask(how: i32, set: u64) -> u64 {
-    let mut former = 0_u64;
-    let (new, old) = ((&raw const set).expose_provenance(), (&raw mut former).expose_provenance());
-    // SAFETY: the call reads and writes one set each. It fails only for bad arguments.
-    let _ = unsafe { system::call(libc::SYS_rt_sigprocmask, [how as usize, new, old, SET_BYTES, 0, 0]) };
-    former
 }
 
 /// Replaces the kernel's action, and returns the former one.

@@ -10,8 +10,9 @@ use std::arch::global_asm;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 
-use super::{signals, system};
+use super::mask::Blocked;
 use crate::Error;
+use crate::live::system;
 
 /// Number of stacks, one bit of [`TAKEN`] each: as many threads can be in such work at a time.
 const STACKS: usize = u32::BITS as usize;
@@ -70,13 +71,13 @@ pub(super) fn prepare() -> Result<(), Error> {
 /// Calls `work` on a stack of the pool. Returns false, without a call, if none is free. Async-signal-safe.
 ///
 /// The work must not fault, and must not panic.
-pub(super) fn on_own_stack<F: FnMut()>(mut work: F) -> bool {
+pub(in crate::live) fn on_own_stack<F: FnMut()>(mut work: F) -> bool {
     unsafe extern "C" fn run<F: FnMut()>(work: *mut c_void) {
         // SAFETY: the pointer that was passed below.
         unsafe { (*work.cast::<F>())() }
     }
     let first = FIRST.load(SeqCst);
-    let _blocked = signals::Blocked::all();
+    let _blocked = Blocked::all();
     let taken =
         TAKEN.fetch_update(SeqCst, SeqCst, |taken| (taken != u32::MAX).then_some(taken | (taken + 1)));
     let (Ok(before), 1..) = (taken, first) else { return false };

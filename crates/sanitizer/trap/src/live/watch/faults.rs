@@ -7,10 +7,11 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::pages::{self, MOST_CALLERS};
-use super::registers::Registers;
-use super::system::PAGE_BYTES;
-use super::watch::{BEING_WRITTEN, CLOSED, COMPLETE, READ_ONLY, UNUSED, open, release_one};
-use super::{callers, loads, perform, signals, stores};
+use super::rights::{BEING_WRITTEN, CLOSED, COMPLETE, READ_ONLY, UNUSED, open, release_one};
+use super::{loads, stores};
+use crate::live::registers::Registers;
+use crate::live::system::PAGE_BYTES;
+use crate::live::{callers, perform, signals};
 
 /// Bits of the error code of a page fault: the access was a store, or the fetch of an instruction
 /// (arch/x86/include/asm/trap_pf.h, X86_PF_WRITE, X86_PF_INSTR).

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{signals, system};
+use crate::live::{signals, system};
 
 static HELD: AtomicBool = AtomicBool::new(false);
 

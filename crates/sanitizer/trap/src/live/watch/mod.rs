@@ -10,18 +10,28 @@
 //! unmapped (`pages.rs`).
 #![allow(unsafe_code)]
 
+mod access;
+mod faults;
+pub(super) mod loads;
+mod lock;
+mod pages;
+mod rights;
+mod steps;
+mod stores;
+
 use std::sync::atomic::Ordering::SeqCst;
 
-use super::pages::{self, Record};
+use super::signals;
 use super::system::{self, PAGE_BYTES};
-use super::watch_lock::hold;
-use super::{faults, loads, signals, stores};
 use crate::Error;
+use lock::hold;
+use pages::Record;
+use rights::{BEING_WRITTEN, CLOSED, COMPLETE, READ_ONLY, UNUSED, open, release_one, rights, rights_shown};
 
-pub use super::loads::{Load, LoadHandler, MOST_STEPS, Seen, forget_threads, on_load};
-pub use super::pages::MOST_CALLERS;
-pub use super::stores::{StepHandler, Store, StoreHandler, on_store};
-pub use super::watch_lock::{pause, resume};
+pub use loads::{Load, LoadHandler, MOST_STEPS, Seen, forget_threads, on_load};
+pub use lock::{pause, resume};
+pub use pages::MOST_CALLERS;
+pub use stores::{StepHandler, Store, StoreHandler, on_store};
 
 /// The first store to a page since it was protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,17 +43,6 @@ pub struct FirstStore {
     /// The call stack: the instruction, then return addresses.
     pub callers: Vec<usize>,
 }
-
-// States of a record, beside the number of callers + COMPLETE.
-pub(super) const UNUSED: usize = 0;
-pub(super) const BEING_WRITTEN: usize = 1;
-/// The page was made writable without a store.
-const RELEASED: usize = 2;
-pub(super) const COMPLETE: usize = 3;
-/// Beside one of the last two: the page was closed since ([`close`]).
-pub(super) const CLOSED: usize = 1 << 32;
-/// The program may not store to the page.
-pub(super) const READ_ONLY: usize = usize::MAX;
 
 /// Handles SIGSEGV, as the first [`protect`] does.
 ///
@@ -276,86 +275,4 @@ fn whole_pages(start: usize, length: usize) -> Result<usize, Error> {
     let error = Error::Range { address: start, length };
     let end = start.checked_add(length).ok_or(error)?.checked_next_multiple_of(PAGE_BYTES).ok_or(error)?;
     if start == 0 || start % PAGE_BYTES != 0 || length == 0 { Err(error) } else { Ok(end) }
-}
-
-/// Returns the protection that a page has by its record.
-fn rights(record: &Record) -> i32 {
-    if record.hidden.load(SeqCst) == 0 { rights_shown(record) } else { libc::PROT_NONE }
-}
-
-/// Returns the protection that a page has when it is not hidden.
-fn rights_shown(record: &Record) -> i32 {
-    match record.state.load(SeqCst) {
-        UNUSED | BEING_WRITTEN | READ_ONLY => libc::PROT_READ,
-        state if state & CLOSED != 0 => libc::PROT_READ,
-        _ => libc::PROT_READ | libc::PROT_WRITE,
-    }
-}
-
-/// Gives a page the protection that it has by its record.
-pub(super) fn open(page: usize, record: &Record) -> Result<(), Error> {
-    give(page, record, rights(record))
-}
-
-/// Makes a page readable for a load, also if it is hidden after that.
-pub(super) fn show(page: usize, record: &Record) -> Result<(), Error> {
-    let rights = rights_shown(record);
-    give(page, record, rights)?;
-    // Another thread may have made the page writable meanwhile.
-    let now = rights_shown(record);
-    if now == rights { Ok(()) } else { give(page, record, now) }
-}
-
-/// Gives a page a protection.
-///
-/// A process has a limited number of areas, and a page with a protection of its own is one (`vm.max_map_count`): if there are
-/// too many, the watched pages around it are opened, too, and their stores and loads are not recorded.
-fn give(page: usize, record: &Record, rights: i32) -> Result<(), Error> {
-    // SAFETY: the page was readable before it was watched, and writable unless its record says otherwise.
-    let done = unsafe { system::protect(page, PAGE_BYTES, rights) };
-    match done {
-        Err(Error::Protect { errno: libc::ENOMEM, .. }) => open_around(page, record),
-        done => done,
-    }
-}
-
-/// Opens the watched pages around a page, up to where they end: no area is divided then.
-fn open_around(page: usize, record: &Record) -> Result<(), Error> {
-    let is_read_only = |record: &Record| record.state.load(SeqCst) == READ_ONLY;
-    let of_kind = is_read_only(record);
-    let open = |page: usize| {
-        pages::with(page, |record| {
-            let is_same = is_read_only(record) == of_kind;
-            if is_same {
-                let was_hidden = record.hidden.swap(0, SeqCst) != 0;
-                let opens = rights_shown(record) & libc::PROT_WRITE == 0 && !of_kind;
-                if opens {
-                    release_one(record);
-                }
-                if opens || was_hidden {
-                    stores::opened(page, opens);
-                }
-            }
-            is_same
-        })
-        .unwrap_or(false)
-    };
-    let (mut start, mut end) = (page, page + PAGE_BYTES);
-    while open(start - PAGE_BYTES) {
-        start -= PAGE_BYTES;
-    }
-    while open(end) {
-        end += PAGE_BYTES;
-    }
-    let rights = if of_kind { libc::PROT_READ } else { libc::PROT_READ | libc::PROT_WRITE };
-    // SAFETY: as in `open`.
-    unsafe { system::protect(start, end - start, rights) }
-}
-
-/// Makes a page's record one of a page that may be stored to, without a record of a store; one that is there stays.
-pub(super) fn release_one(record: &Record) {
-    let _ = record.state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
-    let is_closed = |state: usize| state != READ_ONLY && state & CLOSED != 0;
-    let open = |state| is_closed(state).then_some(state & !CLOSED);
-    let _ = record.state.fetch_update(SeqCst, SeqCst, open);
 }

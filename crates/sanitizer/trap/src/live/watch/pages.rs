@@ -7,15 +7,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use super::system::{self, PAGE_BYTES};
 use crate::Error;
+use crate::live::system::{self, PAGE_BYTES};
 
 /// Largest depth of a recorded call stack.
 pub const MOST_CALLERS: usize = 14;
 
 /// A record of a page. Zeroes are a page that is write-protected.
 pub(super) struct Record {
-    /// What is known about stores: see [`super::watch`].
+    /// What is known about stores: see [`super::rights`].
     pub state: AtomicUsize,
     /// What is known about loads: see [`super::loads`].
     pub hidden: AtomicUsize,
@@ -45,7 +45,7 @@ static TABLES: [AtomicUsize; FIRST] = [const { AtomicUsize::new(0) }; FIRST];
 /// Handlers that use records now.
 static USERS: AtomicUsize = AtomicUsize::new(0);
 
-/// The records that can be had: a list of free ones, and the rest of a block. Under the lock of [`super::watch`].
+/// The records that can be had: a list of free ones, and the rest of a block. Under [`super::lock`].
 static FREE: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LAST: AtomicUsize = AtomicUsize::new(0);

@@ -8,9 +8,10 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use super::pages::Record;
-use super::registers::Registers;
-use super::system::PAGE_BYTES;
-use super::{loads, stack};
+use super::{access, steps};
+use crate::live::registers::Registers;
+use crate::live::signals::stack;
+use crate::live::system::PAGE_BYTES;
 
 /// A store that a thread is about to execute, before which its page is made writable.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl Store<'_> {
 pub type StoreHandler = fn(&Store<'_>);
 
 /// Function that is called after a store that opened a page, with the address of its first byte there, in the handler of SIGTRAP. If it closes the page
-/// again ([`close`](super::watch::close)), it sees the next store, too, up to the fourth one since the page was protected.
+/// again ([`close`](super::close)), it sees the next store, too, up to the fourth one since the page was protected.
 /// It must be as a [`StoreHandler`].
 pub type StepHandler = fn(usize);
 
@@ -53,9 +54,9 @@ static STEP_HANDLER: AtomicUsize = AtomicUsize::new(0);
 const MOST_STEPS: usize = 4;
 
 /// Sets the functions that are called before a watched page is made writable, or a hidden one shown, other than by
-/// [`release`](super::watch::release) and [`reveal`](super::watch::reveal), and after the store.
+/// [`release`](super::release) and [`reveal`](super::reveal), and after the store.
 pub fn on_store(handler: StoreHandler, after: StepHandler) {
-    loads::make_tables();
+    access::make_tables();
     STEP_HANDLER.store(after as usize, SeqCst);
     HANDLER.store(handler as usize, SeqCst);
 }
@@ -64,7 +65,7 @@ pub fn on_store(handler: StoreHandler, after: StepHandler) {
 pub(super) fn step(address: usize, record: &Record, registers: Registers) {
     if STEP_HANDLER.load(SeqCst) != 0 && record.steps.fetch_add(1, SeqCst) < MOST_STEPS {
         record.step.store(address, SeqCst);
-        if !loads::begin(address & !(PAGE_BYTES - 1), registers) {
+        if !steps::begin(address & !(PAGE_BYTES - 1), registers) {
             record.step.store(0, SeqCst);
         }
     }
@@ -90,7 +91,7 @@ pub(super) fn tell(address: usize, at: Registers, callers: &[usize]) {
         return;
     }
     let told = stack::on_own_stack(|| {
-        let (length, _) = loads::extent(address, at);
+        let (length, _) = access::extent(address, at);
         call(&Store { address, length, opens: true, callers, _frame: PhantomData });
     });
     if !told {
