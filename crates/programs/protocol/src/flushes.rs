@@ -56,6 +56,21 @@ pub enum Found {
     Stale = 3,
 }
 
+impl Found {
+    /// Returns the state of a line by its bytes: those that the CPU sees, those of memory, and those that the line had when it was last
+    /// filled or written back. It is dirty if the first and the last differ, and otherwise stale if memory has other bytes.
+    #[must_use]
+    pub fn of<T: PartialEq>(cached: &T, memory: &T, filled: &T) -> Self {
+        if cached != filled {
+            Self::Dirty
+        } else if filled != memory {
+            Self::Stale
+        } else {
+            Self::Clean
+        }
+    }
+}
+
 /// An instruction that was executed for a line, or a page that was opened or closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flushed {

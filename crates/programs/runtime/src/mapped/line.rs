@@ -1,7 +1,7 @@
 //! Flushes of cache lines, by the program's own instructions.
 //!
 //! An object's bytes are in three files ([`Views`]): what the CPU sees through its caches, what memory holds, and what
-//! each cached line had when it was last filled or written back. A line is dirty if the first and the last differ. The
+//! each cached line had when it was last filled or written back. The state of a line follows from them ([`Found::of`]). The
 //! order of the copies is the one that the device's crate describes (`gem_coherency_sim::Views`): the device may
 //! access the same line meanwhile, and the program's other threads may store to it.
 
@@ -56,7 +56,7 @@ pub(crate) fn flush(
 /// Makes a clean line dirty, to which the program is about to store: it then counts as dirty whatever bytes it gets.
 pub(crate) fn soil(mapping: &Mapping, address: usize) {
     let Some(line) = Line::at(mapping, address) else { return };
-    if load(line.cached) == load(line.filled) {
+    if !line.is_dirty() {
         store(line.filled, &UNLIKELY);
     }
 }
@@ -108,21 +108,21 @@ pub(crate) fn is_dirty(mapping: &Mapping, address: usize, len: usize) -> bool {
     (address..address + len)
         .step_by(LINE_BYTES)
         .filter_map(|at| Line::at(mapping, at))
-        .any(|line| load(line.cached) != load(line.filled))
+        .any(|line| line.is_dirty())
 }
 
 /// Returns whether the line with an address is stale: it is clean, and memory has other bytes.
 pub(crate) fn is_stale(mapping: &Mapping, address: usize) -> bool {
     let Some(line) = Line::at(mapping, address) else { return false };
     let [cached, memory, filled] = [line.cached, line.memory, line.filled].map(load);
-    cached == filled && filled != memory
+    Found::of(&cached, &memory, &filled) == Found::Stale
 }
 
 /// Lets a load of `len` bytes of a page, at `address`, get memory's bytes, as one that drops clean lines first.
 pub(crate) fn evict(mapping: &Mapping, address: usize, len: usize) {
     let first = address & !(LINE_BYTES - 1);
     for line in (first..address + len).step_by(LINE_BYTES).filter_map(|at| Line::at(mapping, at)) {
-        if load(line.cached) == load(line.filled) {
+        if !line.is_dirty() {
             line.flush(false);
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn misses(mapping: &Mapping, address: usize, len: usize) -> bool {
         bits(cached) != bits(memory)
     };
     let first = address % LINE_BYTES;
-    cached == filled && (first..first + len).any(differs)
+    Found::of(&cached, &memory, &filled) != Found::Dirty && (first..first + len).any(differs)
 }
 
 /// A line's words in the three files.
@@ -177,24 +177,30 @@ impl<'a> Line<'a> {
 
     fn flush(&self, keep: bool) -> Found {
         let [cached, memory, filled] = [self.cached, self.memory, self.filled].map(load);
-        if cached != filled {
-            store(self.memory, &cached);
-            store(self.filled, &cached);
-            return Found::Dirty;
-        }
-        if filled == memory {
-            return Found::Clean;
-        }
-        if !keep {
-            let words = self.cached.iter().zip(&memory).zip(&filled);
-            for ((word, &new), &old) in words {
-                if new != old {
-                    word.store(new, Ordering::Relaxed);
-                }
+        let found = Found::of(&cached, &memory, &filled);
+        match found {
+            Found::Dirty => {
+                store(self.memory, &cached);
+                store(self.filled, &cached);
             }
-            store(self.filled, &memory);
+            Found::Stale if !keep => {
+                let words = self.cached.iter().zip(&memory).zip(&filled);
+                for ((word, &new), &old) in words {
+                    if new != old {
+                        word.store(new, Ordering::Relaxed);
+                    }
+                }
+                store(self.filled, &memory);
+            }
+            Found::Stale | Found::Clean => {}
         }
-        Found::Stale
+        found
+    }
+
+    /// Returns whether the line is dirty, as [`Found::of`] does, without the bytes of memory.
+    fn is_dirty(&self) -> bool {
+        let [cached, filled] = [self.cached, self.filled].map(load);
+        Found::of(&cached, &filled, &filled) == Found::Dirty
     }
 }
 
