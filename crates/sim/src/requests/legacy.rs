@@ -5,8 +5,8 @@
 
 use gem_coherency::Errno;
 
+use super::entry::Entry;
 use super::refuse;
-use super::table::Entry;
 use crate::display::masters::Allowed::{self, Master, Primary};
 use gem_coherency::error::Result;
 

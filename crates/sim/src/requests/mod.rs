@@ -11,8 +11,12 @@
 //! * [`query`]: what the device is and has.
 //! * [`legacy`]: obsolete requests of any subject.
 //! * [`table`]: all of these by number.
+//! * [`entry`]: an entry of the table.
+//! * [`caller`]: the device, memory and files of the process that makes a request.
 //! * [`extensions`]: the chains of extensions that several requests take.
 
+mod caller;
+mod entry;
 mod exec;
 mod extensions;
 mod gem;
@@ -23,53 +27,17 @@ mod sync;
 mod table;
 
 use gem_coherency::Errno;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::SimDevice;
 use crate::display::masters::permit;
-use crate::process::files::Files;
-use crate::process::memory::Memory;
 use crate::refuse::refuse;
-use crate::sync::progress::{Patience, RESTART};
+use crate::sync::progress::RESTART;
+pub(super) use caller::Caller;
 pub(super) use gem::caching::number as caching_number;
 pub(super) use gem::dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
 pub(super) use gem::madvise::number as madvise_number;
 pub(super) use gem::map::{mmap, number as mmap_number};
-use gem_coherency::error::Result;
 pub(super) use kms::{CrtcChange, Cursor, Flip, modes_of};
 pub(super) use sync::sync_file::ioctl as sync_file_ioctl;
-
-/// The caller of a request: the device's file, and the process's memory and files.
-#[derive(Debug)]
-pub(super) struct Caller<'a> {
-    pub(super) device: &'a SimDevice,
-    pub(super) memory: &'a mut Memory,
-    pub(super) files: &'a mut Files,
-    pub(super) patience: &'a Patience,
-}
-
-impl Caller<'_> {
-    /// Copies the struct at `address` in (`copy_from_user`).
-    ///
-    /// # Errors
-    /// EFAULT.
-    fn get<T: FromBytes + IntoBytes>(&self, request: &'static str, address: u64) -> Result<T> {
-        let mut value = T::new_zeroed();
-        let bytes = value.as_mut_bytes();
-        if self.memory.read(address, bytes) < bytes.len() {
-            return refuse(request, Errno::EFAULT);
-        }
-        Ok(value)
-    }
-
-    /// Copies `bytes` to `address` (`copy_to_user`).
-    ///
-    /// # Errors
-    /// EFAULT.
-    fn put(&mut self, request: &'static str, address: u64, bytes: &[u8]) -> Result<()> {
-        if self.memory.write(address, bytes) < bytes.len() { refuse(request, Errno::EFAULT) } else { Ok(()) }
-    }
-}
 
 /// `_IOC_WRITE` in a request's code: the struct is copied in.
 const IOC_IN: u32 = 1 << 30;
@@ -109,17 +77,4 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
         return Err(Errno::EFAULT);
     }
     done.map(|()| 0)
-}
-
-/// Calls `run` with the struct at the start of `bytes` and writes it back, also after an error.
-fn with<T: FromBytes + IntoBytes + Immutable>(
-    caller: &mut Caller<'_>,
-    bytes: &mut [u8],
-    run: impl FnOnce(&mut Caller<'_>, &mut T) -> Result<()>,
-) -> Result<()> {
-    let Ok((mut args, _)) = T::read_from_prefix(bytes) else { return refuse("ioctl", Errno::EFAULT) };
-    let done = run(caller, &mut args);
-    // Cannot fail: the struct was read from the same bytes.
-    let _ = args.write_to_prefix(bytes);
-    done
 }

@@ -2,38 +2,15 @@
 //!
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that is in neither fails with EINVAL.
 
+use super::entry::Entry;
 use super::exec::{self, context};
 use super::gem::{caching, create, domain, madvise, map, names, prime, tiling, transfer, userptr};
 use super::kms::{self, auth, dumb, framebuffer};
+use super::legacy;
 use super::query::{aperture, items, param, perf, version};
 use super::sync::{syncobj, wait};
-use super::{Caller, legacy};
-use crate::display::masters::Allowed;
 use crate::kernel::facts::LINUX_5_10;
-use gem_coherency::error::Result;
 use gem_coherency::vocabulary::KernelVersion;
-
-/// A request.
-#[derive(Debug)]
-pub(super) struct Entry {
-    /// Its code, with the kernel's size and directions.
-    pub(super) code: u32,
-    pub(super) allowed: Allowed,
-    pub(super) run: fn(&mut Caller<'_>, &mut [u8]) -> Result<()>,
-}
-
-/// Builds a module's entries from `REQUEST, allowed => function`.
-macro_rules! entries {
-    ($($request:ident, $allowed:ident => $run:path;)+) => {
-        &[$(crate::requests::table::Entry {
-            code: $request.code,
-            allowed: crate::display::masters::Allowed::$allowed,
-            run: |caller, bytes| crate::requests::with(caller, bytes, $run),
-        },)+]
-    };
-}
-
-pub(super) use entries;
 
 /// The requests by module.
 static GROUPS: &[&[Entry]] = &[

@@ -1,5 +1,7 @@
 //! A program that drives a display with numbered requests only, as libdrm does.
 
+mod dumb;
+
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;

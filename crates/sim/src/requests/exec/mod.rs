@@ -22,7 +22,7 @@ use std::sync::{Arc, PoisonError};
 use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
-use super::table::{Entry, entries};
+use super::entry::{Entry, entries};
 use super::{Caller, refuse};
 use crate::SimDevice;
 use crate::gpu::real_gpu::{OnRealGpu, Operand};

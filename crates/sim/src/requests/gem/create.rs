@@ -7,7 +7,7 @@ use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::limits;
 use crate::observe::deeds::Deed;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::backend::{Created, Placement};
 use gem_coherency::error::Result;

@@ -10,7 +10,7 @@ use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::window::Window;
 use crate::process::area::Pages;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::backend::Drm;
 use gem_coherency::error::Result;

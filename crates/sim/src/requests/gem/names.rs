@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 
 use crate::SimDevice;
 use crate::kernel::faults::Needs;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::vocabulary::Handle;

@@ -9,7 +9,7 @@ use crate::kernel::faults::Needs;
 use crate::kernel::objects::dma_buf::{Attachment, DmaBuf, Exporter, Opened};
 use crate::kernel::objects::object::Object;
 use crate::process::files::File;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::backend::Created;
 use gem_coherency::error::Result;

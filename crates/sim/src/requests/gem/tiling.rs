@@ -8,7 +8,7 @@ use gem_coherency::Errno;
 use crate::kernel::faults::Needs;
 use crate::memory::tiling::Tiling;
 use crate::process::sight::Changes;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Machine};

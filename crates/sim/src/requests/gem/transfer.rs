@@ -9,7 +9,7 @@ use crate::SimDevice;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::transfer::{self, Sink, Source};
 use crate::process::memory::{Memory, USER_END};
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;

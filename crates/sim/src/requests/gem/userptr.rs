@@ -8,7 +8,7 @@ use crate::kernel::faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::userptr::UserMemory;
 use crate::kernel::spaces::limits;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 use gem_coherency::vocabulary::Access;
 
-use super::table::Entry;
-use super::{Caller, refuse, with};
+use super::entry::{Entry, with};
+use super::{Caller, refuse};
 use crate::SimDevice;
 use crate::display::commit::{Pace, Wanted};
 use crate::display::crtcs::Crtcs;

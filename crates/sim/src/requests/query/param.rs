@@ -10,7 +10,7 @@ use gem_coherency::Errno;
 use crate::SimDevice;
 use crate::kernel::facts::MMAP_VERSION_5;
 use crate::kernel::faults::Needs;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps, CommandParser, Engine, EngineClass, Machine, Ppgtt, Topology};

@@ -12,7 +12,7 @@ use gem_coherency::Errno;
 use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::process::files::File;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use crate::sync::eventfd::Waiter;
 use crate::sync::fence::{Fence, now_ns};

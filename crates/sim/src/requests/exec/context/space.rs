@@ -7,7 +7,7 @@ use gem_coherency::Errno;
 use crate::kernel::faults::Needs;
 use crate::kernel::spaces::limits;
 use crate::kernel::spaces::space::Space;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
 use gem_coherency_uapi::i915_context::{

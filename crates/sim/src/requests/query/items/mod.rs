@@ -10,7 +10,7 @@ use crate::SimDevice;
 use crate::kernel::facts::{self, LINUX_5_10};
 use crate::kernel::faults::Needs;
 use crate::process::memory::Memory;
-use crate::requests::table::{Entry, entries};
+use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::backend::MemoryRegion;
 use gem_coherency::error::Result;
