@@ -1,6 +1,7 @@
 //! Objects: their caching state and pages, their handles, names and dma-bufs, and the requests' accesses to their bytes.
 
 pub(crate) mod bytes;
+#[path = "../../memory/detiled.rs"]
 pub(crate) mod detiled;
 pub(crate) mod dma_buf;
 pub(crate) mod handles;
