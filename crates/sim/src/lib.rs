@@ -80,6 +80,7 @@ pub use gpu::{
 };
 pub use kernel::faults::Fault;
 pub use kernel::spec::PREFIX;
+pub use memory::program::{Pages, ProgramMemory, Shown};
 pub use memory::store::PREVIOUS_OWNER;
 pub use memory::views::Views;
 pub use observe::coverage::{Coverage, Reasons, Work as CoveredWork};
@@ -88,9 +89,7 @@ pub use observe::domain_calls::MadeCall;
 pub use observe::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
 pub use observe::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
 pub use observe::log::KernelFlush;
-pub use process::area::Pages;
 pub use process::files::{FileKind, OpenFile, ProgramFiles};
-pub use process::program::{ProgramMemory, Shown};
 pub use sync::eventfd::{EventFile, deliver_events};
 
 use std::sync::atomic::AtomicU64;

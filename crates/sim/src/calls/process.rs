@@ -30,13 +30,13 @@ use std::time::Instant;
 use gem_coherency::Errno;
 use nix::libc::{SEEK_HOLE, SEEK_SET};
 
-use crate::kernel::objects::detiled;
+use crate::kernel::mappings::linear_views;
 use crate::kernel::objects::dma_buf::{DmaBuf, Opened};
+use crate::memory::program::Pages;
+use crate::memory::program::ProgramMemory;
 use crate::memory::views::Views;
-use crate::process::area::Pages;
 use crate::process::files::{File, Files, OpenFile, ProgramFiles};
 use crate::process::memory::Memory;
-use crate::process::program::ProgramMemory;
 use crate::requests::{self, Caller};
 use crate::sync::progress::Patience;
 use crate::{Minor, SimDevice};
@@ -84,7 +84,7 @@ impl Process {
     /// EINVAL if part of it is the own memory of a simulated process.
     pub fn unmap_pages(&mut self, address: u64, len: u64) -> Result<(), Errno> {
         let done = self.memory.cut(address, len);
-        detiled::settle();
+        linear_views::settle();
         done
     }
 
@@ -176,7 +176,7 @@ impl Process {
         if let File::Device(device) = &file.0 {
             device.system.settle();
         }
-        detiled::settle();
+        linear_views::settle();
         self.memory.follow();
         done
     }
@@ -249,7 +249,7 @@ impl Process {
             File::Fence(_) | File::Syncobj(_) => return Err(Errno::ENODEV),
         };
         let mapped = self.memory.map(window, len, pages);
-        detiled::settle();
+        linear_views::settle();
         mapped
     }
 

@@ -8,8 +8,8 @@ use gem_coherency::Errno;
 use memmap2::MmapOptions;
 
 use crate::kernel::faults::Needs;
+use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::Object;
-use crate::kernel::objects::window::Window;
 use crate::kernel::objects::{prime, transfer};
 use crate::kernel::spaces::limits::SYSTEM_BYTES;
 use crate::refuse::refuse;

@@ -15,9 +15,11 @@ use super::crtcs::Crtcs;
 use super::framebuffers::Framebuffer;
 use crate::kernel::objects::object::{Object, Origin};
 use crate::kernel::system::System;
+use crate::memory::observer::About;
 use crate::memory::store::{Store, Terms};
 use crate::observe::deeds::Deed;
-use crate::observe::incoherent::{About, Incoherent, IncoherentKind};
+use crate::observe::incoherent::{Incoherent, IncoherentKind};
+use crate::observe::trace::Tracing;
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel};
@@ -257,7 +259,7 @@ impl Object {
         let mut dirty = Vec::new();
         let looked = match &self.origin {
             Origin::Own | Origin::Attached(_) => {
-                self.store().look_on_screen(terms, lines, (scanned, blanks), &mut dirty)
+                self.store().look_on_screen(terms, self.tracing(&state), lines, (scanned, blanks), &mut dirty)
             }
             Origin::User(_) => Ok(()),
         };
@@ -272,11 +274,12 @@ impl Store {
     fn look_on_screen(
         &mut self,
         terms: Terms<'_>,
+        tracing: Option<Tracing<'_>>,
         lines: &[LineRange],
         (scanned, blanks): (&[LineRange], u32),
         dirty: &mut Vec<(u64, Bytes)>,
     ) -> Result<()> {
-        if let Some(tracing) = terms.trace {
+        if let Some(tracing) = tracing {
             for &lines in lines {
                 self.observe_lines(tracing, lines)?;
             }

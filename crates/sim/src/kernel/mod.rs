@@ -2,6 +2,7 @@
 
 pub(crate) mod facts;
 pub(crate) mod faults;
+pub(crate) mod mappings;
 pub(crate) mod numbers;
 pub(crate) mod objects;
 pub(crate) mod spaces;

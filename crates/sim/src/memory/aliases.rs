@@ -7,14 +7,11 @@
 //! store. Here the line is filled at the next request. Accesses through the aperture are the device's, and drop nothing. Of an object that is mapped both ways memory
 //! does not tell by which mapping it was changed: on such a CPU it is left alone.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{MutexGuard, PoisonError};
+use std::collections::BTreeMap;
 
-use super::incoherent::MadeStale;
-use crate::kernel::objects::object::Object;
-use crate::kernel::system::System;
-use crate::memory::lines::Lines;
-use crate::memory::store::Store;
+use super::filled::Aliases;
+use super::lines::Lines;
+use super::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency_memory_model::{Line, Route, Transfer};
@@ -22,38 +19,19 @@ use gem_coherency_memory_model::{Line, Route, Transfer};
 const PAGE: usize = PAGE_BYTES as usize;
 const LINE: usize = LINE_BYTES as usize;
 
-/// The mappings of an object's bytes in memory, and the lines that are known to be stale.
-#[derive(Debug, Default)]
-pub(crate) struct Aliases {
-    /// A mapping through the aperture shows memory.
-    aperture: bool,
-    /// Another mapping does.
-    uncached: bool,
-    /// The lines that were stale at the last comparison: a bit each, by page.
-    stale: BTreeMap<u64, u64>,
-}
-
 /// What a CPU does about stores past its cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Effect {
+pub(crate) enum Effect {
     /// Nothing, so that the lines are stale; the route of the stores.
     MakesStale(Route),
     /// It drops the lines.
     Drops,
 }
 
-impl Aliases {
-    /// Takes note of a mapping.
-    pub(crate) fn add(&mut self, route: Route, shows_cache: bool) {
-        self.aperture |= !shows_cache && route == Route::Aperture;
-        self.uncached |= !shows_cache && route != Route::Aperture;
-    }
-}
-
 impl Store {
     /// Returns what a CPU does about stores of programs past its cache to these bytes, which a WB mapping shows; `None` if there are none, or
     /// if memory does not tell.
-    fn aliases(&self, self_snoops: bool) -> Option<Effect> {
+    pub(crate) fn aliases(&self, self_snoops: bool) -> Option<Effect> {
         let Aliases { aperture, uncached, .. } = self.shared.as_ref().filter(|it| it.write_back)?.aliases;
         match (aperture, uncached) {
             (true, false) => Some(Effect::MakesStale(Route::Aperture)),
@@ -64,7 +42,7 @@ impl Store {
     }
 
     /// Fills lines again.
-    fn fill_again(&mut self, lines: &[LineRange]) -> Result<()> {
+    pub(crate) fn fill_again(&mut self, lines: &[LineRange]) -> Result<()> {
         for &lines in lines {
             let mut left = lines;
             while let Some(run) = self.run(left)? {
@@ -78,7 +56,7 @@ impl Store {
     }
 
     /// Returns the lines that have become stale since the last comparison.
-    fn newly_stale(&mut self) -> Result<Vec<LineRange>> {
+    pub(crate) fn newly_stale(&mut self) -> Result<Vec<LineRange>> {
         let mut stale = BTreeMap::new();
         let mut left = self.lines.all();
         while let Some(part) = self.next_data(left)? {
@@ -125,69 +103,5 @@ impl Store {
         let lines = in_cache.chunks(LINE).zip(filled.chunks(LINE)).zip(in_memory.chunks(LINE)).enumerate();
         let stale = lines.filter(|(_, ((cached, filled), memory))| cached == filled && filled != memory);
         Ok(stale.fold(0, |set, (line, _)| set | 1 << line))
-    }
-}
-
-impl System {
-    /// Notes an object, if programs may store to it past the cache.
-    pub(crate) fn note_aliases(&self, store: &mut Store, object: u64) {
-        if store.aliases(self.self_snoops).is_some()
-            && self.aliased().insert(object)
-            // What is stale already is not a program's.
-            && let Err(error) = store.newly_stale()
-        {
-            tracing::error!(%error, "aliases");
-        }
-    }
-
-    /// Lets the CPU drop the lines that programs have stored to past its cache since [`Self::note_stale_lines`], if it has self-snoop. Returns
-    /// the lines that such stores have made stale, if the device is watched.
-    pub(crate) fn stores_past_the_cache(&self) -> Vec<MadeStale> {
-        let mut found = Vec::new();
-        self.each_aliased(|object, store, effect| {
-            let lines = store.newly_stale()?;
-            match effect {
-                _ if lines.is_empty() => {}
-                Effect::Drops => store.fill_again(&lines)?,
-                Effect::MakesStale(route) => found.push((object.id(), route, lines)),
-            }
-            Ok(())
-        });
-        let stale = |(number, route, lines)| {
-            let object = self.object(number)?;
-            let state = object.state();
-            let (level, handle) = (state.snapshot.level, state.name);
-            Some(MadeStale { object: number, handle, size: object.size(), level, route, lines })
-        };
-        found.into_iter().filter_map(stale).collect()
-    }
-
-    /// Notes the lines that are stale after a request.
-    pub(crate) fn note_stale_lines(&self) {
-        self.each_aliased(|_, store, _| store.newly_stale().map(drop));
-    }
-
-    /// Calls `act` with each object that programs may store to past the cache; without a watch, only with those of which the
-    /// CPU drops lines.
-    fn each_aliased(&self, mut act: impl FnMut(&Object, &mut Store, Effect) -> Result<()>) {
-        let all = self.aliased().clone();
-        for number in all {
-            let Some(object) = self.object(number) else {
-                self.aliased().remove(&number);
-                continue;
-            };
-            let mut store = object.store();
-            let effect = store.aliases(self.self_snoops);
-            let effect = effect.filter(|effect| self.incoherent.is_on() || *effect == Effect::Drops);
-            if let Some(effect) = effect
-                && let Err(error) = act(&object, &mut store, effect)
-            {
-                tracing::error!(%error, "aliases");
-            }
-        }
-    }
-
-    fn aliased(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.aliased.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,22 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::store::{Store, Terms};
+use super::store::{Combining, Store, Terms};
 use gem_coherency::error::Result;
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency_memory_model::Route;
 
 /// Number of write-combining buffers: a Skylake has ten fill buffers.
 const COMBINING_BUFFERS: usize = 10;
-
-/// A write-combining buffer: stores to one line that have not left the CPU.
-#[derive(Debug)]
-pub(crate) struct Combining {
-    route: Route,
-    line: u64,
-    /// The stores' offsets and bytes, in program order.
-    stores: Vec<(u64, Vec<u8>)>,
-}
 
 impl Store {
     /// Writes on `route` through the write-combining buffers, where the last lines stay.

@@ -6,7 +6,7 @@
 //!
 //! What programs stored to a view is stored to the object before the first access that a request makes to the
 //! object's bytes ([`Store::absorb`]). The view gets the bytes that the aperture shows at the end of a request that
-//! accessed them ([`settle`]). If a mapping of a program shows the object's own bytes, nothing sees its accesses: then
+//! accessed them ([`Detiled::refresh`]). If a mapping of a program shows the object's own bytes, nothing sees its accesses: then
 //! both are done at the end of each request. Until then, such a mapping does not show what was stored to the view, nor the
 //! view what was stored elsewhere.
 //!
@@ -21,9 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::Errno;
 
-use super::object::{Object, State};
-use crate::memory::store::{Store, Terms};
-use crate::memory::tiling::Order;
+use super::store::{Store, Terms};
+use super::tiling::Order;
 use crate::refuse::refuse;
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
@@ -31,16 +30,12 @@ use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_memory_model::Route;
 use nix::unistd::{Whence, lseek64};
 
-/// The views that mappings show, of objects of all devices.
-static VIEWS: Mutex<Vec<Arc<Detiled>>> = Mutex::new(Vec::new());
-
 /// Number of requests of programs so far.
 static REQUESTS: AtomicU64 = AtomicU64::new(1);
 
 /// A linear view of a tiled object.
 #[derive(Debug)]
 pub(crate) struct Detiled {
-    object: Weak<Object>,
     size: u64,
     /// The bytes that programs load and store.
     shown: SharedBytes,
@@ -66,39 +61,24 @@ struct Known {
 pub(crate) struct Views(Vec<Weak<Detiled>>);
 
 impl Detiled {
-    /// Returns the view of an object whose bytes have this order, and brings it up to date.
+    /// Creates a view of `size` bytes of this order, which shows zeroes.
     ///
     /// # Errors
     /// Those of creating the file.
-    pub(crate) fn of(object: &Arc<Object>, state: &State, order: Order) -> Result<Arc<Self>> {
-        let view = match Self::find(object) {
-            Some(view) => view,
-            None => {
-                let size = object.size();
-                let (bytes, tiled) = (SharedBytes::zeroed(size)?, SharedBytes::zeroed(size)?);
-                let terms = object.system().terms(state.snapshot.level).quiet();
-                let known = Mutex::new(Known { bytes, tiled, order, terms, absorbed: 0, old: true });
-                let shown = SharedBytes::in_file(size)?;
-                let view = Arc::new(Self { object: Arc::downgrade(object), size, shown, known });
-                let mut store = object.store();
-                store.detiled.0.retain(|view| view.strong_count() > 0);
-                store.detiled.0.push(Arc::downgrade(&view));
-                views().push(Arc::clone(&view));
-                view
-            }
-        };
-        view.refresh(object, state)?;
-        Ok(view)
+    pub(crate) fn new(size: u64, terms: Terms<'_>, order: Order) -> Result<Self> {
+        let (bytes, tiled) = (SharedBytes::zeroed(size)?, SharedBytes::zeroed(size)?);
+        let known = Mutex::new(Known { bytes, tiled, order, terms: terms.quiet(), absorbed: 0, old: true });
+        Ok(Self { size, shown: SharedBytes::in_file(size)?, known })
     }
 
-    /// Returns the view of an object, if there is one.
-    fn find(object: &Object) -> Option<Arc<Self>> {
-        views().iter().find(|view| std::ptr::eq(view.object.as_ptr(), object)).map(Arc::clone)
+    /// Returns whether no mapping of the view was touched.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.extents().is_ok_and(|extents| extents.is_empty())
     }
 
-    /// Returns whether no mapping of the object's view was touched.
-    pub(crate) fn is_untouched(object: &Object) -> bool {
-        Self::find(object).is_none_or(|view| view.extents().is_ok_and(|extents| extents.is_empty()))
+    /// Returns whether the object's bytes were accessed since the view got them.
+    pub(crate) fn is_old(&self) -> bool {
+        self.known().old
     }
 
     /// Returns the file that programs map.
@@ -133,14 +113,12 @@ impl Detiled {
         Ok(())
     }
 
-    /// Lets the view show what the aperture shows of the object.
-    fn refresh(&self, object: &Object, state: &State) -> Result<()> {
-        let mut store = object.store();
-        store.drain(object.terms(state))?;
+    /// Lets the view show what the aperture shows of the object, whose bytes have this order.
+    pub(crate) fn refresh(&self, store: &mut Store, terms: Terms<'_>, order: Order) -> Result<()> {
+        store.drain(terms)?;
         let mut known = self.known();
-        self.absorb(&mut store, &mut known)?;
-        let order = state.tiling.order(object.system().machine).unwrap_or(Order::LINEAR);
-        let terms = object.system().terms(state.snapshot.level).quiet();
+        self.absorb(store, &mut known)?;
+        let terms = terms.quiet();
         let is_same_order = known.order == order;
         (known.order, known.terms, known.old) = (order, terms, false);
         let mut written: Vec<Range<u64>> = Vec::new();
@@ -177,14 +155,6 @@ impl Detiled {
             }
         }
         Ok(())
-    }
-
-    /// Brings the view up to date at the end of a request if its object's bytes were accessed, or for the last time.
-    fn settle(&self, is_last: bool) -> Result<()> {
-        let Some(object) = self.object.upgrade() else { return Ok(()) };
-        let state = object.state();
-        let is_old = object.store().shared.is_some() || self.known().old;
-        if (is_old || is_last) && !state.purged { self.refresh(&object, &state) } else { Ok(()) }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -228,13 +198,21 @@ impl Detiled {
     }
 }
 
+impl Views {
+    /// Adds a view.
+    pub(crate) fn add(&mut self, view: &Arc<Detiled>) {
+        self.0.retain(|view| view.strong_count() > 0);
+        self.0.push(Arc::downgrade(view));
+    }
+}
+
 impl Store {
     /// Gets what programs stored to the views of these bytes, before an access: once for each request.
     pub(crate) fn absorb(&mut self) -> Result<()> {
         if self.detiled.0.is_empty() {
             return Ok(());
         }
-        // Acquire: with the increment in `settle`.
+        // Acquire: with the increment in `end_request`.
         let requests = REQUESTS.load(Ordering::Acquire);
         let views: Vec<_> = self.detiled.0.iter().filter_map(Weak::upgrade).collect();
         for view in views {
@@ -248,37 +226,10 @@ impl Store {
     }
 }
 
-impl Object {
-    /// Gets what programs stored to the view of the object, before its tiling changes.
-    pub(crate) fn absorb_view(&self) -> Result<()> {
-        self.store().absorb()
-    }
-}
-
-/// Ends a request: brings the views up to date whose objects' bytes were accessed, and drops those that no mapping shows.
-pub(crate) fn settle() {
-    let all: Vec<_> = {
-        let views = views();
-        views.iter().map(|view| (Arc::strong_count(view) == 1, Arc::clone(view))).collect()
-    };
-    if all.is_empty() {
-        return;
-    }
+/// Ends a request: what programs stored since is absorbed before the next access.
+pub(crate) fn end_request() {
     // Release: later accesses absorb what was stored since.
     REQUESTS.fetch_add(1, Ordering::Release);
-    for (is_unused, view) in all {
-        match view.settle(is_unused) {
-            Ok(()) if is_unused => {
-                views().retain(|other| !Arc::ptr_eq(other, &view) || Arc::strong_count(other) > 2)
-            }
-            Ok(()) => {}
-            Err(error) => tracing::error!(%error, "a view of a tiled object is not up to date"),
-        }
-    }
-}
-
-fn views() -> MutexGuard<'static, Vec<Arc<Detiled>>> {
-    VIEWS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the ranges, of ascending ones, that have some of `len` bytes from `first` on.

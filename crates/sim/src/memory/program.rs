@@ -7,11 +7,39 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency::Errno;
 use gem_coherency::vocabulary::Access;
 
-use crate::kernel::objects::window::Window;
-use crate::memory::store::Store;
-use crate::memory::views::Views;
-use crate::process::area::{Backing, Pages};
-use crate::process::memory::Memory;
+use super::store::Store;
+use super::views::Views;
+
+/// Page protection (`PROT_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Loads and stores.
+    ReadWrite,
+    /// Loads only.
+    ReadOnly,
+    /// No access.
+    None,
+    /// Loads, stores and execution: PROT_EXEC.
+    Executable,
+}
+
+impl Pages {
+    /// Returns whether loads are allowed.
+    pub(crate) fn loads(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::ReadOnly | Self::Executable => true,
+            Self::None => false,
+        }
+    }
+
+    /// Returns whether stores are allowed.
+    pub(crate) fn stores(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::Executable => true,
+            Self::ReadOnly | Self::None => false,
+        }
+    }
+}
 
 /// The memory of a program that is not simulated but makes requests to a software device.
 pub trait ProgramMemory: Debug + Send + Sync {
@@ -64,7 +92,7 @@ pub(crate) struct Presence {
 
 impl Presence {
     /// Notes a mapping of an object's bytes in an address space.
-    fn new(store: &Arc<Mutex<Store>>, space: u64) -> Arc<Self> {
+    pub(crate) fn new(store: &Arc<Mutex<Store>>, space: u64) -> Arc<Self> {
         lock(store).mapped_in.push(space);
         Arc::new(Self { store: Arc::clone(store), space })
     }
@@ -83,47 +111,9 @@ fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Window {
-    /// Notes that it is a program's mapping in an address space.
-    pub(super) fn be_in(&mut self, space: u64) {
-        self.presence = Some(Presence::new(self.shared_store(), space));
-    }
-}
-
 impl Store {
     /// Returns whether programs in other address spaces than `space` have mappings.
     pub(crate) fn is_mapped_by_others(&self, space: u64) -> bool {
         self.mapped_in.iter().any(|other| *other != space)
-    }
-}
-
-impl Memory {
-    /// Creates the address space of a child process: the same mappings of objects, and its memory `program`.
-    ///
-    /// # Errors
-    /// EINVAL if there is memory other than the program's and its mappings.
-    pub(crate) fn fork(&self, program: Arc<dyn ProgramMemory>) -> Result<Self, Errno> {
-        let mut child = Self::of_program(program);
-        for (&start, area) in &self.areas {
-            let mut backing = area.backing.part(0)?;
-            if let Backing::Window(window) = &mut backing {
-                window.be_in(child.id());
-            }
-            child.insert(start, area.len, area.pages, backing);
-        }
-        Ok(child)
-    }
-
-    /// Returns whether the range is a program's own memory that allows an access; `None` is for whatever it allows.
-    pub(super) fn program_holds(&self, address: u64, len: u64, allows: Option<Access>) -> bool {
-        let end = address.saturating_add(len);
-        self.program
-            .as_ref()
-            .is_some_and(|program| !self.overlaps(address, end) && program.holds(address, len, allows))
-    }
-
-    /// Returns the memory of a program that is not simulated.
-    pub(crate) fn program(&self) -> Option<Arc<dyn ProgramMemory>> {
-        self.program.clone()
     }
 }

@@ -19,9 +19,9 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use super::filled::{Aliases, Shared};
 use super::lines::{Lines, Run};
 use super::store::{PREVIOUS_OWNER, Store, Terms};
-use crate::observe::aliases::Aliases;
 use crate::refuse::refuse;
 use gem_coherency::Errno;
 use gem_coherency::backend::mapping::SharedBytes;
@@ -33,36 +33,6 @@ use nix::unistd::{Whence, lseek64};
 
 /// A page of zeroes.
 static ZEROES: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
-
-/// The third store of an object whose bytes change undetected.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) filled: SharedBytes,
-    /// A WB mapping shows the cached bytes; otherwise only WC, UC and GTT mappings may, where their stores
-    /// evict the line.
-    pub(crate) write_back: bool,
-    /// A mapping shows the cached bytes.
-    pub(crate) shows_cache: bool,
-    /// A mapping shows the cached bytes whose loads drop a clean line, and get memory's.
-    evicts: bool,
-    /// A mapping shows the bytes in memory.
-    pub(crate) shows_memory: bool,
-    /// The mappings that show the bytes in memory, beside a WB mapping.
-    pub(crate) aliases: Aliases,
-}
-
-impl Shared {
-    /// Returns the state of a line that is not dirty.
-    pub(crate) fn clean(&self, line: Line) -> Line {
-        match line {
-            // No mapping shows the cached bytes, so only the device's own accesses fill lines.
-            Line::Absent if !self.shows_cache => Line::Absent,
-            // All loads drop the line, so what an agent writes to memory is filled at once.
-            Line::Absent | Line::Clean | Line::Dirty if self.evicts && !self.write_back => Line::Absent,
-            Line::Absent | Line::Clean | Line::Dirty => Line::Clean,
-        }
-    }
-}
 
 impl Store {
     /// Returns the address of the bytes that a mapping on `route` shows.
@@ -134,7 +104,9 @@ impl Store {
             shared.shows_memory |= !shows_cache;
             shared.aliases.add(terms.route(route), shows_cache);
         }
-        self.trace_mapping(terms, route)?;
+        if let Some(trace) = terms.trace {
+            trace.observer.map(trace, self, route)?;
+        }
         Ok(if shows_cache { Place::Cache } else { Place::Memory })
     }
 

@@ -5,12 +5,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::adversary::Adversary;
-use super::combining::Combining;
+use super::detiled;
+use super::filled::Shared;
 use super::lines::{Lines, Run};
-use super::shared::Shared;
-use crate::kernel::objects::detiled;
-use crate::observe::incoherent::Watch;
-use crate::observe::trace::Tracing;
+use super::observer::{Observed, RunAccess};
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::Result;
@@ -29,10 +27,11 @@ pub(crate) struct Terms<'a> {
     pub(crate) level: CacheLevel,
     /// Every agent sees every byte at once, so that all of them use the cached bytes.
     pub(crate) coherent: bool,
-    /// The log of incoherent accesses, if the device is watched.
-    pub(crate) watch: Option<Watch<'a>>,
-    /// The trace, if the device is traced.
-    pub(crate) trace: Option<Tracing<'a>>,
+    /// Is told of accesses to lines ([`Observer::access`](super::observer::Observer::access)): the log of incoherent accesses, if the device
+    /// is watched.
+    pub(crate) watch: Option<Observed<'a>>,
+    /// Is told of reads, writes and mappings: the trace, if the device is traced.
+    pub(crate) trace: Option<Observed<'a>>,
 }
 
 impl Terms<'_> {
@@ -85,6 +84,15 @@ impl Zeroing {
             Self::Gpu => Lines::cleared(pages),
         }
     }
+}
+
+/// A write-combining buffer: stores to one line that have not left the CPU.
+#[derive(Debug)]
+pub(super) struct Combining {
+    pub(super) route: Route,
+    pub(super) line: u64,
+    /// The stores' offsets and bytes, in program order.
+    pub(super) stores: Vec<(u64, Vec<u8>)>,
 }
 
 /// The number of the next store; objects' numbers are below 1 << 63.
@@ -161,7 +169,9 @@ impl Store {
         data: &mut [u8],
     ) -> Result<()> {
         let range = self.begin(terms, offset, data.len() as u64)?;
-        self.trace_read(terms, route, range)?;
+        if let Some(trace) = terms.trace {
+            trace.observer.read(trace, self, terms, route, range)?;
+        }
         let route = terms.route(route);
         self.drain_route(terms, route)?;
         let mut lines = range.lines();
@@ -171,7 +181,10 @@ impl Store {
             if let (Some(effect), Some(into)) =
                 (hierarchy::effect(terms.hardware, terms.level, route, Access::Read, run.line), into)
             {
-                self.watch(terms, route, effect, run, &part, None)?;
+                if let Some(watch) = terms.watch {
+                    let access = RunAccess { route, effect, run, part: &part, new: None };
+                    watch.observer.access(watch, self, terms.level, access)?;
+                }
                 self.transfer(run, effect.before)?;
                 match effect.at {
                     Place::Cache => self.cached()?.copy_out(part.start, into)?,
@@ -231,7 +244,9 @@ impl Store {
     /// Writes on `route`, without write combining.
     pub(crate) fn write(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         self.begin(terms, offset, data.len() as u64)?;
-        self.trace_write(terms, route, offset, data)?;
+        if let Some(trace) = terms.trace {
+            trace.observer.write(trace, self, terms, route, offset, data)?;
+        }
         let route = terms.route(route);
         self.drain_route(terms, route)?;
         self.put(terms, route, offset, data)?;
@@ -305,7 +320,10 @@ impl Store {
             if let (Some(effect), Some(from)) =
                 (hierarchy::effect(terms.hardware, terms.level, route, Access::Write, run.line), from)
             {
-                self.watch(terms, route, effect, run, &part, Some(from))?;
+                if let Some(watch) = terms.watch {
+                    let access = RunAccess { route, effect, run, part: &part, new: Some(from) };
+                    watch.observer.access(watch, self, terms.level, access)?;
+                }
                 self.transfer(run, effect.before)?;
                 match effect.at {
                     Place::Cache => self.cached()?.copy_in(part.start, from)?,

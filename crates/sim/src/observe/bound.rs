@@ -1,20 +1,26 @@
 //! The bytes that a draw or a dispatch binds, and that its kernels may read or write; lines with newer bytes than memory.
 
 use super::deeds::Deed;
-use super::incoherent::slice;
-use crate::kernel::objects::object::{Object, Origin};
+use super::incoherent::{Watch, slice};
+use super::trace::Tracing;
 use crate::memory::lines::Lines;
 use crate::memory::store::{Store, Terms};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
-use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency::vocabulary::Access;
 use gem_coherency_memory_model::{self as hierarchy, Line, Place, Route, Transfer};
 
 impl Store {
     /// Traces the lines of `range`, and logs the dirty ones that an access on `route` would not see, if their bytes there
     /// differ from memory's. Accesses nothing.
-    fn watch_bound(&mut self, terms: Terms<'_>, route: Route, range: ByteRange) -> Result<()> {
-        if let Some(tracing) = terms.trace.filter(|_| !range.is_empty()) {
+    pub(crate) fn watch_bound(
+        &mut self,
+        terms: Terms<'_>,
+        (tracing, watch): (Option<Tracing<'_>>, Option<Watch<'_>>),
+        route: Route,
+        range: ByteRange,
+    ) -> Result<()> {
+        if let Some(tracing) = tracing.filter(|_| !range.is_empty()) {
             let lines = range.lines();
             self.observe_lines(tracing, lines)?;
             tracing.add_access(
@@ -25,7 +31,7 @@ impl Store {
                 Deed::Bound { route, lines, handle: tracing.handle },
             );
         }
-        let Some(watch) = terms.watch else { return Ok(()) };
+        let Some(watch) = watch else { return Ok(()) };
         let route = terms.route(route);
         let is_missed = hierarchy::effect(terms.hardware, terms.level, route, Access::Read, Line::Dirty)
             .is_some_and(|effect| effect.at == Place::Memory && effect.before == Transfer::Nothing);
@@ -57,21 +63,5 @@ impl Store {
             left = LineRange::new(part.end(), left.end());
         }
         Ok(())
-    }
-}
-
-impl Object {
-    /// Logs the dirty lines of a surface's bytes in this object that the GPU would not see with these MOCS. A userptr
-    /// object has none: the GPU snoops the cache.
-    pub(crate) fn watch_surface(&self, mocs: MocsClass, range: ByteRange) {
-        let state = self.state();
-        let terms = self.terms(&state);
-        let done = match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().watch_bound(terms, Route::Gpu(mocs), range),
-            Origin::User(_) => Ok(()),
-        };
-        if let Err(error) = done {
-            tracing::error!(%error, "watch");
-        }
     }
 }

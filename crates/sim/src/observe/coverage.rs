@@ -6,9 +6,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::Serialize;
 
-use super::deeds::Deed;
-use crate::kernel::objects::object::Object;
-
 /// Number of different reasons that are kept of each kind; programs choose some of their text.
 const KEPT: usize = 64;
 /// The reason that counts those for which there was no room.
@@ -19,7 +16,7 @@ const STILL_RUNS: &str = "they had not ended when their device was closed, or wh
 /// What a device simulated of the batches of programs. Each number is of the time since the device was created.
 ///
 /// A command's accesses are followed if they were made: by the rules of the platform, so that the caches are judged by
-/// them. Where they are not, the trace has [`Deed::Unfollowed`].
+/// them. Where they are not, the trace has [`Deed::Unfollowed`](crate::Deed::Unfollowed).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Accepted submissions, each of one batch.
@@ -217,12 +214,4 @@ impl Counts {
 fn count(reasons: &mut Reasons, why: &str) {
     let why = if reasons.len() < KEPT || reasons.contains_key(why) { why } else { OTHERS };
     *reasons.entry(why.to_owned()).or_default() += 1;
-}
-
-impl Object {
-    /// Traces that a batch that names the object may access it unseen.
-    pub(crate) fn unfollowed(&self) {
-        let handle = self.state().name;
-        self.system().trace.add(self.id(), Deed::Unfollowed { handle });
-    }
 }

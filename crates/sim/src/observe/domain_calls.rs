@@ -6,7 +6,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
-use crate::kernel::objects::object::{Object, State};
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_uapi::dma_buf::DMA_BUF_IOCTL_SYNC;
@@ -25,6 +24,25 @@ pub struct MadeCall {
     pub waited: bool,
     /// Other devices use the object's pages.
     pub attached: bool,
+}
+
+impl MadeCall {
+    /// Returns the call of a program after an event of an object; `None` if the program did not make it for the event.
+    pub(crate) fn new(
+        call: &'static str,
+        event: Event,
+        unwaited: &mut Unwaited,
+        attached: bool,
+    ) -> Option<Self> {
+        is_domain_call(call).then(|| Self {
+            // Relaxed: a unique number; it publishes no other data.
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            call,
+            thread: thread::current().id(),
+            waited: awaited(event).is_some_and(|access| unwaited.waited(access)),
+            attached,
+        })
+    }
 }
 
 /// The number of the next call.
@@ -75,18 +93,4 @@ fn awaited(event: Event) -> Option<Access> {
         return None;
     };
     Some(access)
-}
-
-impl Object {
-    /// Returns the call of a program after an event, if the device is traced.
-    pub(crate) fn made_call(&self, state: &mut State, call: &'static str, event: Event) -> Option<MadeCall> {
-        (self.system().trace.is_on() && is_domain_call(call)).then(|| MadeCall {
-            // Relaxed: a unique number; it publishes no other data.
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            call,
-            thread: thread::current().id(),
-            waited: awaited(event).is_some_and(|access| state.unwaited.waited(access)),
-            attached: state.attached > 0,
-        })
-    }
 }

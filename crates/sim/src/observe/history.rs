@@ -4,19 +4,18 @@
 //! known. Stores of programs in other processes are not seen when they happen: they show as dirty lines before the next event
 //! of the object.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::incoherent::slice;
-use crate::kernel::objects::object::{Object, Origin};
 use crate::memory::lines::{Lines, Run};
+use crate::memory::observer::RunAccess;
 use crate::memory::store::Store;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Action, Event, Step};
+use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_memory_model::{Effect, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{Line, Place, Route, Transfer};
 
 /// Largest object that has a history, in bytes: all of its lines are compared at each event.
 const MOST_BYTES: u64 = 16 << 20;
@@ -103,12 +102,7 @@ pub(super) struct Accessed<'a> {
     pub(crate) size: u64,
     /// Offset in the object of the store's first byte.
     pub(crate) first: u64,
-    pub(crate) route: Route,
-    pub(crate) effect: Effect,
-    pub(crate) run: Run,
-    pub(crate) part: &'a Range<u64>,
-    /// The bytes that a write brings.
-    pub(crate) new: Option<&'a [u8]>,
+    pub(crate) access: RunAccess<'a>,
 }
 
 impl History {
@@ -125,7 +119,7 @@ impl History {
 
     /// Records an access to a store, which has not happened yet.
     pub(super) fn access(&self, store: &Store, accessed: Accessed<'_>) -> Result<()> {
-        let Accessed { object, route, effect, run, part, new, .. } = accessed;
+        let Accessed { object, access: RunAccess { route, effect, run, part, new }, .. } = accessed;
         if !self.records(accessed.size) {
             return Ok(());
         }
@@ -167,12 +161,13 @@ impl History {
     }
 
     /// Returns whether objects of a size are recorded.
-    fn records(&self, size: u64) -> bool {
+    pub(crate) fn records(&self, size: u64) -> bool {
         // Relaxed: see `switch`.
         self.on.load(Ordering::Relaxed) && size <= MOST_BYTES
     }
 
-    fn push(&self, object: u64, event: RecordedEvent) {
+    /// Adds an event, if there is room.
+    pub(crate) fn push(&self, object: u64, event: RecordedEvent) {
         let mut events = self.events();
         if events.len() < MOST_EVENTS {
             events.push(Recorded { object, event });
@@ -254,57 +249,6 @@ impl Store {
             // A store around the cache, which the next access sends to memory.
             Some(shared) => shared.clean(line),
             None => line,
-        }
-    }
-}
-
-impl Object {
-    /// Returns the states of the lines; `None` if the object has no history.
-    pub(crate) fn recorded_states(&self) -> Option<LineStates> {
-        if !self.system().incoherent.history.records(self.size()) {
-            return None;
-        }
-        self.store().states().inspect_err(|error| tracing::error!(%error, "record")).ok()
-    }
-
-    /// Records an event that a request causes, before its flushes, with the states of the lines.
-    pub(crate) fn record_event(&self, call: &'static str, event: Event, step: &Step) {
-        let history = &self.system().incoherent.history;
-        if !history.records(self.size()) {
-            return;
-        }
-        let flushes =
-            step.effects.actions().any(|action| matches!(action, Action::FlushSync | Action::FlushAsync));
-        let is_shown = flushes
-            || matches!(
-                event,
-                Event::SetDomainCpu(_)
-                    | Event::SetDomainGtt(_)
-                    | Event::SetDomainWc(_)
-                    | Event::SetCaching(_)
-                    | Event::Exec(_)
-                    | Event::DmaBufBegin(_)
-                    | Event::DmaBufEnd
-            );
-        let is_here = match &self.origin {
-            Origin::Own | Origin::Attached(_) => true,
-            Origin::User(_) => false,
-        };
-        if !is_shown || !is_here {
-            return;
-        }
-        match self.store().states() {
-            Ok(states) => history.push(self.id(), RecordedEvent::Lines(states)),
-            Err(error) => tracing::error!(%error, "record"),
-        }
-        history.push(self.id(), RecordedEvent::Request { call, event, flushes });
-    }
-
-    /// Records a flush of lines by the kernel.
-    pub(crate) fn record_flush(&self, call: &'static str, lines: LineRange) {
-        let history = &self.system().incoherent.history;
-        if history.records(self.size()) {
-            history.push(self.id(), RecordedEvent::Flush { call, lines });
         }
     }
 }

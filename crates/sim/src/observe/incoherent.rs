@@ -7,15 +7,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::deeds::Deed;
 use super::history::{Accessed, History};
-use crate::kernel::objects::object::{Object, Origin};
 use crate::memory::lines::Run;
-use crate::memory::store::{Store, Terms};
+use crate::memory::observer::{About, Observed, Observer, RunAccess};
+use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use gem_coherency_memory_model::{Effect, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{Line, Place, Route, Transfer};
 
 /// Number of ranges of lines that each list keeps; later ones are dropped.
 const KEPT: usize = 1 << 16;
@@ -92,14 +91,6 @@ pub struct MadeStale {
     pub route: Route,
     /// The lines.
     pub lines: Vec<LineRange>,
-}
-
-/// An object as the log describes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct About {
-    pub(crate) object: u64,
-    pub(crate) handle: Option<Handle>,
-    pub(crate) size: u64,
 }
 
 /// The log of a device that is watched, and the object that is accessed.
@@ -224,10 +215,14 @@ impl IncoherentLog {
     }
 }
 
-impl Watch<'_> {
-    /// Returns the log for accesses to a store whose byte at `offset` is the object's at `of_object`.
-    pub(crate) fn of_part(self, offset: u64, of_object: u64) -> Self {
-        Self { first: of_object.wrapping_sub(offset), ..self }
+impl<'a> Watch<'a> {
+    fn new(log: &'a IncoherentLog, observed: &Observed<'_>) -> Self {
+        Self { log, about: observed.about, first: observed.first }
+    }
+
+    /// Returns the log as the observer of accesses to a store.
+    pub(crate) fn observed(self) -> Observed<'a> {
+        Observed { observer: self.log, about: self.about, first: self.first, foreign: false }
     }
 
     fn access(self, level: CacheLevel, kind: IncoherentKind, route: Route, lines: LineRange) {
@@ -272,26 +267,28 @@ impl Watch<'_> {
     }
 }
 
-impl Store {
-    /// Logs an access to the bytes `part` of a run, which has `effect`, if the device is watched and the bytes in the
-    /// cache and in memory differ. A write brings the bytes `new`.
-    pub(crate) fn watch(
+impl Observer for IncoherentLog {
+    fn access(
         &self,
-        terms: Terms<'_>,
-        route: Route,
-        effect: Effect,
-        run: Run,
-        part: &Range<u64>,
-        new: Option<&[u8]>,
+        observed: Observed<'_>,
+        store: &Store,
+        level: CacheLevel,
+        access: RunAccess<'_>,
     ) -> Result<()> {
-        let Some(watch) = terms.watch else { return Ok(()) };
+        store.watch(Watch::new(self, &observed), level, access)
+    }
+}
+
+impl Store {
+    /// Logs an access to lines in one state, if the bytes in the cache and in memory differ.
+    fn watch(&self, watch: Watch<'_>, level: CacheLevel, access: RunAccess<'_>) -> Result<()> {
+        let RunAccess { route, effect, run, part, new } = access;
         let About { object, size, .. } = watch.about;
-        let accessed = Accessed { object, size, first: watch.first, route, effect, run, part, new };
-        watch.log.history.access(self, accessed)?;
+        watch.log.history.access(self, Accessed { object, size, first: watch.first, access })?;
         if let Some(new) = new
             && (effect.at, run.line, effect.next) == (Place::Memory, Line::Clean, Line::Clean)
         {
-            return self.watch_stale(watch, terms.level, route, run, part, new);
+            return self.watch_stale(watch, level, route, run, part, new);
         }
         let kind = match (effect.at, run.line) {
             (Place::Memory, Line::Dirty) if new.is_some() => IncoherentKind::LostWrite,
@@ -314,7 +311,7 @@ impl Store {
             };
             if differ {
                 let line = whole.start.wrapping_add(watch.first) / LINE_BYTES;
-                watch.access(terms.level, kind, route, LineRange::new(line, line + 1));
+                watch.access(level, kind, route, LineRange::new(line, line + 1));
             }
         }
         Ok(())
@@ -345,10 +342,14 @@ impl Store {
     }
 
     /// Logs the dirty lines whose bytes differ from memory's, for the submission with this number.
-    fn watch_submission(&mut self, terms: Terms<'_>, submission: u64) -> Result<()> {
-        let Some(watch) = terms.watch else { return Ok(()) };
+    pub(crate) fn watch_submission(
+        &mut self,
+        watch: Watch<'_>,
+        level: CacheLevel,
+        submission: u64,
+    ) -> Result<()> {
         let all = ByteRange::within(0, self.size, self.size)?;
-        self.each_newer_line(all, |lines| watch.submission(submission, terms.level, lines))
+        self.each_newer_line(all, |lines| watch.submission(submission, level, lines))
     }
 }
 
@@ -356,28 +357,4 @@ impl Store {
 pub(crate) fn slice<'a>(bytes: &'a [u8], first: u64, range: &Range<u64>) -> &'a [u8] {
     let at = |offset: u64| offset.saturating_sub(first) as usize;
     bytes.get(at(range.start)..at(range.end)).unwrap_or_default()
-}
-
-impl Object {
-    /// Describes the object for the log.
-    pub(crate) fn about(&self, handle: Option<Handle>) -> About {
-        About { object: self.id(), handle, size: self.size() }
-    }
-
-    /// Logs the object's dirty lines if a batch of the submission with this number would not see them. A userptr object
-    /// has none: the GPU snoops the cache.
-    pub(crate) fn watch_submission(&self, submission: u64) {
-        let state = self.state();
-        let terms = self.terms(&state);
-        self.system().trace.add(self.id(), Deed::Submitted { handle: state.name });
-        let done = match &self.origin {
-            Origin::Own | Origin::Attached(_) if !terms.gpu_reads_cache() => {
-                self.store().watch_submission(terms, submission)
-            }
-            Origin::Own | Origin::Attached(_) | Origin::User(_) => Ok(()),
-        };
-        if let Err(error) = done {
-            tracing::error!(%error, "watch");
-        }
-    }
 }

@@ -1,7 +1,5 @@
 //! What a device tells about itself: its trace, and its logs of flushes, incoherent accesses, lines and skipped work.
 
-#[path = "../memory/aliases.rs"]
-pub(crate) mod aliases;
 pub(crate) mod bound;
 pub(crate) mod coverage;
 pub(crate) mod deeds;

@@ -13,14 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
-use super::domain_calls::MadeCall;
-use crate::kernel::objects::object::Object;
+use crate::memory::observer::{About, Observed, Observer};
 use crate::memory::store::{Store, Terms};
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
-use gem_coherency::policy::kernel::Event;
-use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Handle};
 use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
 
@@ -149,7 +147,18 @@ pub(crate) struct Tracing<'a> {
     foreign: bool,
 }
 
-impl Tracing<'_> {
+impl<'a> Tracing<'a> {
+    fn new(trace: &'a Trace, observed: Observed<'_>) -> Self {
+        let Observed { about: About { object, handle, .. }, foreign, .. } = observed;
+        Self { trace, object, handle, foreign }
+    }
+
+    /// Returns the trace as the observer of accesses to a store of `size` bytes.
+    pub(crate) fn observed(self, size: u64) -> Observed<'a> {
+        let Self { trace, object, handle, foreign } = self;
+        Observed { observer: trace, about: About { object, handle, size }, first: 0, foreign }
+    }
+
     pub(crate) fn add(self, deed: Deed) {
         self.trace.add(self.object, deed);
     }
@@ -181,10 +190,44 @@ impl Tracing<'_> {
     }
 }
 
+impl Observer for Trace {
+    fn read(
+        &self,
+        observed: Observed<'_>,
+        store: &mut Store,
+        terms: Terms<'_>,
+        route: Route,
+        range: ByteRange,
+    ) -> Result<()> {
+        store.trace_read(Tracing::new(self, observed), terms, route, range)
+    }
+
+    fn write(
+        &self,
+        observed: Observed<'_>,
+        store: &mut Store,
+        terms: Terms<'_>,
+        route: Route,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<()> {
+        store.trace_write(Tracing::new(self, observed), terms, route, offset, data)
+    }
+
+    fn map(&self, observed: Observed<'_>, store: &mut Store, route: Route) -> Result<()> {
+        store.trace_mapping(Tracing::new(self, observed), route)
+    }
+}
+
 impl Store {
     /// Traces a read of the bytes of `range`, after the stores that came before it.
-    pub(crate) fn trace_read(&mut self, terms: Terms<'_>, route: Route, range: ByteRange) -> Result<()> {
-        let Some(tracing) = terms.trace else { return Ok(()) };
+    fn trace_read(
+        &mut self,
+        tracing: Tracing<'_>,
+        terms: Terms<'_>,
+        route: Route,
+        range: ByteRange,
+    ) -> Result<()> {
         let lines = range.lines();
         if !lines.is_empty() {
             self.observe_lines(tracing, lines)?;
@@ -195,14 +238,14 @@ impl Store {
     }
 
     /// Traces a write of `data`, before it is made and after the stores that came before it.
-    pub(crate) fn trace_write(
+    fn trace_write(
         &mut self,
+        tracing: Tracing<'_>,
         terms: Terms<'_>,
         route: Route,
         offset: u64,
         data: &[u8],
     ) -> Result<()> {
-        let Some(tracing) = terms.trace else { return Ok(()) };
         let handle = tracing.handle;
         let mut done = 0;
         while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
@@ -230,8 +273,7 @@ impl Store {
     }
 
     /// Traces a mapping, whose stores are not detected from now on.
-    pub(crate) fn trace_mapping(&mut self, terms: Terms<'_>, route: Route) -> Result<()> {
-        let Some(tracing) = terms.trace else { return Ok(()) };
+    fn trace_mapping(&mut self, tracing: Tracing<'_>, route: Route) -> Result<()> {
         if !tracing.foreign {
             tracing.add(Deed::Mapped(route));
         }
@@ -250,22 +292,8 @@ impl Store {
         Ok(())
     }
 
-    /// Takes note of bytes that the device itself wrote.
-    pub(crate) fn saw(&self, offset: u64, data: &[u8]) -> Result<()> {
-        self.seen.as_ref().map_or(Ok(()), |seen| seen.copy_in(offset, data))
-    }
-
-    /// Takes note that all bytes were discarded, and are zeroes.
-    pub(crate) fn forget_seen(&mut self) {
-        if self.seen.is_some() {
-            // Without room, the stores of programs stay undetected.
-            self.seen =
-                SharedBytes::zeroed(self.size).inspect_err(|error| tracing::error!(%error, "trace")).ok();
-        }
-    }
-
     /// Traces the stores of programs since the bytes were last seen.
-    fn observe(&mut self, tracing: Tracing<'_>) -> Result<()> {
+    pub(crate) fn observe(&mut self, tracing: Tracing<'_>) -> Result<()> {
         if self.shared.is_none() {
             return Ok(());
         }
@@ -309,7 +337,7 @@ impl Store {
     }
 
     /// Traces an instruction.
-    fn maintained(&mut self, tracing: Tracing<'_>, done: &Instruction) -> Result<()> {
+    pub(crate) fn maintained(&mut self, tracing: Tracing<'_>, done: &Instruction) -> Result<()> {
         let &Instruction { line, upkeep, site, found, ref bytes, .. } = done;
         // The program can write any number into its log.
         let at = ByteRange::within(line.saturating_mul(LINE_BYTES), LINE_BYTES, self.size)?.offset();
@@ -328,60 +356,6 @@ impl Store {
         let stale = self.seen.is_none() && found == FoundLine::Stale;
         tracing.add(Deed::Maintained { line, upkeep, site, stale });
         Ok(())
-    }
-}
-
-impl Object {
-    /// Traces the stores of programs before `event`, and the event, after which is the call `made`.
-    pub(crate) fn trace_event(
-        &self,
-        handle: Option<Handle>,
-        event: Event,
-        made: Option<MadeCall>,
-    ) -> Result<()> {
-        let trace = &self.system().trace;
-        let Some(tracing) = trace.of(self.id(), handle) else { return Ok(()) };
-        self.store().observe(tracing)?;
-        tracing.add(match made {
-            None => Deed::Event(event),
-            Some(made) => Deed::Called { event, made },
-        });
-        Ok(())
-    }
-
-    /// Traces the stores of programs to lines, as far as the object has them.
-    pub(crate) fn trace_stores(&self, lines: LineRange) -> Result<()> {
-        let trace = &self.system().trace;
-        let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
-        let mut store = self.store();
-        let end = lines.end().min(store.lines.all().end());
-        if lines.first() < end {
-            store.observe_lines(tracing, LineRange::new(lines.first(), end))
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Traces an instruction of a program; see [`Store::maintained`].
-    pub(crate) fn trace_maintained(&self, done: &Instruction) -> Result<()> {
-        let trace = &self.system().trace;
-        let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
-        self.store().maintained(tracing, done)
-    }
-
-    /// Traces that stores to a page are no longer seen, of which the first one goes to the lines `stored`, a bit each; or, without
-    /// these, that they are seen again.
-    pub(crate) fn trace_page(&self, line: u64, stored: Option<u64>) {
-        let trace = &self.system().trace;
-        // The program can write any number into its log.
-        if line >= self.size() / LINE_BYTES {
-            return;
-        }
-        let Some(stored) = stored else { return trace.add(self.id(), Deed::Closed { line }) };
-        trace.add(self.id(), Deed::Opened { line });
-        for bit in (0..PAGE_LINES).filter(|bit| stored >> bit & 1 != 0) {
-            trace.add(self.id(), Deed::Stored(LineRange::new(line + bit, line + bit + 1)));
-        }
     }
 }
 

@@ -6,43 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use crate::kernel::objects::window::Window;
+use crate::kernel::mappings::window::Window;
 use crate::memory::adversary::Adversary;
+use crate::memory::program::Pages;
 use crate::memory::store::{Store, Terms, Zeroing};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_memory_model::Route;
-
-/// Page protection (`PROT_*`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pages {
-    /// Loads and stores.
-    ReadWrite,
-    /// Loads only.
-    ReadOnly,
-    /// No access.
-    None,
-    /// Loads, stores and execution: PROT_EXEC.
-    Executable,
-}
-
-impl Pages {
-    /// Returns whether loads are allowed.
-    pub(crate) fn loads(self) -> bool {
-        match self {
-            Self::ReadWrite | Self::ReadOnly | Self::Executable => true,
-            Self::None => false,
-        }
-    }
-
-    /// Returns whether stores are allowed.
-    pub(crate) fn stores(self) -> bool {
-        match self {
-            Self::ReadWrite | Self::Executable => true,
-            Self::ReadOnly | Self::None => false,
-        }
-    }
-}
 
 /// The memory behind one mapping.
 #[derive(Debug)]

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use gem_coherency::Errno;
 use gem_coherency::vocabulary::Access;
 
-use crate::kernel::objects::window::Window;
+use crate::kernel::mappings::window::Window;
+use crate::kernel::objects::state::Changes;
 use crate::memory::adversary::Adversary;
+use crate::memory::program::Pages;
+use crate::memory::program::ProgramMemory;
 use crate::memory::store::Store;
-use crate::process::area::{Area, Backing, Pages};
-use crate::process::program::ProgramMemory;
-use crate::process::sight::Changes;
+use crate::process::area::{Area, Backing};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 

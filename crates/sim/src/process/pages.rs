@@ -2,7 +2,8 @@
 
 use gem_coherency::Errno;
 
-use crate::process::area::{Area, Pages};
+use crate::memory::program::Pages;
+use crate::process::area::Area;
 use crate::process::memory::Memory;
 
 impl Memory {

@@ -8,47 +8,26 @@
 //! touch of an object that has bytes already is not seen: it counts as touched.
 //!
 //! The mapping of a purged object, and one that the object's level refuses, shows nothing, and a touch raises SIGBUS. One of a
-//! tiled object in the aperture shows its linear view ([`Detiled`]). A program's mappings follow such a change at the end of each of its own requests ([`Memory::follow`]). Those of other
+//! tiled object in the aperture shows its linear view ([`Detiled`]). A program's mappings follow such a change at the end of each of its own requests ([`process::memory::Memory::follow`](crate::process::memory::Memory::follow)). Those of other
 //! programs follow at the end of their next ones.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
-use crate::kernel::objects::detiled::Detiled;
-use crate::kernel::objects::object::{Object, State};
-use crate::kernel::objects::window::{Memory as Mapped, PAGE_FAULT, Window};
+use super::linear_views::{self, linear_view};
+use super::window::{Memory, PAGE_FAULT, Window};
+use crate::kernel::objects::object::Object;
+use crate::kernel::objects::state::{Changes, State, Untouched};
 use crate::kernel::system::System;
+use crate::memory::detiled::Detiled;
+use crate::memory::program::Shown;
 use crate::memory::store::Store;
-use crate::process::area::Backing;
-use crate::process::memory::Memory;
-use crate::process::program::Shown;
 use gem_coherency::Errno;
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Event, Snapshot, step};
 use nix::unistd::{Whence, lseek64};
-
-/// Number of changes of what mappings show, on all devices.
-static CHANGES: AtomicU64 = AtomicU64::new(0);
-
-/// The changes up to some moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Changes(u64);
-
-impl Changes {
-    /// Returns those up to now.
-    pub(crate) fn now() -> Self {
-        // Acquire: whoever sees the count sees what changed.
-        Self(CHANGES.load(Ordering::Acquire))
-    }
-
-    /// Counts one more.
-    pub(crate) fn happened() {
-        CHANGES.fetch_add(1, Ordering::Release);
-    }
-}
 
 /// What a program's mapping shows of an object.
 #[derive(Clone, Debug)]
@@ -59,30 +38,6 @@ pub(crate) enum Sight {
     Linear { _view: Arc<Detiled> },
     /// Nothing: a touch raises SIGBUS.
     Nothing,
-}
-
-/// The state of an object before its pages were brought in for mappings of programs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Untouched {
-    snapshot: Snapshot,
-    bound: bool,
-    /// The mappings bind it.
-    binds: bool,
-    /// The state after the touch, while a request is under way.
-    after_touch: Option<(Snapshot, bool)>,
-}
-
-impl Untouched {
-    /// Returns the state before a mapping is made; `None` if the object has pages for another reason.
-    pub(crate) fn before(state: &State) -> Option<Self> {
-        let bare = Self { snapshot: state.snapshot, bound: state.bound, binds: false, after_touch: None };
-        state.untouched.or((!state.snapshot.pages).then_some(bare))
-    }
-
-    /// Returns it after the mapping was made.
-    pub(super) fn bound_by(self, state: &State) -> Self {
-        Self { binds: state.bound, ..self }
-    }
 }
 
 impl Object {
@@ -119,7 +74,7 @@ impl Object {
 
     /// Returns whether no mapping of a program was touched.
     fn is_untouched(&self) -> bool {
-        self.store().is_untouched() && Detiled::is_untouched(self)
+        self.store().is_untouched() && linear_views::is_untouched(self)
     }
 
     /// Prepares for touches by programs after a request.
@@ -185,13 +140,13 @@ impl Window {
     /// # Errors
     /// As [`Self::views`]; those of creating a linear view.
     fn show_untouched(&mut self) -> Result<Shown> {
-        let Mapped::Object(object) = &self.memory else { return self.views(0).map(Shown::Bytes) };
+        let Memory::Object(object) = &self.memory else { return self.views(0).map(Shown::Bytes) };
         let mut state = object.state();
         let before = if object.system().trace.is_coherent() { None } else { Untouched::before(&state) };
         self.fault(object, &mut state)?;
         state.untouched = before.map(|before| before.bound_by(&state));
         if let Some(order) = self.order_of(object, &state) {
-            let view = Detiled::of(object, &state, order)?;
+            let view = linear_view(object, &state, order)?;
             let shown = Shown::Linear { bytes: view.file()?, offset: self.first, object: object.id() };
             drop(state);
             self.sight = Sight::Linear { _view: view };
@@ -205,8 +160,8 @@ impl Window {
     }
 
     /// Returns whether a program's mapping would show the same if it were made now.
-    fn is_current(&self) -> bool {
-        let Mapped::Object(object) = &self.memory else { return true };
+    pub(crate) fn is_current(&self) -> bool {
+        let Memory::Object(object) = &self.memory else { return true };
         let state = object.state();
         let caps = object.system().machine.caps;
         let refusal = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode));
@@ -229,38 +184,6 @@ impl Window {
                 Ok(Shown::Nothing(self.object()))
             }
             shown => shown,
-        }
-    }
-}
-
-impl Memory {
-    /// Lets the program's mappings show what they would show if they were made now.
-    ///
-    /// The program is asked once for each mapping whose sight changed. A mapping for which it has no memory keeps what
-    /// it showed.
-    pub(crate) fn follow(&mut self) {
-        let Some(program) = &self.program else { return };
-        let now = Changes::now();
-        if std::mem::replace(&mut self.followed, now) == now {
-            return;
-        }
-        for (&start, area) in &mut self.areas {
-            let Backing::Window(window) = &mut area.backing else { continue };
-            if window.is_current() {
-                continue;
-            }
-            let showed_nothing = matches!(window.sight, Sight::Nothing);
-            let shown = match window.show() {
-                Ok(Shown::Nothing(_)) if showed_nothing => continue,
-                Ok(shown) => shown,
-                Err(error) => {
-                    tracing::debug!(%error, "a mapping keeps what it showed");
-                    continue;
-                }
-            };
-            if let Err(errno) = program.map(shown, area.len, area.pages, Some(start)) {
-                tracing::debug!(%errno, "a mapping keeps what it showed");
-            }
         }
     }
 }

@@ -5,17 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use gem_coherency::Errno;
 
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
+use super::state::State;
 use super::userptr::UserMemory;
 use crate::gpu::real_gpu::Counterpart;
 use crate::kernel::system::System;
 use crate::memory::store::{Store, Terms, Zeroing};
-use crate::memory::tiling::Tiling;
 use crate::observe::deeds::Deed;
-use crate::observe::domain_calls::Unwaited;
+use crate::observe::incoherent::Watch;
 use crate::observe::log::KernelFlush;
-use crate::process::sight::Untouched;
-use crate::sync::request::Uses;
-use gem_coherency::backend::Advice;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Rule;
@@ -49,34 +46,6 @@ pub(crate) enum Origin {
     Attached(Attachment),
     /// A process's memory.
     User(UserMemory),
-}
-
-/// The kernel's state of an object.
-#[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) snapshot: Snapshot,
-    pub(crate) advice: Advice,
-    pub(crate) purged: bool,
-    /// The state to which the object returns if its mappings by programs turn out to be untouched.
-    pub(crate) untouched: Option<Untouched>,
-    /// A kernel that was skipped should have written it.
-    pub(crate) is_unwritten: bool,
-    /// The GPU's uses of it.
-    pub(crate) used: Uses,
-    /// The GPU's uses that no request has waited for.
-    pub(crate) unwaited: Unwaited,
-    /// The first handle, for the log.
-    pub(crate) name: Option<Handle>,
-    /// The object is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
-    /// address space.
-    pub(crate) bound: bool,
-    /// Number of devices to which the object's dma-buf is attached, which pins the pages.
-    pub(crate) attached: u32,
-    pub(crate) tiling: Tiling,
-    /// Number of framebuffers of it.
-    pub(crate) framebuffers: u32,
-    /// Number of planes that show it.
-    pub(crate) planes: u32,
 }
 
 /// The flushes that a transfer does around its copy.
@@ -155,22 +124,7 @@ impl Object {
         links: Links,
         origin: Origin,
     ) -> Self {
-        let state = State {
-            snapshot,
-            advice: Advice::WillNeed,
-            purged: false,
-            untouched: None,
-            is_unwritten: false,
-            used: Uses::default(),
-            unwaited: Unwaited::default(),
-            name: None,
-            bound: false,
-            attached: 0,
-            tiling: Tiling::default(),
-            framebuffers: 0,
-            planes: 0,
-        };
-        let (system, state) = (Arc::clone(system), Mutex::new(state));
+        let (system, state) = (Arc::clone(system), Mutex::new(State::new(snapshot)));
         Self { id, size, system, store, state, links, origin, counterpart: Counterpart::default() }
     }
 
@@ -215,12 +169,8 @@ impl Object {
 
     /// Returns the terms of accesses to the object.
     pub(crate) fn terms(&self, state: &State) -> Terms<'_> {
-        let watch = self.system.incoherent.watch(|| self.about(state.name));
-        let trace = match &self.origin {
-            // The memory is the exporter's.
-            Origin::Attached(attachment) => attachment.trace(),
-            Origin::Own | Origin::User(_) => self.system.trace.of(self.id, state.name),
-        };
+        let watch = self.watch(state).map(Watch::observed);
+        let trace = self.tracing(state).map(|tracing| tracing.observed(self.size));
         Terms { watch, trace, ..self.system.terms(state.snapshot.level) }
     }
 

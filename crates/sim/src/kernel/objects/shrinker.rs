@@ -1,9 +1,10 @@
 //! Pages of objects: the memory that they take, and the kernel's shrinker, which under memory pressure purges an object or
 //! swaps its pages out.
 
-use super::object::{Object, State};
+use super::object::Object;
+use super::state::State;
+use crate::kernel::objects::state::Changes;
 use crate::observe::deeds::Deed;
-use crate::process::sight::Changes;
 use gem_coherency::Errno;
 use gem_coherency::backend::Advice;
 use gem_coherency::error::{Error, Result};

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
+use crate::memory::program::ProgramMemory;
 use crate::memory::store::Store;
 use crate::process::memory::{Memory, Part};
-use crate::process::program::ProgramMemory;
 use crate::refuse::refuse;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;

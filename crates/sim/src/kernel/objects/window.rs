@@ -11,14 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use super::object::{Object, State};
+use super::contents::Sight;
+use crate::kernel::objects::object::Object;
+use crate::kernel::objects::state::State;
 use crate::kernel::system::System;
+use crate::memory::observer::About;
+use crate::memory::program::Presence;
 use crate::memory::store::{Store, Terms};
 use crate::memory::tiling::Order;
 use crate::memory::views::Views;
-use crate::observe::incoherent::About;
-use crate::process::program::Presence;
-use crate::process::sight::Sight;
+use crate::observe::incoherent::Watch;
 use crate::refuse::refuse;
 use gem_coherency::backend::Advice;
 use gem_coherency::backend::mapping::SoftMemory;
@@ -74,6 +76,11 @@ impl Window {
 
     fn new(memory: Memory, mode: MmapMode, first: u64) -> Self {
         Self { memory, mode, first, touched: AtomicBool::new(false), sight: Sight::Bytes, presence: None }
+    }
+
+    /// Notes that it is a program's mapping in an address space.
+    pub(crate) fn be_in(&mut self, space: u64) {
+        self.presence = Some(Presence::new(self.shared_store(), space));
     }
 
     /// Maps the same bytes again, from `offset` on.
@@ -305,8 +312,11 @@ impl Window {
                 // The level does not affect the CPU's own accesses.
                 let level = CacheLevel::None;
                 let terms = system.as_ref().map_or(Terms::ORDINARY, |(system, about)| Terms {
-                    watch: system.incoherent.watch(|| *about),
-                    trace: system.trace.of(about.object, about.handle),
+                    watch: system.incoherent.watch(|| *about).map(Watch::observed),
+                    trace: system
+                        .trace
+                        .of(about.object, about.handle)
+                        .map(|tracing| tracing.observed(about.size)),
                     ..system.terms(level)
                 });
                 access(&mut lock(store), terms, self.route(level))

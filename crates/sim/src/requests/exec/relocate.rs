@@ -7,7 +7,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::Submission;
 use super::address::canonical;
-use crate::kernel::objects::object::{AroundCopy, Object, State};
+use crate::kernel::objects::object::{AroundCopy, Object};
+use crate::kernel::objects::state::State;
 use crate::kernel::spaces::space::Space;
 use crate::process::memory::{Memory, USER_END};
 use gem_coherency::platform::Caps;

@@ -7,7 +7,7 @@ use super::fences::Waits;
 use super::{Submission, execute, select_engine};
 use crate::SimDevice;
 use crate::kernel::faults::Needs;
-use crate::process::area::Pages;
+use crate::memory::program::Pages;
 use crate::process::files::Files;
 use crate::process::memory::Memory;
 use crate::requests::exec::context;

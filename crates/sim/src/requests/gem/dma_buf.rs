@@ -8,8 +8,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::map::has_file;
 use crate::kernel::faults::Needs;
+use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::dma_buf::{DmaBuf, Exporter};
-use crate::kernel::objects::window::Window;
 use crate::process::files::{File, Files};
 use crate::process::memory::Memory;
 use crate::requests::refuse;

@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 
 use crate::SimDevice;
 use crate::kernel::faults::Needs;
-use crate::process::sight::Changes;
+use crate::kernel::objects::state::Changes;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::backend::{Advice, Retained};

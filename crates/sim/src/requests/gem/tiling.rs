@@ -6,8 +6,8 @@
 use gem_coherency::Errno;
 
 use crate::kernel::faults::Needs;
+use crate::kernel::objects::state::Changes;
 use crate::memory::tiling::Tiling;
-use crate::process::sight::Changes;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;

@@ -1,0 +1,187 @@
+//! What a device's logs and its trace are told of an object.
+
+use super::object::{Object, Origin};
+use super::state::State;
+use crate::memory::observer::About;
+use crate::observe::deeds::{Deed, Instruction};
+use crate::observe::domain_calls::MadeCall;
+use crate::observe::history::{LineStates, RecordedEvent};
+use crate::observe::incoherent::Watch;
+use crate::observe::trace::Tracing;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::{Action, Event, Step};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_LINES};
+use gem_coherency::vocabulary::{Handle, MocsClass};
+use gem_coherency_memory_model::Route;
+
+impl Object {
+    /// Returns the log of the object's incoherent accesses, if its device is watched.
+    pub(crate) fn watch(&self, state: &State) -> Option<Watch<'_>> {
+        self.system().incoherent.watch(|| self.about(state.name))
+    }
+
+    /// Returns the trace of the object, if its device is traced, or, of an imported object, the exporter's.
+    pub(crate) fn tracing(&self, state: &State) -> Option<Tracing<'_>> {
+        match &self.origin {
+            // The memory is the exporter's.
+            Origin::Attached(attachment) => attachment.trace(),
+            Origin::Own | Origin::User(_) => self.system().trace.of(self.id(), state.name),
+        }
+    }
+
+    /// Describes the object for the log.
+    pub(crate) fn about(&self, handle: Option<Handle>) -> About {
+        About { object: self.id(), handle, size: self.size() }
+    }
+
+    /// Logs the object's dirty lines if a batch of the submission with this number would not see them. A userptr object
+    /// has none: the GPU snoops the cache.
+    pub(crate) fn watch_submission(&self, submission: u64) {
+        let state = self.state();
+        let terms = self.terms(&state);
+        self.system().trace.add(self.id(), Deed::Submitted { handle: state.name });
+        let done = match (&self.origin, self.watch(&state)) {
+            (Origin::Own | Origin::Attached(_), Some(watch)) if !terms.gpu_reads_cache() => {
+                self.store().watch_submission(watch, terms.level, submission)
+            }
+            (Origin::Own | Origin::Attached(_) | Origin::User(_), _) => Ok(()),
+        };
+        if let Err(error) = done {
+            tracing::error!(%error, "watch");
+        }
+    }
+
+    /// Logs the dirty lines of a surface's bytes in this object that the GPU would not see with these MOCS. A userptr
+    /// object has none: the GPU snoops the cache.
+    pub(crate) fn watch_surface(&self, mocs: MocsClass, range: ByteRange) {
+        let state = self.state();
+        let terms = self.terms(&state);
+        let done = match &self.origin {
+            Origin::Own | Origin::Attached(_) => {
+                let logs = (self.tracing(&state), self.watch(&state));
+                self.store().watch_bound(terms, logs, Route::Gpu(mocs), range)
+            }
+            Origin::User(_) => Ok(()),
+        };
+        if let Err(error) = done {
+            tracing::error!(%error, "watch");
+        }
+    }
+
+    /// Traces the stores of programs before `event`, and the event, after which is the call `made`.
+    pub(crate) fn trace_event(
+        &self,
+        handle: Option<Handle>,
+        event: Event,
+        made: Option<MadeCall>,
+    ) -> Result<()> {
+        let trace = &self.system().trace;
+        let Some(tracing) = trace.of(self.id(), handle) else { return Ok(()) };
+        self.store().observe(tracing)?;
+        tracing.add(match made {
+            None => Deed::Event(event),
+            Some(made) => Deed::Called { event, made },
+        });
+        Ok(())
+    }
+
+    /// Traces the stores of programs to lines, as far as the object has them.
+    pub(crate) fn trace_stores(&self, lines: LineRange) -> Result<()> {
+        let trace = &self.system().trace;
+        let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
+        let mut store = self.store();
+        let end = lines.end().min(store.lines.all().end());
+        if lines.first() < end {
+            store.observe_lines(tracing, LineRange::new(lines.first(), end))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Traces an instruction of a program; see [`Store::maintained`](crate::memory::store::Store::maintained).
+    pub(crate) fn trace_maintained(&self, done: &Instruction) -> Result<()> {
+        let trace = &self.system().trace;
+        let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
+        self.store().maintained(tracing, done)
+    }
+
+    /// Traces that stores to a page are no longer seen, of which the first one goes to the lines `stored`, a bit each; or, without
+    /// these, that they are seen again.
+    pub(crate) fn trace_page(&self, line: u64, stored: Option<u64>) {
+        let trace = &self.system().trace;
+        // The program can write any number into its log.
+        if line >= self.size() / LINE_BYTES {
+            return;
+        }
+        let Some(stored) = stored else { return trace.add(self.id(), Deed::Closed { line }) };
+        trace.add(self.id(), Deed::Opened { line });
+        for bit in (0..PAGE_LINES).filter(|bit| stored >> bit & 1 != 0) {
+            trace.add(self.id(), Deed::Stored(LineRange::new(line + bit, line + bit + 1)));
+        }
+    }
+
+    /// Returns the states of the lines; `None` if the object has no history.
+    pub(crate) fn recorded_states(&self) -> Option<LineStates> {
+        if !self.system().incoherent.history.records(self.size()) {
+            return None;
+        }
+        self.store().states().inspect_err(|error| tracing::error!(%error, "record")).ok()
+    }
+
+    /// Records an event that a request causes, before its flushes, with the states of the lines.
+    pub(crate) fn record_event(&self, call: &'static str, event: Event, step: &Step) {
+        let history = &self.system().incoherent.history;
+        if !history.records(self.size()) {
+            return;
+        }
+        let flushes =
+            step.effects.actions().any(|action| matches!(action, Action::FlushSync | Action::FlushAsync));
+        let is_shown = flushes
+            || matches!(
+                event,
+                Event::SetDomainCpu(_)
+                    | Event::SetDomainGtt(_)
+                    | Event::SetDomainWc(_)
+                    | Event::SetCaching(_)
+                    | Event::Exec(_)
+                    | Event::DmaBufBegin(_)
+                    | Event::DmaBufEnd
+            );
+        let is_here = match &self.origin {
+            Origin::Own | Origin::Attached(_) => true,
+            Origin::User(_) => false,
+        };
+        if !is_shown || !is_here {
+            return;
+        }
+        match self.store().states() {
+            Ok(states) => history.push(self.id(), RecordedEvent::Lines(states)),
+            Err(error) => tracing::error!(%error, "record"),
+        }
+        history.push(self.id(), RecordedEvent::Request { call, event, flushes });
+    }
+
+    /// Records a flush of lines by the kernel.
+    pub(crate) fn record_flush(&self, call: &'static str, lines: LineRange) {
+        let history = &self.system().incoherent.history;
+        if history.records(self.size()) {
+            history.push(self.id(), RecordedEvent::Flush { call, lines });
+        }
+    }
+
+    /// Traces that a batch that names the object may access it unseen.
+    pub(crate) fn unfollowed(&self) {
+        let handle = self.state().name;
+        self.system().trace.add(self.id(), Deed::Unfollowed { handle });
+    }
+
+    /// Returns the call of a program after an event, if the device is traced.
+    pub(crate) fn made_call(&self, state: &mut State, call: &'static str, event: Event) -> Option<MadeCall> {
+        let attached = state.attached > 0;
+        if self.system().trace.is_on() {
+            MadeCall::new(call, event, &mut state.unwaited, attached)
+        } else {
+            None
+        }
+    }
+}

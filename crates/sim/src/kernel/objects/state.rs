@@ -1,0 +1,103 @@
+//! The kernel's state of an object, and the count of changes of what mappings show.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::memory::tiling::Tiling;
+use crate::observe::domain_calls::Unwaited;
+use crate::sync::request::Uses;
+use gem_coherency::backend::Advice;
+use gem_coherency::policy::kernel::Snapshot;
+use gem_coherency::vocabulary::Handle;
+
+/// The kernel's state of an object.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) advice: Advice,
+    pub(crate) purged: bool,
+    /// The state to which the object returns if its mappings by programs turn out to be untouched.
+    pub(crate) untouched: Option<Untouched>,
+    /// A kernel that was skipped should have written it.
+    pub(crate) is_unwritten: bool,
+    /// The GPU's uses of it.
+    pub(crate) used: Uses,
+    /// The GPU's uses that no request has waited for.
+    pub(crate) unwaited: Unwaited,
+    /// The first handle, for the log.
+    pub(crate) name: Option<Handle>,
+    /// The object is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
+    /// address space.
+    pub(crate) bound: bool,
+    /// Number of devices to which the object's dma-buf is attached, which pins the pages.
+    pub(crate) attached: u32,
+    pub(crate) tiling: Tiling,
+    /// Number of framebuffers of it.
+    pub(crate) framebuffers: u32,
+    /// Number of planes that show it.
+    pub(crate) planes: u32,
+}
+
+impl State {
+    /// Returns the state of a new object.
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        Self {
+            snapshot,
+            advice: Advice::WillNeed,
+            purged: false,
+            untouched: None,
+            is_unwritten: false,
+            used: Uses::default(),
+            unwaited: Unwaited::default(),
+            name: None,
+            bound: false,
+            attached: 0,
+            tiling: Tiling::default(),
+            framebuffers: 0,
+            planes: 0,
+        }
+    }
+}
+
+/// The state of an object before its pages were brought in for mappings of programs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Untouched {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) bound: bool,
+    /// The mappings bind it.
+    pub(crate) binds: bool,
+    /// The state after the touch, while a request is under way.
+    pub(crate) after_touch: Option<(Snapshot, bool)>,
+}
+
+impl Untouched {
+    /// Returns the state before a mapping is made; `None` if the object has pages for another reason.
+    pub(crate) fn before(state: &State) -> Option<Self> {
+        let bare = Self { snapshot: state.snapshot, bound: state.bound, binds: false, after_touch: None };
+        state.untouched.or((!state.snapshot.pages).then_some(bare))
+    }
+
+    /// Returns it after the mapping was made.
+    pub(crate) fn bound_by(self, state: &State) -> Self {
+        Self { binds: state.bound, ..self }
+    }
+}
+
+/// Number of changes of what mappings show, on all devices.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// The changes up to some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes(u64);
+
+impl Changes {
+    /// Returns those up to now.
+    pub(crate) fn now() -> Self {
+        // Acquire: whoever sees the count sees what changed.
+        Self(CHANGES.load(Ordering::Acquire))
+    }
+
+    /// Counts one more.
+    pub(crate) fn happened() {
+        CHANGES.fetch_add(1, Ordering::Release);
+    }
+}
