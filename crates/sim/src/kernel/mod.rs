@@ -7,4 +7,5 @@ pub(crate) mod numbers;
 pub(crate) mod objects;
 pub(crate) mod spaces;
 pub(crate) mod spec;
+#[path = "objects/system.rs"]
 pub(crate) mod system;
