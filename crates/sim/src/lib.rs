@@ -31,7 +31,7 @@
 //!
 //! # Layers
 //!
-//! Imports point down, and within a layer along the arrows (`ci/layers` checks both; ci/lib/layers-debts counts those that do not yet):
+//! Imports point down, and within a layer along the arrows (`ci/layers` checks both):
 //!
 //! ```text
 //! L5  calls   device: what programs call, by descriptor and address; what Rust code calls
@@ -48,7 +48,8 @@
 //! * `gpu`: the GPU, its queue, its commands and its hangs. Not the objects that batches access.
 //! * `display`: CRTCs, planes, framebuffers, commits and vertical blanks. Not the display requests.
 //! * `process`: a process's mappings and open files. Not its calls.
-//! * `kernel`: objects, their handles, names and pages, address spaces, and the device's state. Not the bytes of objects.
+//! * `kernel`: objects, their handles, names, pages and mappings, address spaces, and what all objects of a device share. Not the bytes of
+//!   objects.
 //! * `observe`: the trace, and the logs of flushes and incoherent accesses. Not the accesses themselves.
 //! * `sync`: fences, syncobjs, eventfds, and waits for them. Not the queue of the GPU.
 //! * `memory`: bytes and cache lines of objects, and what moves them. Not which object they belong to.
@@ -73,11 +74,12 @@ pub use calls::process::Process;
 pub use display::crc::Crc;
 pub use display::on_screen::Screens;
 pub use gem_coherency_memory_model::{Place, Route};
-pub use gpu::real_gpu::{Counterpart, Ended, Operand, RealGpu, Work, Written};
+pub use gpu::real_gpu::{Ended, Operand, RealGpu, Work, Written};
 pub use gpu::{
     GpuFault, GpuHang, GpuTimes, HangCause, KernelClock, KernelProgress, Overtime, Remedy, end_kernels_when,
     report_kernels,
 };
+pub use kernel::counterpart::Counterpart;
 pub use kernel::faults::Fault;
 pub use kernel::spec::PREFIX;
 pub use memory::program::{Pages, ProgramMemory, Shown};
@@ -95,6 +97,7 @@ pub use sync::eventfd::{EventFile, deliver_events};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use display::DisplayEngine;
 use display::masters::Client;
 use gem_coherency::backend::Param;
 use gem_coherency::device::Device;
@@ -102,11 +105,12 @@ use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
+use gpu::{Gpu, Pace};
 use kernel::objects::handles::Handles;
-use kernel::spaces::context::Contexts;
-use kernel::spaces::space::Space;
+use kernel::objects::system::System;
+use kernel::space::{Space, address_space};
 use kernel::spec::Spec;
-use kernel::system::System;
+use requests::Contexts;
 use sync::syncobj::Syncobjs;
 
 /// Links the software device, so that [`Device::open`] can open `sim:...`.
@@ -129,6 +133,8 @@ pub fn open(spec: &str) -> Result<Device> {
 pub struct SimDevice {
     name: String,
     system: Arc<System>,
+    gpu: Arc<Gpu>,
+    display: Arc<DisplayEngine>,
     own: Confined<Own>,
     mappings: Arc<AtomicU64>,
     minor: Minor,
@@ -209,8 +215,12 @@ impl SimDevice {
     fn of_spec(name: &str, spec: &Spec) -> Result<Self> {
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
         let system = Arc::new(System::new(spec));
-        sync::progress::register(&system);
-        Ok(Self::on(system, name, Minor::Primary, Client::default()))
+        let pace = if spec.timed { Pace::Timed } else { Pace::Instant };
+        let times = GpuTimes { thread: spec.hang, ..GpuTimes::default() };
+        let gpu = Arc::new(Gpu::new(&system, pace, times));
+        sync::progress::register(&gpu);
+        let display = Arc::new(DisplayEngine::new(&system));
+        Ok(Self::on((system, gpu, display), name, Minor::Primary, Client::default()))
     }
 
     /// Opens the same device again, as another file with its own handles to the same objects.
@@ -218,14 +228,20 @@ impl SimDevice {
     /// If the primary node has no master, the new file becomes its master.
     pub fn open_again(&self, minor: Minor) -> Self {
         let client = match minor {
-            Minor::Primary => self.system.masters().open(),
+            Minor::Primary => self.display.masters().open(),
             Minor::Render => Client::default(),
         };
-        Self::on(Arc::clone(&self.system), &self.name, minor, client)
+        let parts = (Arc::clone(&self.system), Arc::clone(&self.gpu), Arc::clone(&self.display));
+        Self::on(parts, &self.name, minor, client)
     }
 
-    fn on(system: Arc<System>, name: &str, minor: Minor, client: Client) -> Self {
-        let number = system.open();
+    fn on(
+        (system, gpu, display): (Arc<System>, Arc<Gpu>, Arc<DisplayEngine>),
+        name: &str,
+        minor: Minor,
+        client: Client,
+    ) -> Self {
+        let number = system.accounting.open();
         let own = Own {
             number,
             handles: Mutex::default(),
@@ -238,6 +254,8 @@ impl SimDevice {
         Self {
             name: name.to_owned(),
             system,
+            gpu,
+            display,
             own,
             mappings: Arc::default(),
             minor,
@@ -284,7 +302,7 @@ impl SimDevice {
 
     /// Returns whether the file is the device's master.
     fn is_master(&self) -> bool {
-        self.system.masters().is_current(&self.client())
+        self.display.masters().is_current(&self.client())
     }
 
     /// Locks the file's master state; locked after the masters where both are.
@@ -310,24 +328,26 @@ impl SimDevice {
 
 /// Creates the address space of a file's default context, where contexts have their own.
 fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
-    machine.has_full_ppgtt().then(|| kernel::spaces::limits::address_space(machine))
+    machine.has_full_ppgtt().then(|| address_space(machine))
 }
 
 impl Drop for SimDevice {
     fn drop(&mut self) {
         if !self.own.is_here() {
             // Another thread of the parent may have been changing the device at the fork.
-            std::mem::forget(Arc::clone(&self.system));
+            std::mem::forget((Arc::clone(&self.system), Arc::clone(&self.gpu), Arc::clone(&self.display)));
             return;
         }
         for id in std::mem::take(&mut *self.own_framebuffers()) {
             // drm_fb_release ignores errors.
-            let _ = self.system.remove_framebuffer(id);
+            let _ = self.display.remove_framebuffer(id);
         }
         self.release_display();
         let client = self.own.client.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.system.masters().release(client);
+        self.display.masters().release(client);
         self.close_contexts();
-        self.system.close();
+        if self.system.accounting.close() {
+            self.gpu.abandon();
+        }
     }
 }

@@ -186,7 +186,7 @@ impl SimDevice {
     /// Returns whether bytes that were not flushed or invalidated are certain to be missed: the adversary is
     /// off and the machine is not simulated as fully coherent.
     pub fn shows_what_is_forgotten(&self) -> bool {
-        self.system.caches_are_idle()
+        self.system.hardware.caches_are_idle()
     }
 
     /// Makes the shrinker purge every object that is marked as not needed.
@@ -209,48 +209,48 @@ impl SimDevice {
     ///
     /// When resumed, it runs the queued batches in order before this function returns.
     pub fn stall_gpu(&self, stalled: bool) {
-        self.system.gpu.stall(stalled, &self.system);
+        self.gpu.stall(stalled);
     }
 
     /// Sets the times after which batches are ended.
     pub fn set_gpu_times(&self, times: GpuTimes) {
-        self.system.gpu.set_times(times);
+        self.gpu.engines.set_times(times);
     }
 
     /// Ends the GPU kernels that run on the device, and those that are started from now on, because nobody waits for them.
     pub fn stop_kernels(&self) {
-        self.system.gpu.stop_kernels();
+        self.gpu.engines.stop_kernels();
     }
 
     /// Starts the clock of a kernel of so many threads, which the caller executes.
     pub fn kernel_clock(&self, threads: u64) -> KernelClock {
-        self.system.gpu.kernel_clock(threads)
+        self.gpu.engines.kernel_clock(threads)
     }
 
     /// Returns the batches' accesses to unbound addresses, oldest first; at most the last 65,536.
     pub fn gpu_faults(&self) -> Vec<GpuFault> {
-        self.system.gpu.fault_log.faults().iter().copied().collect()
+        self.gpu.engines.fault_log.faults().iter().copied().collect()
     }
 
     /// Returns and clears the list of accesses to unbound addresses, oldest first.
     pub fn take_gpu_faults(&self) -> Vec<GpuFault> {
-        self.system.gpu.fault_log.faults().drain(..).collect()
+        self.gpu.engines.fault_log.faults().drain(..).collect()
     }
 
     /// Returns the batches that did not complete, oldest first; at most the last 65,536.
     pub fn gpu_hangs(&self) -> Vec<GpuHang> {
-        self.system.gpu.fault_log.hangs().iter().copied().collect()
+        self.gpu.engines.fault_log.hangs().iter().copied().collect()
     }
 
     /// Returns and clears the list of batches that did not complete, oldest first.
     pub fn take_gpu_hangs(&self) -> Vec<GpuHang> {
-        self.system.gpu.fault_log.hangs().drain(..).collect()
+        self.gpu.engines.fault_log.hangs().drain(..).collect()
     }
 
     /// Sets whether the device is runtime-awake, as it is initially; this selects the copy path of PWRITE.
     pub fn set_awake(&self, awake: bool) {
         // Relaxed: a setting; it publishes no other data.
-        self.system.awake.store(awake, std::sync::atomic::Ordering::Relaxed);
+        self.system.hardware.awake.store(awake, std::sync::atomic::Ordering::Relaxed);
     }
 
     /// Returns the kernel's flushes, oldest first; at most the last 65,536.
@@ -273,7 +273,7 @@ impl SimDevice {
     /// nothing. The device has to run batches at once (`gpu=instant`).
     pub fn set_real_gpu(&self, real_gpu: Arc<dyn RealGpu>) {
         // Fails if there is one.
-        let _ = self.system.real_gpu.set(real_gpu);
+        let _ = self.gpu.real_gpu.set(real_gpu);
     }
 
     /// Returns the object of a handle of this file, as a real GPU uses it.
@@ -358,7 +358,7 @@ impl SimDevice {
     /// Returns how many CPU accesses would have raised SIGBUS on a real device; here they return errors.
     pub fn bus_errors(&self) -> u64 {
         // Relaxed: a statistic.
-        self.system.bus_errors.load(std::sync::atomic::Ordering::Relaxed)
+        self.system.accounting.bus_errors.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Returns how many objects exist, whether held by handles, mappings or dma-bufs; for finding leaks.
@@ -370,12 +370,12 @@ impl SimDevice {
     /// Returns how many bytes of the machine's memory objects' pages take; for finding leaks.
     pub fn bytes_in_use(&self) -> u64 {
         crate::kernel::objects::prime::forget_closed();
-        self.system.bytes_in_use()
+        self.system.accounting.bytes_in_use()
     }
 
     /// Returns how many objects have pages that the kernel can purge or swap out, and their bytes (`i915_gem_objects`).
     pub fn shrinkable(&self) -> (u64, u64) {
-        self.system.shrinkable()
+        self.system.accounting.shrinkable()
     }
 
     /// Returns the object's caching state as the kernel tracks it.

@@ -43,7 +43,7 @@ impl SimDevice {
     fn permit_as(&self, request: &'static str, allowed: Allowed) -> Result<()> {
         self.system.owner.check()?;
         if self.minor == Minor::Primary {
-            let mut masters = self.system.masters();
+            let mut masters = self.display.masters();
             masters.open_late(&mut self.client());
         }
         permit(self, allowed).or_else(|errno| refuse(request, errno))
@@ -60,7 +60,7 @@ impl SimDevice {
     /// picture that extends past its object's end.
     pub fn display_crc(&self, crtc: Crtc) -> Result<u32> {
         let request = "display CRC";
-        let mut crtcs = self.system.crtcs();
+        let mut crtcs = self.display.crtcs();
         let pipe = crtcs.find(request, crtc)?;
         if !pipe.active {
             return refuse(request, Errno::EBUSY);
@@ -80,7 +80,7 @@ impl SimDevice {
     /// # Errors
     /// As [`Self::display_crc`], for a picture that extends past its object's end.
     pub fn read_screens(&self) -> Result<()> {
-        let crtcs = self.system.crtcs();
+        let crtcs = self.display.crtcs();
         for pipe in crtcs.pipes.iter().filter(|pipe| pipe.active) {
             for state in &pipe.planes {
                 let Some(plane) = &state.shown else { continue };
@@ -90,31 +90,31 @@ impl SimDevice {
             }
         }
         drop(crtcs);
-        self.system.told_of_stores(None);
+        self.display.told_of_stores(None);
         Ok(())
     }
 
     /// Looks which lines of the screens are dirty, before a request that may change what planes show.
     pub fn look_at_screens(&self) -> Screens {
-        self.system.look_at_screens()
+        self.display.look_at_screens()
     }
 
     /// Logs, after such a request, the lines that planes no longer show, if they were dirty before and the program did not
     /// tell the kernel ([`IncoherentKind::DirtyOnScreen`](crate::IncoherentKind::DirtyOnScreen)).
     pub fn screens_changed(&self, before: Screens) {
-        self.system.screens_changed();
+        self.display.screens_changed();
         drop(before);
     }
 
     /// Returns the shown lines that are dirty now, and of which the program did not tell the kernel. They are no mistake
     /// before the program ends, or closes the device. Empty unless the device is watched.
     pub fn dirty_on_screen(&self) -> Vec<Incoherent> {
-        self.system.dirty_on_screen()
+        self.display.dirty_on_screen()
     }
 
     /// Returns whether a plane of an active CRTC shows the object with a number.
     pub fn shows_object(&self, object: u64) -> bool {
-        self.system.shows_object(object)
+        self.display.shows_object(object)
     }
 }
 
@@ -135,13 +135,13 @@ fn scan(crc: &mut Crc, shape: &Shape, from: (u32, u32), size: (u32, u32)) -> Res
 impl Display for SimDevice {
     fn resources(&self) -> Result<Resources> {
         self.enter_as(DRM_IOCTL_MODE_GETRESOURCES.name, Allowed::Primary, Needs::Nothing)?;
-        Ok(Resources { crtcs: self.system.crtcs().all(), connectors: Crtcs::CONNECTORS.to_vec() })
+        Ok(Resources { crtcs: self.display.crtcs().all(), connectors: Crtcs::CONNECTORS.to_vec() })
     }
 
     fn port(&self, connector: Connector) -> Result<Port> {
         let request = DRM_IOCTL_MODE_GETCONNECTOR.name;
         self.enter_as(request, Allowed::Primary, Needs::Nothing)?;
-        let crtcs = self.system.crtcs();
+        let crtcs = self.display.crtcs();
         let Some(socket) = Crtcs::socket(connector.id) else { return refuse(request, Errno::ENOENT) };
         let modes = modes_of(socket).to_vec();
         let connection = if modes.is_empty() { Connection::Disconnected } else { Connection::Connected };
@@ -179,7 +179,7 @@ impl Display for SimDevice {
     fn crtc(&self, crtc: Crtc) -> Result<Option<Shown>> {
         let request = DRM_IOCTL_MODE_GETCRTC.name;
         self.enter_as(request, Allowed::Primary, Needs::Nothing)?;
-        let mut crtcs = self.system.crtcs();
+        let mut crtcs = self.display.crtcs();
         let place = crtcs.place(crtc.0);
         let connectors = place.map_or_else(Vec::new, |place| crtcs.connectors_of(place));
         let pipe = crtcs.find(request, crtc)?;

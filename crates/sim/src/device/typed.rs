@@ -8,10 +8,10 @@ use gem_coherency::Errno;
 use memmap2::MmapOptions;
 
 use crate::kernel::faults::Needs;
+use crate::kernel::limits::SYSTEM_BYTES;
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::{prime, transfer};
-use crate::kernel::spaces::limits::SYSTEM_BYTES;
 use crate::refuse::refuse;
 use crate::requests;
 use crate::sync::progress::Patience;

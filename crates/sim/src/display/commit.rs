@@ -1,11 +1,11 @@
 //! Commits: the display shows a draft (`intel_atomic_commit`).
 
+use super::DisplayEngine;
 use super::crtcs::{Crtcs, Flip, Plane, PlaneState};
 use super::draft::Draft;
 use super::events::{Event, Kind};
 use super::properties::{DPMS_OFF, DPMS_ON};
 use super::vblanks::Vblank;
-use crate::kernel::system::System;
 use gem_coherency::error::Result;
 
 /// The pace of a commit.
@@ -31,14 +31,14 @@ pub(crate) struct Wanted {
     pub(crate) user_data: u64,
 }
 
-impl System {
+impl DisplayEngine {
     /// Commits a draft that was checked; returns when the last vertical blank passes that the commit waits for.
     ///
     /// The objects are pinned and flushed for the display now, as in the kernel. The display reads them from the
     /// next vertical blank on if the commit is nonblocking and sets no mode, else from now on.
     ///
     /// # Errors
-    /// Those of [`System::show`].
+    /// Those of [`DisplayEngine::show`].
     pub(crate) fn commit(
         &self,
         request: &'static str,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
+use super::DisplayEngine;
 use super::blobs::{Blob, Blobs};
 use super::events::Events;
 use super::framebuffers::Framebuffer;
@@ -14,7 +15,6 @@ use super::planes::{self, Kind};
 use super::properties::GAMMA_SIZE;
 use super::vblanks::Clock;
 use crate::kernel::objects::object::Origin;
-use crate::kernel::system::System;
 use crate::refuse::refuse;
 use gem_coherency::backend::display::{Connector, Crtc};
 use gem_coherency::error::{Error, Result};
@@ -235,7 +235,7 @@ impl Crtcs {
     }
 
     /// Removes a framebuffer from every plane (`atomic_remove_fb`) and turns off each CRTC whose primary
-    /// plane showed it. Returns the planes, which the caller must pass to [`System::hide`].
+    /// plane showed it. Returns the planes, which the caller must pass to [`DisplayEngine::hide`](super::DisplayEngine::hide).
     pub(crate) fn take_off(&mut self, id: u32, now: u64) -> Vec<Plane> {
         let mut taken = Vec::new();
         for place in 0..self.pipes.len() {
@@ -293,7 +293,7 @@ impl Pipe {
     }
 }
 
-impl System {
+impl DisplayEngine {
     /// Hides the planes of flips that are done.
     ///
     /// # Errors

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::DisplayEngine;
 use super::vblanks;
 use crate::kernel::numbers::Numbers;
 use crate::kernel::objects::object::Object;
-use crate::kernel::system::System;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::Event;
@@ -86,7 +86,7 @@ impl Framebuffers {
     }
 }
 
-impl System {
+impl DisplayEngine {
     /// Registers a framebuffer; returns `None` if no id is left (`drm_framebuffer_init`).
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl System {
             self.framebuffers().remove(id);
             return Err(error);
         }
-        if self.machine.kernel >= NAMES {
+        if self.system.machine.kernel >= NAMES {
             object.links.named();
         }
         Ok(Some(id))
@@ -124,8 +124,8 @@ impl System {
     pub(crate) fn release_framebuffer(&self, id: u32) -> Result<()> {
         let released = self.framebuffers().release(id);
         let Some(Framebuffer { object, .. }) = released else { return Ok(()) };
-        if self.machine.kernel >= NAMES && object.links.unnamed() {
-            self.names().forget(object.id());
+        if self.system.machine.kernel >= NAMES && object.links.unnamed() {
+            self.system.names().forget(object.id());
         }
         object.remove_framebuffer(DRM_IOCTL_MODE_RMFB.name)
     }

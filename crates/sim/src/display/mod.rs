@@ -33,3 +33,53 @@ pub(crate) mod on_screen;
 pub(crate) mod planes;
 pub(crate) mod properties;
 pub(crate) mod vblanks;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::kernel::objects::system::System;
+use crtcs::Crtcs;
+use framebuffers::Framebuffers;
+use masters::Masters;
+use on_screen::OnScreen;
+
+/// The display of a device.
+#[derive(Debug)]
+pub(crate) struct DisplayEngine {
+    system: Arc<System>,
+    on_screen: OnScreen,
+    masters: Mutex<Masters>,
+    framebuffers: Mutex<Framebuffers>,
+    crtcs: Mutex<Crtcs>,
+}
+
+impl DisplayEngine {
+    /// Creates the display of a device, which shows nothing.
+    pub(crate) fn new(system: &Arc<System>) -> Self {
+        Self {
+            system: Arc::clone(system),
+            on_screen: OnScreen::default(),
+            masters: Mutex::default(),
+            framebuffers: Mutex::default(),
+            crtcs: Mutex::new(Crtcs::new(system.machine)),
+        }
+    }
+
+    /// Locks the masters.
+    pub(crate) fn masters(&self) -> MutexGuard<'_, Masters> {
+        self.masters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the framebuffers; no other lock is taken under it.
+    pub(crate) fn framebuffers(&self) -> MutexGuard<'_, Framebuffers> {
+        self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the CRTCs, and completes the flips whose vertical blank passed; framebuffers and objects are locked
+    /// under it.
+    pub(crate) fn crtcs(&self) -> MutexGuard<'_, Crtcs> {
+        let mut crtcs = self.crtcs.lock().unwrap_or_else(PoisonError::into_inner);
+        // Hiding a plane never fails on a real kernel.
+        let _ = self.complete_flips(&mut crtcs, vblanks::now());
+        crtcs
+    }
+}

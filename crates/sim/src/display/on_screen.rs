@@ -11,10 +11,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::DisplayEngine;
 use super::crtcs::Crtcs;
 use super::framebuffers::Framebuffer;
 use crate::kernel::objects::object::{Object, Origin};
-use crate::kernel::system::System;
 use crate::memory::observer::About;
 use crate::memory::store::{Store, Terms};
 use crate::observe::deeds::Deed;
@@ -99,7 +99,7 @@ impl Shown {
     }
 }
 
-impl System {
+impl DisplayEngine {
     /// Looks which lines of the screens are dirty. Returns the objects that are shown.
     pub(crate) fn look_at_screens(&self) -> Screens {
         self.look(None)
@@ -116,7 +116,7 @@ impl System {
             let now = visible.get(&object).map(|visible| visible.lines.as_slice()).unwrap_or_default();
             let gone = without(&entry.lines, now);
             for &lines in &gone {
-                self.trace.add(object, Deed::LeftScreen { lines, handle: entry.about.handle });
+                self.system.trace.add(object, Deed::LeftScreen { lines, handle: entry.about.handle });
             }
             let lines = entry.take(|line, _| has(&gone, line));
             self.report(entry, lines);
@@ -212,13 +212,13 @@ impl System {
     }
 
     fn report(&self, entry: &Shown, lines: Vec<LineRange>) {
-        if let Some(watch) = self.incoherent.watch(|| entry.about) {
+        if let Some(watch) = self.system.incoherent.watch(|| entry.about) {
             lines.into_iter().for_each(|lines| watch.on_screen(entry.level, lines));
         }
     }
 
     fn is_judged(&self) -> bool {
-        self.incoherent.is_on() || self.trace.is_on()
+        self.system.incoherent.is_on() || self.system.trace.is_on()
     }
 
     fn shown(&self) -> MutexGuard<'_, BTreeMap<u64, Shown>> {

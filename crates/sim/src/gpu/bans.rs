@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::commands::registers::Values;
+use super::engines::Lane;
 use super::pipeline::Images;
-use crate::gpu::real_gpu::Counterpart;
-use gem_coherency::platform::Engine;
+use crate::kernel::counterpart::Counterpart;
 
 /// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).
 const CONTEXT_FAST: Duration = Duration::from_secs(120);
@@ -25,27 +25,6 @@ const SCORE_HANG: u32 = 1;
 const SCORE_BAN: u32 = 3;
 /// The score from which on a file is banned (`I915_CLIENT_SCORE_BANNED`).
 const SCORE_BANNED: u32 = 9;
-
-/// A context's queue on an engine (`struct intel_context`), the unit of bans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Lane {
-    /// The queue of an engine of the default set.
-    Default(Engine),
-    /// The queue of this slot of the engines chosen by userspace.
-    Slot(u32),
-}
-
-impl Lane {
-    /// Returns a number that no other queue of the context has.
-    pub(crate) fn number(self) -> u64 {
-        match self {
-            Self::Default(Engine { class, instance }) => {
-                1 << 32 | u64::from(class.number()) << 16 | u64::from(instance)
-            }
-            Self::Slot(slot) => u64::from(slot),
-        }
-    }
-}
 
 /// A context's hangs and bans, and what it keeps between batches.
 #[derive(Debug, Default)]
@@ -200,7 +179,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::platform::EngineClass;
+    use gem_coherency::platform::{Engine, EngineClass};
 
     const COPY: Lane = Lane::Default(Engine { class: EngineClass::Copy, instance: 0 });
     const RENDER: Lane = Lane::Default(Engine { class: EngineClass::Render, instance: 0 });

@@ -10,14 +10,15 @@ use gem_coherency::Errno;
 
 use super::bans::Owner;
 use super::commands::registers::Values;
-use super::commands::{Arbitration, Privilege, Streamer};
+use super::commands::{Privilege, Streamer};
+use super::engines::{Engines, Pace};
 use super::execution::{End, Position, Run};
 use super::fault_log::{GpuHang, HangCause, Remedy};
 use super::memory::{Bindings, View};
 use super::pipeline::Pipeline;
-use super::queue::Pace;
+use super::times::Arbitration;
 use crate::gpu::real_gpu::{Ended, OnRealGpu, Work, WriteLog};
-use crate::kernel::system::System;
+use crate::kernel::objects::system::System;
 use gem_coherency::platform::Engine;
 
 /// The error of a submission whose batch was reset.
@@ -84,23 +85,18 @@ impl Batch {
     /// owner is banned or closed.
     ///
     /// With [`Pace::Instant`], a batch that waits for memory is stuck, because nothing else runs meanwhile.
-    pub(super) fn go_on(
-        &self,
-        system: &System,
-        submission: u64,
-        before: Option<Suspended>,
-        pace: Pace,
-    ) -> Outcome {
+    pub(super) fn go_on(&self, engines: &Engines, submission: u64, before: Option<Suspended>) -> Outcome {
+        let system = &*engines.system;
         if system.faults.is_dead() || self.owner.is_cancelled() {
             tracing::debug!(start = self.start, "cancelled");
-            return self.never_runs(system, RESET);
+            return self.never_runs(engines, RESET);
         }
         if let Some(real_gpu) = &self.real_gpu {
-            return self.run_on(real_gpu, system, submission);
+            return self.run_on(real_gpu, engines, submission);
         }
         let streamer = self.streamer(system);
         let log = WriteLog::default();
-        let view = View { system, bindings: &self.bindings, engine: self.engine.class, log: &log };
+        let view = View { engines, bindings: &self.bindings, engine: self.engine.class, log: &log };
         let position = match before {
             None => {
                 self.bindings.watch(submission);
@@ -113,7 +109,7 @@ impl Batch {
                 position
             }
         };
-        let stopped = Run::new(view, streamer, self, position, pace).until_end();
+        let stopped = Run::new(view, streamer, self, position, engines.pace).until_end();
         system.coverage.ran(&self.bindings.tally);
         match stopped {
             Ok(End::Ended(pipeline, registers)) => {
@@ -122,8 +118,8 @@ impl Batch {
                 Outcome::Over(None)
             }
             Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
-            Ok(End::Cancelled) => self.never_runs(system, RESET),
-            Err(stuck) => self.hang(system, stuck, remedy(system, stuck)),
+            Ok(End::Cancelled) => self.never_runs(engines, RESET),
+            Err(stuck) => self.hang(engines, stuck, remedy(system, stuck)),
         }
     }
 
@@ -155,7 +151,8 @@ impl Batch {
 
     /// Runs the batch on a real GPU, and then on the simulated one. Where the simulated one stops early, the rest of the
     /// batch's accesses is not judged.
-    fn run_on(&self, on: &OnRealGpu, system: &System, submission: u64) -> Outcome {
+    fn run_on(&self, on: &OnRealGpu, engines: &Engines, submission: u64) -> Outcome {
+        let system = &*engines.system;
         self.bindings.watch(submission);
         let work = Work {
             operands: &on.operands,
@@ -173,11 +170,11 @@ impl Batch {
             Err(errno) => {
                 // The first refusal is the only one.
                 let _ = on.refused.set(errno);
-                return self.never_runs(system, errno);
+                return self.never_runs(engines, errno);
             }
         };
         let log = WriteLog::on();
-        let view = View { system, bindings: &self.bindings, engine: self.engine.class, log: &log };
+        let view = View { engines, bindings: &self.bindings, engine: self.engine.class, log: &log };
         let streamer = self.streamer(system);
         let pipeline = self.pipeline(system, &streamer);
         let position = self.begin(system, pipeline);
@@ -220,23 +217,24 @@ impl Batch {
     }
 
     /// Ends a batch that does not start, or does not go on.
-    pub(super) fn never_runs(&self, system: &System, errno: Errno) -> Outcome {
+    pub(super) fn never_runs(&self, engines: &Engines, errno: Errno) -> Outcome {
         self.lose_registers();
         // Nothing is judged of what it does not access.
         self.bindings.tally.miss();
-        system.coverage.ended(&self.bindings.tally, Some("they were cancelled"));
+        engines.system.coverage.ended(&self.bindings.tally, Some("they were cancelled"));
         Outcome::Over(Some(errno))
     }
 
     /// Ends a batch that waits for too long.
-    pub(super) fn give_up(&self, system: &System, suspended: &Suspended, remedy: Remedy) -> Outcome {
+    pub(super) fn give_up(&self, engines: &Engines, suspended: &Suspended, remedy: Remedy) -> Outcome {
         let Suspended(Position { at, command, arbitration, .. }) = *suspended;
-        self.hang(system, Stuck { cause: HangCause::Endless, at, command, arbitration, rule: None }, remedy)
+        self.hang(engines, Stuck { cause: HangCause::Endless, at, command, arbitration, rule: None }, remedy)
     }
 
     /// Logs a hang, and applies the kernel's remedy.
-    fn hang(&self, system: &System, stuck: Stuck, remedy: Remedy) -> Outcome {
-        system.gpu.fault_log.hang(GpuHang {
+    fn hang(&self, engines: &Engines, stuck: Stuck, remedy: Remedy) -> Outcome {
+        let system = &*engines.system;
+        engines.fault_log.hang(GpuHang {
             cause: stuck.cause,
             address: stuck.at,
             command: stuck.command,
@@ -252,7 +250,7 @@ impl Batch {
             Remedy::Reset => {
                 if !system.machine.has_reset_engine() {
                     // Relaxed: a statistic.
-                    system.resets.fetch_add(1, Ordering::Relaxed);
+                    system.accounting.resets.fetch_add(1, Ordering::Relaxed);
                 }
                 self.owner.guilty(Instant::now());
                 Outcome::Over(Some(RESET))

@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use super::limits;
-use super::space::Space;
 use crate::SimDevice;
 use crate::gpu::Standing;
+use crate::kernel::space::{Space, address_space};
 use gem_coherency::platform::{Engine, EngineClass, Topology};
 
 /// The state of a context that a submission uses.
@@ -236,7 +235,7 @@ impl SimDevice {
     /// Closes the file's contexts.
     pub(crate) fn close_contexts(&self) {
         self.contexts().close();
-        self.system.gpu.look(&self.system);
+        self.gpu.look();
     }
 
     /// Returns the context with this id, finalizing it if it was a proposal (`i915_gem_context_lookup`).
@@ -249,7 +248,7 @@ impl SimDevice {
             context.check()?;
             context.settle_sseu();
             if context.space.is_none() && self.system.machine.has_full_ppgtt() {
-                context.space = Some(limits::address_space(self.system.machine));
+                context.space = Some(address_space(self.system.machine));
             }
             context.proposal = false;
         }
@@ -276,12 +275,12 @@ impl SimDevice {
 
     /// Returns the address space where a context's objects are bound: its own, or else the device's.
     pub(crate) fn space_of(&self, context: &Kept) -> Arc<Mutex<Space>> {
-        Arc::clone(context.space.as_ref().unwrap_or(&self.system.global_space))
+        Arc::clone(context.space.as_ref().unwrap_or(&self.gpu.global_space))
     }
 
     /// Returns the device's engines.
     pub(crate) fn engines(&self) -> Vec<Engine> {
-        self.system.machine.engines(self.system.gt).collect()
+        self.system.machine.engines(self.system.hardware.gt).collect()
     }
 
     /// Returns the engine with these uAPI numbers, of which only the low eight bits count

@@ -17,11 +17,12 @@ use super::commands::encoding::{
 use super::commands::memory_commands::Comparison;
 use super::commands::registers::{Registers, Transfer, Values};
 use super::commands::work;
-use super::commands::{Arbitration, Command, Ends, Level, Privilege, Streamer};
+use super::commands::{Command, Ends, Level, Privilege, Streamer};
+use super::engines::Pace;
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
 use super::pipeline::{Pipeline, Refusal};
-use super::queue::Pace;
+use super::times::Arbitration;
 use crate::observe::coverage::Kind;
 use gem_coherency::platform::{EngineClass, Machine};
 use gem_coherency::vocabulary::{Access, MocsClass};
@@ -417,7 +418,7 @@ impl<'a> Run<'a> {
 
     /// Returns the timestamp.
     fn now(&self) -> u64 {
-        self.view.system.timestamp()
+        self.view.engines.system.hardware.timestamp()
     }
 
     /// Transfers registers. The hardware before graphics 8 ignores this in a batch of userspace that the

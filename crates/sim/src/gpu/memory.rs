@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::engines::Engines;
 use super::fault_log::GpuFault;
-use crate::gpu::real_gpu::{Counterpart, WriteLog};
+use crate::gpu::real_gpu::WriteLog;
+use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::Object;
-use crate::kernel::spaces::space::Bound;
-use crate::kernel::system::System;
+use crate::kernel::space::Bound;
 use crate::observe::coverage::{Kind, Tally};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
@@ -109,7 +110,7 @@ pub(super) enum Fetched {
 /// An address space as an engine sees it.
 #[derive(Debug)]
 pub(super) struct View<'a> {
-    pub(super) system: &'a System,
+    pub(super) engines: &'a Engines,
     pub(super) bindings: &'a Bindings,
     pub(super) engine: EngineClass,
     /// What is written, if a real GPU runs the batch, too.
@@ -122,7 +123,7 @@ const FETCH_BYTES: u64 = 64;
 impl View<'_> {
     /// Truncates an address to the implemented bits: 48 from graphics 8 on, 32 before.
     pub(super) fn address(&self, address: u64) -> u64 {
-        let bits = if self.system.machine.platform.graphics.major >= 8 { 48 } else { 32 };
+        let bits = if self.engines.system.machine.platform.graphics.major >= 8 { 48 } else { 32 };
         address & ((1 << bits) - 1)
     }
 
@@ -231,7 +232,7 @@ impl View<'_> {
     /// Counts work that is skipped, and whose accesses are not known.
     pub(super) fn skip(&self, kind: Kind, why: &str) {
         tracing::debug!(?kind, why, "skipped");
-        self.system.coverage.skipped(kind, why);
+        self.engines.system.coverage.skipped(kind, why);
         self.bindings.miss();
         if matches!(kind, Kind::Draw | Kind::Dispatch) {
             let written = self.bindings.own.values().filter(|named| named.is_written);
@@ -248,7 +249,7 @@ impl View<'_> {
 
     /// Counts work that is followed.
     pub(super) fn follow(&self, kind: Kind) {
-        self.system.coverage.followed(kind);
+        self.engines.system.coverage.followed(kind);
         self.bindings.tally.follow();
     }
 
@@ -260,6 +261,6 @@ impl View<'_> {
 
     /// Logs an access to an unbound address.
     pub(super) fn fault(&self, address: u64, access: Access) {
-        self.system.gpu.fault_log.fault(GpuFault { address, access, engine: self.engine });
+        self.engines.fault_log.fault(GpuFault { address, access, engine: self.engine });
     }
 }

@@ -23,6 +23,7 @@
 mod bans;
 mod batch;
 mod commands;
+mod engines;
 mod execution;
 mod fault_log;
 mod kernel_clock;
@@ -32,28 +33,29 @@ mod queue;
 pub(crate) mod real_gpu;
 mod times;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 
-use crate::kernel::system::System;
+use crate::kernel::objects::system::System;
+use crate::kernel::space::{Space, address_space};
 use crate::sync::fence::Fence;
-use crate::sync::progress;
+use crate::sync::progress::{self, Running};
 use crate::sync::request::{Request, Uses};
-pub(crate) use bans::{Client, Lane, Owner, Standing};
+pub(crate) use bans::{Client, Owner, Standing};
 pub(crate) use batch::{Batch, Code};
 use batch::{Outcome, Suspended};
 pub(crate) use commands::Privilege;
-use fault_log::FaultLog;
+use engines::Engines;
+pub(crate) use engines::{Lane, Pace};
 pub use fault_log::{GpuFault, GpuHang, HangCause, Remedy};
-use gem_coherency::platform::{Engine, Machine};
+use gem_coherency::platform::Engine;
 use gem_coherency::vocabulary::Access;
 pub use kernel_clock::{KernelClock, KernelProgress, Overtime, end_kernels_when, report_kernels};
 pub(crate) use memory::{Bindings, Named};
-pub(crate) use queue::Pace;
 use queue::{After, Job, Queue};
+use real_gpu::RealGpu;
 pub use times::GpuTimes;
 
 /// Number of submissions in a ring of 16 KiB: 43 to 109 were seen on the driver, by engine and generation.
@@ -62,23 +64,22 @@ const RING: usize = 64;
 #[derive(Debug, Default)]
 struct State {
     stalled: bool,
-    times: GpuTimes,
     queue: Queue,
 }
 
 /// The GPU.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Gpu {
-    pace: Pace,
+    pub(crate) engines: Engines,
+    /// The real GPU that runs the batches.
+    pub(crate) real_gpu: OnceLock<Arc<dyn RealGpu>>,
+    /// The address space of contexts without their own.
+    pub(crate) global_space: Arc<Mutex<Space>>,
     state: Mutex<State>,
     /// Serializes submissions; objects are locked under it.
     submitting: Mutex<()>,
     /// Serializes the execution of the queue; objects are locked under it.
     running: Mutex<()>,
-    /// Nobody waits for kernels any more.
-    stopped: AtomicBool,
-    /// The log of errors.
-    pub(crate) fault_log: FaultLog,
 }
 
 /// Parts of a submission that are taken out to run it.
@@ -124,10 +125,10 @@ impl Turn<'_> {
     }
 
     /// Queues the batch, if there is one, and runs the queue.
-    pub(crate) fn submit(self, batch: Option<Batch>, system: &System) {
+    pub(crate) fn submit(self, batch: Option<Batch>) {
         let Self { gpu, request, owner, after, alone } = self;
         if batch.is_some() {
-            system.coverage.submitted();
+            gpu.engines.system.coverage.submitted();
         }
         gpu.state().queue.push(|serial| Job {
             serial,
@@ -139,46 +140,29 @@ impl Turn<'_> {
             running: None,
         });
         drop(alone);
-        gpu.look(system);
+        gpu.look();
         // A new fence can end a wait, too.
         progress::happened();
     }
 }
 
 impl Gpu {
-    /// Creates a GPU.
-    pub(crate) fn new(pace: Pace, times: GpuTimes) -> Self {
-        let state = Mutex::new(State { times, ..State::default() });
-        Self { pace, state, ..Self::default() }
-    }
-
-    /// Ends the kernels that run, and those that are started.
-    pub(crate) fn stop_kernels(&self) {
-        // Relaxed: a kernel looks again.
-        self.stopped.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether kernels are to end.
-    pub(crate) fn is_stopped(&self) -> bool {
-        // Relaxed: see `stop_kernels`.
-        self.stopped.load(Ordering::Relaxed)
-    }
-
-    /// Starts the clock of a kernel of so many threads.
-    pub(crate) fn kernel_clock(&self, threads: u64) -> KernelClock {
-        // With other paces, any thread may run the kernel.
-        KernelClock::start(threads, self.state().times.thread, self.pace == Pace::Instant)
+    /// Creates the GPU of a device.
+    pub(crate) fn new(system: &Arc<System>, pace: Pace, times: GpuTimes) -> Self {
+        Self {
+            engines: Engines::new(system, pace, times),
+            real_gpu: OnceLock::new(),
+            global_space: address_space(system.machine),
+            state: Mutex::default(),
+            submitting: Mutex::default(),
+            running: Mutex::default(),
+        }
     }
 
     /// Stalls the GPU, or lets it finish its queue.
-    pub(crate) fn stall(&self, stalled: bool, system: &System) {
+    pub(crate) fn stall(&self, stalled: bool) {
         self.state().stalled = stalled;
-        self.look(system);
-    }
-
-    /// Sets the times after which the kernel ends batches.
-    pub(crate) fn set_times(&self, times: GpuTimes) {
-        self.state().times = times;
+        self.look();
     }
 
     /// Begins a submission to an engine.
@@ -191,20 +175,20 @@ impl Gpu {
     /// Runs what can run, and continues the batches that wait for memory; returns whether there are any.
     ///
     /// Objects are locked under it, and syncobjs are not.
-    pub(crate) fn look(&self, system: &System) -> bool {
+    pub(crate) fn look(&self) -> bool {
         if self.state().queue.jobs.is_empty() {
             return false;
         }
         let _alone = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         // Others, also earlier ones, may wait for a submission that is done.
-        while self.pass(system) {
+        while self.pass() {
             progress::happened();
         }
         self.state().queue.jobs.iter().any(|job| job.running.is_some())
     }
 
     /// Runs each submission that can run once; returns whether one is done.
-    fn pass(&self, system: &System) -> bool {
+    fn pass(&self) -> bool {
         let mut is_any_done = false;
         let mut last = 0;
         loop {
@@ -214,7 +198,9 @@ impl Gpu {
                     return is_any_done;
                 }
                 state.queue.arm(Instant::now());
-                let Some(job) = state.queue.next(last, self.pace, system.machine) else { return is_any_done };
+                let Some(job) = state.queue.next(last, self.engines.pace, self.engines.system.machine) else {
+                    return is_any_done;
+                };
                 job.request.start();
                 Taken {
                     serial: job.serial,
@@ -224,31 +210,33 @@ impl Gpu {
                 }
             };
             last = taken.serial;
-            is_any_done |= self.run(system, taken);
+            is_any_done |= self.run(taken);
         }
     }
 
     /// Runs a submission; returns whether it is done.
-    fn run(&self, system: &System, taken: Taken) -> bool {
+    fn run(&self, taken: Taken) -> bool {
+        let engines = &self.engines;
+        let machine = engines.system.machine;
         let Taken { serial, armed, batch, running } = taken;
         let now = Instant::now();
         let (before, start) = running.map_or((None, now), |(before, start)| (Some(before), start));
-        let times = self.state().times;
+        let times = engines.times();
         let waited = armed.map_or(Duration::ZERO, |armed| now.saturating_duration_since(armed));
         let outcome = match &batch {
             None => Outcome::Over(None),
             Some(batch)
-                if self.pace == Pace::Timed && before.is_none() && times.is_over(system.machine, waited) =>
+                if engines.pace == Pace::Timed && before.is_none() && times.is_over(machine, waited) =>
             {
-                batch.never_runs(system, batch::CANCELLED)
+                batch.never_runs(engines, batch::CANCELLED)
             }
-            Some(batch) => match batch.go_on(system, serial, before, self.pace) {
-                Outcome::Waits(suspended) => match times.limit(system.machine, suspended.arbitration()) {
+            Some(batch) => match batch.go_on(engines, serial, before) {
+                Outcome::Waits(suspended) => match times.limit(machine, suspended.arbitration()) {
                     Some((time, Remedy::Cancelled)) if waited >= time => {
-                        batch.give_up(system, &suspended, Remedy::Cancelled)
+                        batch.give_up(engines, &suspended, Remedy::Cancelled)
                     }
                     Some((time, Remedy::Reset)) if now.saturating_duration_since(start) >= time => {
-                        batch.give_up(system, &suspended, Remedy::Reset)
+                        batch.give_up(engines, &suspended, Remedy::Reset)
                     }
                     Some(_) | None => Outcome::Waits(suspended),
                 },
@@ -283,10 +271,13 @@ impl Gpu {
     }
 
     /// Returns whether the ring of an owner on an engine has room for a submission (`eb_throttle`).
-    pub(crate) fn has_room(&self, owner: &Owner, engine: Engine, machine: Machine) -> bool {
-        match self.pace {
+    pub(crate) fn has_room(&self, owner: &Owner, engine: Engine) -> bool {
+        match self.engines.pace {
             Pace::Instant => true,
-            Pace::Timed => self.state().queue.in_ring(owner.timeline(), engine, machine) < RING,
+            Pace::Timed => {
+                let machine = self.engines.system.machine;
+                self.state().queue.in_ring(owner.timeline(), engine, machine) < RING
+            }
         }
     }
 
@@ -298,6 +289,12 @@ impl Gpu {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running for Gpu {
+    fn look(&self) -> bool {
+        Self::look(self)
     }
 }
 
@@ -315,14 +312,14 @@ mod tests {
 
     #[test]
     fn busy_names_the_writer_and_every_reader_until_the_gpu_goes_on() {
-        let system = System::new(&Spec::parse("sim:tgl").unwrap());
-        let gpu = &system.gpu;
-        gpu.stall(true, &system);
+        let system = Arc::new(System::new(&Spec::parse("sim:tgl").unwrap()));
+        let gpu = Gpu::new(&system, Pace::Instant, GpuTimes::default());
+        gpu.stall(true);
         let submit = |uses: &mut Uses, class, access| {
             let engine = Engine { class, instance: 0 };
             let mut turn = gpu.begin(owner(engine), engine);
             turn.uses(uses, access, false);
-            turn.submit(None, &system);
+            turn.submit(None);
         };
         let mut uses = Uses::default();
         submit(&mut uses, EngineClass::Render, Access::Read);
@@ -334,9 +331,9 @@ mod tests {
         submit(&mut uses, EngineClass::Copy, Access::Write);
         assert_eq!(uses.busy(), 0x3_0002);
         assert!(!uses.is_idle(Access::Read));
-        gpu.stall(false, &system);
+        gpu.stall(false);
         assert_eq!(uses.busy(), 0);
-        gpu.stall(true, &system);
+        gpu.stall(true);
         submit(&mut uses, EngineClass::Video, Access::Read);
         assert_eq!(uses.busy(), 0x4_0000, "the first stall is over");
         gpu.abandon();

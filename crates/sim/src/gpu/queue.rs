@@ -6,19 +6,10 @@ use std::time::Instant;
 
 use super::bans::Owner;
 use super::batch::{Batch, Suspended};
-use super::commands::Arbitration;
+use super::engines::Pace;
+use super::times::Arbitration;
 use crate::sync::request::Request;
 use gem_coherency::platform::{Engine, Machine};
-
-/// The speed of a GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Pace {
-    /// Submissions run in their order, each at once and to its end.
-    #[default]
-    Instant,
-    /// Engines run beside each other, and batches that wait for memory keep running.
-    Timed,
-}
 
 /// A submission that another one waits for.
 #[derive(Debug)]

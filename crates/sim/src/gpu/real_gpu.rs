@@ -4,13 +4,13 @@
 //! on the simulated caches. The real GPU gets the bytes that the simulated one would see, and runs first; its results
 //! are then written on the simulated GPU's route, where they differ from what the simulated GPU wrote.
 
-use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gem_coherency::Errno;
 
+use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::{Object, Origin};
 use crate::memory::store::Terms;
 use gem_coherency::error::Result;
@@ -75,37 +75,6 @@ pub struct Written {
     pub object: u64,
     /// The bytes.
     pub range: Range<u64>,
-}
-
-/// What a real device has in the place of an object, a context or an address space. It is dropped with that.
-#[derive(Default)]
-pub struct Counterpart(Mutex<Option<Arc<dyn Any + Send + Sync>>>);
-
-impl Counterpart {
-    /// Returns the counterpart, which `make` makes at first.
-    ///
-    /// # Errors
-    /// Those of `make`; EBUSY if it has another type.
-    pub fn get_or_make<T: Send + Sync + 'static>(
-        &self,
-        make: impl FnOnce() -> Result<T, Errno>,
-    ) -> Result<Arc<T>, Errno> {
-        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let any = match &*slot {
-            Some(any) => Arc::clone(any),
-            None => {
-                let made: Arc<dyn Any + Send + Sync> = Arc::new(make()?);
-                Arc::clone(slot.insert(made))
-            }
-        };
-        any.downcast().map_err(|_| Errno::EBUSY)
-    }
-}
-
-impl fmt::Debug for Counterpart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Counterpart").finish_non_exhaustive()
-    }
 }
 
 /// An object of a device with a real GPU, as a submission uses it.

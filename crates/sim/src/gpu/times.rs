@@ -2,9 +2,16 @@
 
 use std::time::Duration;
 
-use super::commands::Arbitration;
 use super::fault_log::Remedy;
+use crate::kernel::spec::THREAD_TIME;
 use gem_coherency::platform::Machine;
+
+/// The preemption of a batch: an engine may preempt it if arbitration is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arbitration {
+    On,
+    Off,
+}
 
 /// The times of the kernel's watch over batches; 0 turns it off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +34,7 @@ impl Default for GpuTimes {
             heartbeat: Duration::from_millis(2500),
             preempt: Duration::from_millis(640),
             request: Duration::from_secs(20),
-            thread: Duration::from_secs(10),
+            thread: THREAD_TIME,
         }
     }
 }

@@ -1,10 +1,7 @@
 //! Size limits.
 
-use std::sync::{Arc, Mutex};
-
 use gem_coherency::Errno;
 
-use super::space::Space;
 use gem_coherency::platform::{Caps, Machine, Ppgtt};
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::KernelVersion;
@@ -33,13 +30,6 @@ pub(crate) fn too_big(machine: Machine, size: u64) -> Option<Errno> {
     }
     // TTM allocates at creation (i915_ttm_err_to_gem).
     (discrete && size > SYSTEM_BYTES).then_some(Errno::ENXIO)
-}
-
-/// Creates an empty GPU address space; in one that contexts share, the kernel reserves the first page.
-pub(crate) fn address_space(machine: Machine) -> Arc<Mutex<Space>> {
-    let total = address_space_bytes(machine);
-    let first = if machine.has_full_ppgtt() { 0 } else { PAGE_BYTES };
-    Arc::new(Mutex::new(Space::new(total, first..total)))
 }
 
 /// Returns whether the kernel checks an object's page count at creation, and it is too large

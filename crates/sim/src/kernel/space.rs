@@ -12,8 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 
 use super::holes::{Holes, Prefer};
-use crate::gpu::real_gpu::Counterpart;
+use crate::kernel::counterpart::Counterpart;
+use crate::kernel::limits;
+use crate::kernel::objects::dma_buf::Gone;
 use crate::kernel::objects::object::Object;
+use gem_coherency::platform::Machine;
 use gem_coherency::units::PAGE_BYTES;
 
 /// The constraints on a binding (`PIN_*`).
@@ -70,25 +73,6 @@ impl Bound {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Node>> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The numbers of freed objects that were bound in a space; no other lock is taken under this one.
-#[derive(Debug, Default)]
-pub(crate) struct Gone(Mutex<Vec<u64>>);
-
-impl Gone {
-    /// Records that an object was freed.
-    pub(crate) fn note(&self, id: u64) {
-        self.lock().push(id);
-    }
-
-    fn take(&self) -> Vec<u64> {
-        std::mem::take(&mut self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -240,6 +224,13 @@ impl Space {
             }
         }
     }
+}
+
+/// Creates an empty GPU address space; in one that contexts share, the kernel reserves the first page.
+pub(crate) fn address_space(machine: Machine) -> Arc<Mutex<Space>> {
+    let total = limits::address_space_bytes(machine);
+    let first = if machine.has_full_ppgtt() { 0 } else { PAGE_BYTES };
+    Arc::new(Mutex::new(Space::new(total, first..total)))
 }
 
 /// Rounds up to a multiple of a power of two.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::faults::Fault;
-use crate::gpu::GpuTimes;
 use gem_coherency::platform::{self, Caps, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
@@ -20,6 +19,9 @@ const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary
 
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
+
+/// The time after which a thread of a GPU kernel counts as endless if the name does not give one.
+pub(crate) const THREAD_TIME: Duration = Duration::from_secs(10);
 
 /// A parsed name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,7 +184,7 @@ impl Settings {
             dropped: self.dropped,
             coherent: self.coherent.unwrap_or(false),
             timed: self.timed.unwrap_or(false),
-            hang: self.hang.unwrap_or(GpuTimes::default().thread),
+            hang: self.hang.unwrap_or(THREAD_TIME),
             self_snoops: self.self_snoops.unwrap_or_else(|| cpu_self_snoops(platform)),
             // For the library off where a fuse can disable it; requests that need a display are refused in either case.
             display: self.display.unwrap_or(users == Users::Programs || !platform.has_display_fuse()),

@@ -1,18 +1,18 @@
 //! The process's address space: its own pages, and mappings of objects.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use gem_coherency::Errno;
 use gem_coherency::vocabulary::Access;
 
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::state::Changes;
+use crate::kernel::objects::userptr::Part;
 use crate::memory::adversary::Adversary;
 use crate::memory::program::Pages;
 use crate::memory::program::ProgramMemory;
-use crate::memory::store::Store;
 use crate::process::area::{Area, Backing};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
@@ -25,15 +25,6 @@ const MAP_BASE: u64 = 0x7fff_0000_0000;
 const PROGRAM_MAP_BASE: u64 = 1 << 62;
 /// Limit of a process's own memory in bytes, so that a simulated process cannot exhaust the host.
 const MOST_BYTES: u64 = 1 << 30;
-
-/// Memory that a GPU got.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub(crate) store: Arc<Mutex<Store>>,
-    /// The first byte's offset in the store.
-    pub(crate) first: u64,
-    pub(crate) len: u64,
-}
 
 /// An address space.
 #[derive(Debug)]
@@ -284,6 +275,8 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     const AT: u64 = 0x10000;

@@ -6,3 +6,4 @@ pub(crate) mod follow;
 pub(crate) mod memory;
 pub(crate) mod pages;
 pub(crate) mod program;
+pub(crate) mod userptr;

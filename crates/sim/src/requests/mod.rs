@@ -32,6 +32,7 @@ use crate::display::masters::permit;
 use crate::refuse::refuse;
 use crate::sync::progress::RESTART;
 pub(super) use caller::Caller;
+pub(super) use exec::context::kept::Contexts;
 pub(super) use gem::caching::number as caching_number;
 pub(super) use gem::dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
 pub(super) use gem::madvise::number as madvise_number;
@@ -65,7 +66,7 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
         return Err(Errno::EFAULT);
     }
     let system = &caller.device.system;
-    system.gpu.look(system);
+    caller.device.gpu.look();
     let faults = system.faults.saved();
     let done = permit(caller.device, entry.allowed)
         .and_then(|()| (entry.run)(caller, &mut args).map_err(|error| error.errno()));

@@ -9,7 +9,7 @@ use super::kms::{self, auth, dumb, framebuffer};
 use super::legacy;
 use super::query::{aperture, items, param, perf, version};
 use super::sync::{syncobj, wait};
-use crate::kernel::facts::LINUX_5_10;
+use crate::kernel::hardware::LINUX_5_10;
 use gem_coherency::vocabulary::KernelVersion;
 
 /// The requests by module.

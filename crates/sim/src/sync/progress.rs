@@ -4,17 +4,15 @@
 //! writes to its memory; therefore a wait lets the GPUs continue now and then while such a batch runs.
 
 use std::cell::Cell;
+use std::fmt::Debug;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 use gem_coherency::error::Result;
 use gem_coherency::fork::PerProcess;
-use gem_coherency::vocabulary::Access;
 
 use super::eventfd;
-use crate::kernel::objects::object::Object;
-use crate::kernel::system::System;
 use crate::refuse::refuse;
 
 /// The time between two looks at a batch that polls memory.
@@ -27,7 +25,7 @@ pub(crate) const RESTART: Errno = Errno::new(512);
 struct State {
     /// Number of events so far.
     events: u64,
-    devices: Vec<Weak<System>>,
+    gpus: Vec<Weak<dyn Running>>,
 }
 
 #[derive(Debug, Default)]
@@ -44,11 +42,17 @@ impl Progress {
     }
 }
 
-/// Registers a device, whose GPU continues during waits.
-pub(crate) fn register(system: &Arc<System>) {
+/// A GPU, which continues during waits.
+pub(crate) trait Running: Debug + Send + Sync {
+    /// Lets the batches continue; returns whether one is still running.
+    fn look(&self) -> bool;
+}
+
+/// Registers a GPU.
+pub(crate) fn register(gpu: &Arc<impl Running + 'static>) {
     let mut state = PROGRESS.get().state();
-    state.devices.retain(|device| device.strong_count() > 0);
-    state.devices.push(Arc::downgrade(system));
+    state.gpus.retain(|gpu| gpu.strong_count() > 0);
+    state.gpus.push(Arc::downgrade(gpu) as Weak<dyn Running>);
 }
 
 /// Wakes every wait.
@@ -61,8 +65,8 @@ pub(crate) fn happened() {
 
 /// Lets every GPU continue; returns whether a batch is still running.
 pub(crate) fn look() -> bool {
-    let devices: Vec<_> = PROGRESS.get().state().devices.iter().filter_map(Weak::upgrade).collect();
-    devices.iter().fold(false, |running, system| system.gpu.look(system) | running)
+    let gpus: Vec<_> = PROGRESS.get().state().gpus.iter().filter_map(Weak::upgrade).collect();
+    gpus.iter().fold(false, |running, gpu| gpu.look() | running)
 }
 
 /// A point in the sequence of events.
@@ -157,25 +161,5 @@ impl Patience {
                 refuse(request, RESTART)
             }
         }
-    }
-}
-
-impl Object {
-    /// Blocks until the GPU is done with the object.
-    pub(crate) fn wait_idle(&self) {
-        block(None, || self.is_idle(Access::Write));
-    }
-
-    /// Waits until the GPU is done with the object, or before a read, until it has written it.
-    ///
-    /// # Errors
-    /// [`RESTART`].
-    pub(crate) fn wait_for(&self, request: &'static str, access: Access, patience: &Patience) -> Result<()> {
-        patience.wait(request, None, || self.is_idle(access)).map(drop)
-    }
-
-    /// Returns whether an access need not wait for the GPU.
-    pub(crate) fn is_idle(&self, access: Access) -> bool {
-        self.state().used.is_idle(access)
     }
 }

@@ -13,7 +13,7 @@ pub(super) mod registers;
 pub(super) mod work;
 
 use super::fault_log::HangCause;
-use super::pipeline;
+use super::times::Arbitration;
 use blits::Blit;
 use encoding::*;
 use gem_coherency::platform::{EngineClass, Machine};
@@ -91,13 +91,6 @@ pub(super) enum Ends {
     All,
 }
 
-/// The preemption of a batch: an engine may preempt it if arbitration is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arbitration {
-    On,
-    Off,
-}
-
 /// The privilege of a batch, which limits its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privilege {
@@ -150,17 +143,6 @@ impl Streamer {
             CLIENT_BLITTER => long(LENGTH),
             // Commands of the 3D and media pipelines.
             _ => Err(HangCause::Unsupported),
-        }
-    }
-
-    /// Returns the number of dwords that [`Self::decode`] needs of a command of `dwords` dwords.
-    pub(super) fn reads(&self, first: u32, dwords: usize) -> usize {
-        match first >> CLIENT_SHIFT {
-            CLIENT_PIPELINES if first >> 16 == PIPE_CONTROL => dwords.min(post_sync::PIPE_CONTROL_READS),
-            CLIENT_PIPELINES if self.renders() && pipeline::is_followed(first) => dwords,
-            CLIENT_PIPELINES if self.renders() && work::is_depth_operation(first) => dwords,
-            CLIENT_PIPELINES => 1,
-            _ => dwords,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::gpu::fault_log::HangCause;
 use gem_coherency::platform::EngineClass;
 
 /// The dwords of the longest PIPE_CONTROL, and one more, which shows that a command is too long.
-pub(super) const PIPE_CONTROL_READS: usize = 7;
+pub(in crate::gpu) const PIPE_CONTROL_READS: usize = 7;
 
 /// Decodes PIPE_CONTROL.
 ///

@@ -86,6 +86,6 @@ fn skipped(on: &Streamer, words: &[u32]) -> Option<&'static str> {
 }
 
 /// Returns whether a command is 3DSTATE_WM_HZ_OP, of which [`skipped`] needs all dwords.
-pub(super) fn is_depth_operation(first: u32) -> bool {
+pub(in crate::gpu) fn is_depth_operation(first: u32) -> bool {
     first >> 16 == HZ_OP
 }

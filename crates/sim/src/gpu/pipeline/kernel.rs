@@ -67,8 +67,8 @@ pub(super) fn run(
         Ok(kernel) => kernel,
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
-    let gpu = &view.system.gpu;
-    let mut clock = gpu.kernel_clock(dispatch.all_threads());
+    let engines = view.engines;
+    let mut clock = engines.kernel_clock(dispatch.all_threads());
     let pointer = dispatch.table.0;
     let mut surfaces =
         Surfaces { encoding, tables, view, reader, pointer, known: BTreeMap::new(), missed: false };
@@ -80,8 +80,10 @@ pub(super) fn run(
                     let mut thread = dispatch.thread(&kernel, [x, y, z], number);
                     loop {
                         match thread.run(SLICE, &mut surfaces) {
-                            Ok(_) => break clock.end_thread(|| gpu.is_stopped())?,
-                            Err(Stop { why: Why::Endless { .. }, .. }) => clock.tick(|| gpu.is_stopped())?,
+                            Ok(_) => break clock.end_thread(|| engines.is_stopped())?,
+                            Err(Stop { why: Why::Endless { .. }, .. }) => {
+                                clock.tick(|| engines.is_stopped())?
+                            }
                             Err(stop) => {
                                 tracing::warn!(%stop, group = ?[x, y, z], "a kernel stops");
                                 return Ok(Outcome::Skipped(stop.to_string()));

@@ -36,14 +36,14 @@ mod vertices;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Lane;
 use super::commands::Streamer;
 use super::commands::encoding::{
-    CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_LOAD_REGISTER_IMM, REGISTER, mi_opcode,
+    CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_LOAD_REGISTER_IMM, PIPE_CONTROL, REGISTER, mi_opcode,
 };
-use super::commands::work;
+use super::commands::{post_sync, work};
+use super::engines::Lane;
 use super::memory::View;
-use crate::kernel::system::System;
+use crate::kernel::objects::system::System;
 use crate::observe::coverage::Kind;
 use compute::{Compute, PostSync};
 use encoding::{Encoding, bits};
@@ -244,9 +244,9 @@ impl Followed {
         let Some(write) = PostSync::of(opcode, words).filter(|_| !is_predicated) else {
             return self.execute(view, opcode, words);
         };
-        let start = view.system.timestamp();
+        let start = view.engines.system.hardware.timestamp();
         self.execute(view, opcode, words)?;
-        let (address, bytes) = write.bytes(start, view.system.timestamp());
+        let (address, bytes) = write.bytes(start, view.engines.system.hardware.timestamp());
         view.write(MocsClass::PageTable, address, &bytes);
         view.bindings.tally.stream();
         Ok(())
@@ -296,8 +296,21 @@ impl Followed {
     }
 }
 
+impl Streamer {
+    /// Returns the number of dwords that [`Self::decode`] needs of a command of `dwords` dwords.
+    pub(in crate::gpu) fn reads(&self, first: u32, dwords: usize) -> usize {
+        match first >> CLIENT_SHIFT {
+            CLIENT_PIPELINES if first >> 16 == PIPE_CONTROL => dwords.min(post_sync::PIPE_CONTROL_READS),
+            CLIENT_PIPELINES if self.renders() && is_followed(first) => dwords,
+            CLIENT_PIPELINES if self.renders() && work::is_depth_operation(first) => dwords,
+            CLIENT_PIPELINES => 1,
+            _ => dwords,
+        }
+    }
+}
+
 /// Returns whether [`Pipeline::follow`] needs all dwords of the pipelines' command that starts with `first`.
-pub(super) fn is_followed(first: u32) -> bool {
+fn is_followed(first: u32) -> bool {
     let opcode = first >> 16;
     vertices::OPCODES.contains(&opcode) || compute::OPCODES.contains(&opcode) || tables::is_followed(opcode)
 }

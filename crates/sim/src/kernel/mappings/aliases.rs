@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{MutexGuard, PoisonError};
 
 use crate::kernel::objects::object::Object;
-use crate::kernel::system::System;
+use crate::kernel::objects::system::System;
 use crate::memory::aliases::Effect;
 use crate::memory::store::Store;
 use crate::observe::incoherent::MadeStale;
@@ -13,7 +13,7 @@ use gem_coherency::error::Result;
 impl System {
     /// Notes an object, if programs may store to it past the cache.
     pub(crate) fn note_aliases(&self, store: &mut Store, object: u64) {
-        if store.aliases(self.self_snoops).is_some()
+        if store.aliases(self.hardware.self_snoops).is_some()
             && self.aliased().insert(object)
             // What is stale already is not a program's.
             && let Err(error) = store.newly_stale()
@@ -59,7 +59,7 @@ impl System {
                 continue;
             };
             let mut store = object.store();
-            let effect = store.aliases(self.self_snoops);
+            let effect = store.aliases(self.hardware.self_snoops);
             let effect = effect.filter(|effect| self.incoherent.is_on() || *effect == Effect::Drops);
             if let Some(effect) = effect
                 && let Err(error) = act(&object, &mut store, effect)

@@ -18,7 +18,7 @@ use super::linear_views::{self, linear_view};
 use super::window::{Memory, PAGE_FAULT, Window};
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::state::{Changes, State, Untouched};
-use crate::kernel::system::System;
+use crate::kernel::objects::system::System;
 use crate::memory::detiled::Detiled;
 use crate::memory::program::Shown;
 use crate::memory::store::Store;
@@ -49,7 +49,7 @@ impl Object {
             state.untouched = None;
             return;
         }
-        self.system().give_memory(self.size(), state.snapshot.backing);
+        self.system().accounting.give_memory(self.size(), state.snapshot.backing);
         state.untouched = Some(Untouched { after_touch: Some((state.snapshot, state.bound)), ..before });
         (state.snapshot, state.bound) = (before.snapshot, before.bound);
         self.system().settled().push(Arc::downgrade(self));
@@ -85,7 +85,7 @@ impl Object {
         };
         let is_same = (state.snapshot, state.bound) == (before.snapshot, before.bound);
         if let Some(after) = before.after_touch.filter(|_| is_same && self.is_untouched())
-            && self.system().take_memory(self.size(), after.0.backing)
+            && self.system().accounting.take_memory(self.size(), after.0.backing)
         {
             // The kernel's flushes for the first touch were made.
             (state.snapshot, state.bound) = after;

@@ -14,7 +14,7 @@ use gem_coherency::Errno;
 use super::contents::Sight;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::state::State;
-use crate::kernel::system::System;
+use crate::kernel::objects::system::System;
 use crate::memory::observer::About;
 use crate::memory::program::Presence;
 use crate::memory::store::{Store, Terms};
@@ -275,7 +275,7 @@ impl Window {
     fn faulted<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|error| {
             if let Memory::Object(object) = &self.memory {
-                object.system().bus_error(&error);
+                object.system().accounting.bus_error(&error);
             }
             let is_memory = error.errno() == Errno::ENOMEM;
             if is_memory { Error::Ioctl { request: PAGE_FAULT, errno: Errno::ENOMEM } } else { error }

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
-use crate::kernel::spaces::space::Gone;
 use crate::memory::store::{Store, Zeroing};
 use crate::observe::deeds::Deed;
 use crate::observe::trace::Tracing;
@@ -174,6 +173,26 @@ impl Drop for Attachment {
             object.state().attached -= 1;
             object.system().trace.add(object.id(), Deed::Detached);
         }
+    }
+}
+
+/// The numbers of freed objects that were bound in a space; no other lock is taken under this one.
+#[derive(Debug, Default)]
+pub(crate) struct Gone(Mutex<Vec<u64>>);
+
+impl Gone {
+    /// Records that an object was freed.
+    pub(crate) fn note(&self, id: u64) {
+        self.lock().push(id);
+    }
+
+    /// Returns and clears the numbers.
+    pub(crate) fn take(&self) -> Vec<u64> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,5 +9,6 @@ pub(crate) mod observed;
 pub(crate) mod prime;
 pub(crate) mod shrinker;
 pub(crate) mod state;
+pub(crate) mod system;
 pub(crate) mod transfer;
 pub(crate) mod userptr;

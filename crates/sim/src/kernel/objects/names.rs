@@ -3,15 +3,14 @@
 //! A global name holds no reference: it is removed with the object's last handle in any file.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
 
-use super::object::Object;
 use crate::kernel::numbers::Numbers;
 
 /// The global names of a device.
 #[derive(Debug)]
 pub(crate) struct Names {
-    objects: BTreeMap<u32, Weak<Object>>,
+    /// Object numbers by name.
+    objects: BTreeMap<u32, u64>,
     /// Names by object number.
     names: BTreeMap<u64, u32>,
     numbers: Numbers,
@@ -25,14 +24,14 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Returns the object's global name, or gives it the lowest free one; `None` if none is left.
-    pub(crate) fn name(&mut self, object: &Arc<Object>) -> Option<u32> {
-        if let Some(&name) = self.names.get(&object.id()) {
+    /// Returns the global name of object `id`, or gives it the lowest free one; `None` if none is left.
+    pub(crate) fn name(&mut self, id: u64) -> Option<u32> {
+        if let Some(&name) = self.names.get(&id) {
             return Some(name);
         }
         let name = self.numbers.take()?;
-        self.objects.insert(name, Arc::downgrade(object));
-        self.names.insert(object.id(), name);
+        self.objects.insert(name, id);
+        self.names.insert(id, name);
         Some(name)
     }
 
@@ -44,8 +43,8 @@ impl Names {
         }
     }
 
-    /// Returns the object of a global name.
-    pub(crate) fn object(&self, name: u32) -> Option<Arc<Object>> {
-        self.objects.get(&name)?.upgrade()
+    /// Returns the number of the object with a global name.
+    pub(crate) fn object(&self, name: u32) -> Option<u64> {
+        self.objects.get(&name).copied()
     }
 }

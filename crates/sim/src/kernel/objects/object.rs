@@ -6,19 +6,20 @@ use gem_coherency::Errno;
 
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
 use super::state::State;
+use super::system::System;
 use super::userptr::UserMemory;
-use crate::gpu::real_gpu::Counterpart;
-use crate::kernel::system::System;
+use crate::kernel::counterpart::Counterpart;
 use crate::memory::store::{Store, Terms, Zeroing};
 use crate::observe::deeds::Deed;
 use crate::observe::incoherent::Watch;
 use crate::observe::log::KernelFlush;
+use crate::sync::progress::{Patience, block};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot};
 use gem_coherency::units::ByteRange;
-use gem_coherency::vocabulary::{Handle, MmapMode};
+use gem_coherency::vocabulary::{Access, Handle, MmapMode};
 
 /// A buffer object; it exists while a handle, a mapping or a dma-buf refers to it.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ impl Object {
             | Backing::Phys => Zeroing::Cpu,
         };
         system.register(|id| {
-            let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.adversary(id))));
+            let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.hardware.adversary(id))));
             // TTM allocates every object's mmap offset at creation (ttm_bo_init_reserved).
             let links = match snapshot.backing {
                 Backing::Local | Backing::LocalSystem => {
@@ -335,11 +336,31 @@ impl Object {
     }
 }
 
+impl Object {
+    /// Blocks until the GPU is done with the object.
+    pub(crate) fn wait_idle(&self) {
+        block(None, || self.is_idle(Access::Write));
+    }
+
+    /// Waits until the GPU is done with the object, or before a read, until it has written it.
+    ///
+    /// # Errors
+    /// [`RESTART`](crate::sync::progress::RESTART).
+    pub(crate) fn wait_for(&self, request: &'static str, access: Access, patience: &Patience) -> Result<()> {
+        patience.wait(request, None, || self.is_idle(access)).map(drop)
+    }
+
+    /// Returns whether an access need not wait for the GPU.
+    pub(crate) fn is_idle(&self, access: Access) -> bool {
+        self.state().used.is_idle(access)
+    }
+}
+
 impl Drop for Object {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if state.snapshot.pages {
-            self.system.give_memory(self.size, state.snapshot.backing);
+            self.system.accounting.give_memory(self.size, state.snapshot.backing);
         }
         for start in self.links.offsets() {
             self.system.remove_offset(start);

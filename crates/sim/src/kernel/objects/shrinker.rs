@@ -2,7 +2,9 @@
 //! swaps its pages out.
 
 use super::object::Object;
+use super::prime;
 use super::state::State;
+use super::system::System;
 use crate::kernel::objects::state::Changes;
 use crate::observe::deeds::Deed;
 use gem_coherency::Errno;
@@ -20,12 +22,16 @@ impl Object {
         match (state.snapshot.pages, step.next.pages) {
             (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
             (false, true) if self.size() / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
-            (false, true) if !self.system().take_memory(self.size(), backing) => {
+            (false, true) if !self.system().accounting.take_memory(self.size(), backing) => {
                 self.system().shrink();
-                if self.system().take_memory(self.size(), backing) { Ok(()) } else { refuse(Errno::ENOMEM) }
+                if self.system().accounting.take_memory(self.size(), backing) {
+                    Ok(())
+                } else {
+                    refuse(Errno::ENOMEM)
+                }
             }
             (true, false) => {
-                self.system().give_memory(self.size(), backing);
+                self.system().accounting.give_memory(self.size(), backing);
                 Ok(())
             }
             (false, true) | (false, false) | (true, true) => Ok(()),
@@ -71,5 +77,16 @@ impl Object {
         Changes::happened();
         self.store().discard();
         tracing::debug!(handle = state.name.map(Handle::get), "purged");
+    }
+}
+
+impl System {
+    /// Purges every object that is marked as not needed, after freeing those that only a closed dma-buf held.
+    pub(crate) fn shrink(&self) {
+        // An object's lock may be held here. Nothing imported is freed, which would lock its exporter.
+        prime::forget_closed();
+        for object in self.all() {
+            object.purge_if_allowed();
+        }
     }
 }

@@ -158,7 +158,7 @@ pub(crate) fn pwrite<S: Source>(
     let call = DRM_IOCTL_I915_GEM_PWRITE.name;
     object.system().coverage.transferred();
     // Relaxed: a setting; it publishes no other data.
-    let awake = object.system().awake.load(Ordering::Relaxed);
+    let awake = object.system().hardware.awake.load(Ordering::Relaxed);
     // Pages in between are whole.
     let partial = !(range.offset() | range.end()).is_multiple_of(LINE_BYTES);
     let page_cache = {

@@ -7,42 +7,41 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gem_coherency::Errno;
-
-use super::object::{Object, Origin};
 use crate::memory::program::ProgramMemory;
 use crate::memory::store::Store;
-use crate::process::memory::{Memory, Part};
-use crate::refuse::refuse;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::Event;
-use gem_coherency::units::{ByteRange, PAGE_BYTES};
-
-/// Largest number of pages of a userptr object: the kernel's list of them is an array of pointers of at most
-/// INT_MAX bytes (`kvmalloc_array`).
-const MOST_PAGES: u64 = i32::MAX as u64 / 8;
+use gem_coherency::units::ByteRange;
 
 /// A range of a process's memory.
 #[derive(Debug)]
 pub(crate) struct UserMemory {
     /// The process's address space.
-    process: u64,
+    pub(crate) process: u64,
     /// The address of the first page.
-    address: u64,
+    pub(crate) address: u64,
     /// The memory of a program that is not simulated. Every agent accesses it through the program's caches.
     program: Option<Arc<dyn ProgramMemory>>,
     /// The GPU has read-only access.
-    read_only: bool,
+    pub(crate) read_only: bool,
     /// The pinned pages.
     pinned: Mutex<Pinned>,
 }
 
+/// Memory that a GPU got.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) store: Arc<Mutex<Store>>,
+    /// The first byte's offset in the store.
+    pub(crate) first: u64,
+    pub(crate) len: u64,
+}
+
 /// Pinned pages of a process. The object keeps them even if the process maps others there later.
 #[derive(Debug, Default)]
-struct Pinned {
+pub(crate) struct Pinned {
     /// Serial numbers of the mappings that they belonged to.
-    mappings: Vec<u64>,
-    parts: Vec<Part>,
+    pub(crate) mappings: Vec<u64>,
+    pub(crate) parts: Vec<Part>,
 }
 
 /// A part of a range that is in one store.
@@ -63,9 +62,13 @@ impl Piece {
 }
 
 impl UserMemory {
-    /// Creates a range of `memory` that starts at `address`.
-    pub(crate) fn new(memory: &Memory, address: u64, read_only: bool) -> Self {
-        let (process, program) = (memory.id(), memory.program());
+    /// Creates a range that starts at `address`, of the memory of an address space, or of a program that is not simulated.
+    pub(crate) fn new(
+        process: u64,
+        program: Option<Arc<dyn ProgramMemory>>,
+        address: u64,
+        read_only: bool,
+    ) -> Self {
         Self { process, address, program, read_only, pinned: Mutex::default() }
     }
 
@@ -91,46 +94,7 @@ impl UserMemory {
         Ok(pieces)
     }
 
-    fn pinned(&self) -> MutexGuard<'_, Pinned> {
+    pub(crate) fn pinned(&self) -> MutexGuard<'_, Pinned> {
         self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Object {
-    /// Pins a userptr object's pages unless the current ones are pinned already
-    /// (`i915_gem_object_userptr_submit_init`); does nothing for other objects.
-    ///
-    /// `memory` is that of the requesting process if it is simulated.
-    ///
-    /// # Errors
-    /// EFAULT for another process's memory, for holes, for device memory, and for pages that are not writable
-    /// unless the GPU has read-only access; ENOMEM.
-    pub(crate) fn validate_user_pages(
-        &self,
-        request: &'static str,
-        memory: Option<&mut Memory>,
-    ) -> Result<()> {
-        let user = match &self.origin {
-            Origin::User(user) => user,
-            Origin::Own | Origin::Attached(_) => return Ok(()),
-        };
-        let Some(memory) = memory.filter(|memory| memory.id() == user.process) else {
-            return refuse(request, Errno::EFAULT);
-        };
-        let mappings = memory.pin(user.address, self.size(), !user.read_only);
-        let mut state = self.state();
-        if state.snapshot.pages && mappings.as_ref() == Some(&user.pinned().mappings) {
-            return Ok(());
-        }
-        self.happen(&mut state, request, Event::Release)?;
-        if self.size() / PAGE_BYTES > MOST_PAGES {
-            return refuse(request, Errno::ENOMEM);
-        }
-        let Some(mappings) = mappings else { return refuse(request, Errno::EFAULT) };
-        let adversary = || self.system().adversary(self.id());
-        let parts = memory.parts(user.address, self.size(), adversary);
-        *user.pinned() = Pinned { mappings, parts: parts.or_else(|errno| refuse(request, errno))? };
-        // This also flushes them where the GPU bypasses the caches.
-        self.happen(&mut state, request, Event::Acquire).map(drop)
     }
 }

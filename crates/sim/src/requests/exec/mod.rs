@@ -28,9 +28,9 @@ use crate::SimDevice;
 use crate::gpu::real_gpu::{OnRealGpu, Operand};
 use crate::gpu::{Batch, Bindings, Code, Lane, Named, Owner, Privilege, Turn};
 use crate::kernel::faults::Needs;
-use crate::kernel::spaces::context::Context;
 use crate::process::files::File;
 use crate::process::memory::Memory;
+use crate::requests::exec::context::kept::Context;
 use crate::sync::fence::Fence;
 use crate::sync::progress::Patience;
 use address::canonical;
@@ -172,7 +172,7 @@ fn select_engine(device: &SimDevice, context: &Context, flags: u64) -> Option<En
         Some(engines) => *engines.get(ring as usize)?,
         None => {
             let bsd = (flags & I915_EXEC_BSD_MASK) / (I915_EXEC_BSD_MASK & I915_EXEC_BSD_MASK.wrapping_neg());
-            device.system.machine.legacy_ring(device.system.gt, ring, bsd as u32)
+            device.system.machine.legacy_ring(device.system.hardware.gt, ring, bsd as u32)
         }
     }
 }
@@ -226,7 +226,7 @@ impl<'a> Submission<'a> {
         let space = Arc::clone(&self.context.space);
         let mut space = space.lock().unwrap_or_else(PoisonError::into_inner);
         self.bind(&mut space)?;
-        if Arc::ptr_eq(&self.context.space, &self.device.system.global_space) {
+        if Arc::ptr_eq(&self.context.space, &self.device.gpu.global_space) {
             for slot in &self.slots {
                 slot.object.state().bound = true;
             }
@@ -253,15 +253,14 @@ impl<'a> Submission<'a> {
     ///
     /// After a failure half-way the kernel still submits, but without the batch.
     fn submit(&mut self, waits: &Waits) -> Result<(), Errno> {
-        let system = &self.device.system;
-        let mut turn = system.gpu.begin(self.owner(), self.engine);
+        let mut turn = self.device.gpu.begin(self.owner(), self.engine);
         self.fence = Some(turn.fence());
         waits.apply(&mut turn);
         let done = self.hand_over(&mut turn);
         let batch = if done.is_ok() { self.take_batch() } else { None };
         let refused =
             batch.as_ref().and_then(|batch| batch.real_gpu.as_ref()).map(|on| Arc::clone(&on.refused));
-        turn.submit(batch, system);
+        turn.submit(batch);
         match refused.as_ref().and_then(|refused| refused.get()) {
             Some(&errno) => Err(errno),
             None => done,
@@ -311,7 +310,7 @@ impl<'a> Submission<'a> {
             pad_to: slot.entry.rsvd1,
         };
         Some(OnRealGpu {
-            gpu: Arc::clone(self.device.system.real_gpu.get()?),
+            gpu: Arc::clone(self.device.gpu.real_gpu.get()?),
             operands: self.slots.iter().map(operand).collect(),
             flags: self.args.flags,
             start: self.args.batch_start_offset,

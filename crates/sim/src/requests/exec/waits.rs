@@ -9,7 +9,7 @@ use super::Submission;
 use super::address::canonical;
 use super::objects::Slot;
 use crate::gpu::Owner;
-use crate::kernel::spaces::space::Space;
+use crate::kernel::space::Space;
 use crate::process::memory::Memory;
 use gem_coherency::platform::CommandParser;
 use gem_coherency::vocabulary::Access;
@@ -25,8 +25,7 @@ impl Submission<'_> {
     /// [`crate::sync::progress::RESTART`].
     pub(super) fn wait_for_room(&self, owner: &Owner) -> Result<(), Errno> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
-        let system = &self.device.system;
-        let has_room = || system.gpu.has_room(owner, self.engine, system.machine);
+        let has_room = || self.device.gpu.has_room(owner, self.engine);
         self.patience.wait(request, None, has_room).map(drop).map_err(|error| error.errno())
     }
 

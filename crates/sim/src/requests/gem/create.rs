@@ -4,8 +4,8 @@ use gem_coherency::Errno;
 
 use crate::SimDevice;
 use crate::kernel::faults::Needs;
+use crate::kernel::limits;
 use crate::kernel::objects::object::Object;
-use crate::kernel::spaces::limits;
 use crate::observe::deeds::Deed;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};

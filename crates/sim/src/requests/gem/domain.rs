@@ -74,7 +74,7 @@ impl SimDevice {
         object.validate_user_pages(request, memory)?;
         object.happen(&mut object.state(), request, event)?;
         if object.state().planes > 0 {
-            self.system.told_of_stores(Some(object.id()));
+            self.display.told_of_stores(Some(object.id()));
         }
         Ok(())
     }

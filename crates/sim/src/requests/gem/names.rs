@@ -29,7 +29,7 @@ fn flink(caller: &mut Caller<'_>, args: &mut drm_gem_flink) -> Result<()> {
     let device = caller.device;
     device.system.enter(request, Needs::Memory)?;
     let object = device.find(request, args.handle)?;
-    let Some(name) = device.system.names().name(&object) else { return refuse(request, Errno::ENOSPC) };
+    let Some(name) = device.system.names().name(object.id()) else { return refuse(request, Errno::ENOSPC) };
     args.name = name;
     Ok(())
 }
@@ -39,7 +39,8 @@ fn open(caller: &mut Caller<'_>, args: &mut drm_gem_open) -> Result<()> {
     let request = DRM_IOCTL_GEM_OPEN.name;
     let device = caller.device;
     device.system.enter(request, Needs::Memory)?;
-    let object = device.system.names().object(args.name);
+    let number = device.system.names().object(args.name);
+    let object = number.and_then(|number| device.system.object(number));
     let Some(object) = object else { return refuse(request, Errno::ENOENT) };
     let created = device.named(request, object)?;
     (args.handle, args.size) = (created.handle.get(), created.size_bytes);

@@ -3,11 +3,11 @@
 use gem_coherency::Errno;
 
 use super::transfer::access_ok;
-use crate::kernel::facts::LINUX_5_10;
 use crate::kernel::faults::Needs;
+use crate::kernel::hardware::LINUX_5_10;
+use crate::kernel::limits;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::userptr::UserMemory;
-use crate::kernel::spaces::limits;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
@@ -55,7 +55,7 @@ pub(in crate::requests) fn userptr(caller: &mut Caller<'_>, args: &mut drm_i915_
     }
     let snapshot = Snapshot::created(device.system.machine.caps, &device.system.rules, Creation::Userptr)
         .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
-    let memory = UserMemory::new(caller.memory, args.user_ptr, read_only);
+    let memory = UserMemory::new(caller.memory.id(), caller.memory.program(), args.user_ptr, read_only);
     let object = Object::of_user(&device.system, args.user_size, snapshot, memory);
     args.handle = device.named(request, object)?.handle.get();
     Ok(())

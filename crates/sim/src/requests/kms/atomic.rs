@@ -118,7 +118,7 @@ fn may_change_at_once(
         if crtcs.kind(pipe, slot) != Kind::Primary {
             return Err(Errno::EINVAL);
         }
-        let after = u32::try_from(value).ok().and_then(|id| caller.device.system.framebuffers().get(id));
+        let after = u32::try_from(value).ok().and_then(|id| caller.device.display.framebuffers().get(id));
         return check_flip_at_once(crtcs, &before.framebuffer, &after.ok_or(Errno::EINVAL)?).map(|()| true);
     }
     if found.value(crtcs, property) == value { Ok(false) } else { Err(Errno::EINVAL) }

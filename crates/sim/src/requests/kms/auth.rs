@@ -107,6 +107,6 @@ impl SimDevice {
         run: impl FnOnce(&mut Masters, &mut Client) -> Result<T, Errno>,
     ) -> Result<T> {
         self.system.enter(request, Needs::Nothing)?;
-        run(&mut self.system.masters(), &mut self.client()).or_else(|errno| refuse(request, errno))
+        run(&mut self.display.masters(), &mut self.client()).or_else(|errno| refuse(request, errno))
     }
 }

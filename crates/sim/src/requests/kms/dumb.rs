@@ -90,7 +90,7 @@ impl SimDevice {
             bytes @ (1 | 2 | 4) => bytes,
             _ => return refuse(request, Errno::EINVAL),
         };
-        let plane_bytes = if system.display {
+        let plane_bytes = if system.hardware.display {
             system.machine.plane_stride_bytes(pixel_bytes, DRM_FORMAT_MOD_LINEAR)
         } else {
             0

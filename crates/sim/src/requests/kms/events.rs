@@ -21,7 +21,7 @@ impl SimDevice {
             return (Vec::new(), None);
         }
         let file = self.own.number;
-        let mut crtcs = self.system.crtcs();
+        let mut crtcs = self.display.crtcs();
         let taken = crtcs.events.take(file, of_instant(now), room);
         (taken, crtcs.events.next(file).map(to_instant))
     }
@@ -29,12 +29,12 @@ impl SimDevice {
     /// Returns whether the file has an event to read (`drm_poll`).
     pub(crate) fn has_event(&self, now: Instant) -> bool {
         let due = |next: u64| next <= of_instant(now);
-        self.own.is_here() && self.system.crtcs().events.next(self.own.number).is_some_and(due)
+        self.own.is_here() && self.display.crtcs().events.next(self.own.number).is_some_and(due)
     }
 
     /// Drops the events and the blobs of the file, which is closed.
     pub(crate) fn release_display(&self) {
-        let mut crtcs = self.system.crtcs();
+        let mut crtcs = self.display.crtcs();
         crtcs.events.release(self.own.number);
         crtcs.blobs.release(self.own.number);
     }

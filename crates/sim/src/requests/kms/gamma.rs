@@ -19,7 +19,7 @@ pub(super) fn get(caller: &mut Caller<'_>, args: &mut drm_mode_crtc_lut) -> Resu
     if args.gamma_size as usize != GAMMA_SIZE {
         return refuse(request, Errno::EINVAL);
     }
-    let ramp = caller.device.system.crtcs().pipes.get(place).map(|pipe| pipe.ramp);
+    let ramp = caller.device.display.crtcs().pipes.get(place).map(|pipe| pipe.ramp);
     for (address, colour) in [args.red, args.green, args.blue].into_iter().zip(ramp.iter().flatten()) {
         caller.put(request, address, colour.as_bytes())?;
     }
@@ -51,7 +51,7 @@ pub(super) fn set(caller: &mut Caller<'_>, args: &mut drm_mode_crtc_lut) -> Resu
         draft.pipe(crtcs, place)?.gamma = Some(blob);
         Ok(draft)
     })?;
-    if let Some(pipe) = device.system.crtcs().pipes.get_mut(place) {
+    if let Some(pipe) = device.display.crtcs().pipes.get_mut(place) {
         pipe.ramp = ramp;
     }
     sleep_until(done);

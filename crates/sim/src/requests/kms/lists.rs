@@ -58,7 +58,7 @@ pub(super) fn resources(caller: &mut Caller<'_>, args: &mut drm_mode_card_res) -
     let count = encoders.len() as u32;
     caller.put_some(request, args.encoder_id_ptr, args.count_encoders, encoders)?;
     args.count_encoders = count;
-    let crtcs = device.system.crtcs().all();
+    let crtcs = device.display.crtcs().all();
     caller.put_some(request, args.crtc_id_ptr, args.count_crtcs, crtcs.iter().map(|crtc| crtc.0))?;
     args.count_crtcs = crtcs.len() as u32;
     let connectors = Crtcs::CONNECTORS.map(|connector| connector.id);
@@ -77,7 +77,7 @@ pub(super) fn encoder(caller: &mut Caller<'_>, args: &mut drm_mode_get_encoder) 
     let Some(socket) = Crtcs::encoder(args.encoder_id) else {
         return refuse(DRM_IOCTL_MODE_GETENCODER.name, Errno::ENOENT);
     };
-    let crtcs = caller.device.system.crtcs();
+    let crtcs = caller.device.display.crtcs();
     let pipe = crtcs.sockets.get(socket).and_then(|socket| socket.pipe);
     args.crtc_id = pipe.map_or(0, Crtcs::id);
     args.encoder_type = DRM_MODE_ENCODER_TMDS;
@@ -108,7 +108,7 @@ pub(super) fn connector(caller: &mut Caller<'_>, args: &mut drm_mode_get_connect
     }
     args.count_modes = modes.len() as u32;
     let listed = {
-        let crtcs = device.system.crtcs();
+        let crtcs = device.display.crtcs();
         let driven = crtcs.sockets.get(socket).is_some_and(|socket| socket.pipe.is_some());
         args.encoder_id = if driven { Crtcs::encoder_id(socket) } else { 0 };
         properties::of(device, &crtcs, Found::Connector(socket))
@@ -123,7 +123,7 @@ pub(super) fn planes(caller: &mut Caller<'_>, args: &mut drm_mode_get_plane_res)
     let device = caller.device;
     let all = device.client().all_planes;
     let ids: Vec<_> = {
-        let crtcs = device.system.crtcs();
+        let crtcs = device.display.crtcs();
         let planes = crtcs.planes().filter(|(_, _, kind)| all || *kind == Kind::Overlay);
         planes.map(|(pipe, slot, _)| crtcs.plane_id(pipe, slot)).collect()
     };
@@ -137,7 +137,7 @@ pub(super) fn planes(caller: &mut Caller<'_>, args: &mut drm_mode_get_plane_res)
 pub(super) fn plane(caller: &mut Caller<'_>, args: &mut drm_mode_get_plane) -> Result<()> {
     let request = DRM_IOCTL_MODE_GETPLANE.name;
     let device = caller.device;
-    let crtcs = device.system.crtcs();
+    let crtcs = device.display.crtcs();
     let Some((pipe, slot, kind)) = crtcs.plane(args.plane_id) else { return refuse(request, Errno::ENOENT) };
     let state = crtcs.pipes.get(pipe).and_then(|pipe| pipe.planes.get(slot));
     let shown = state.and_then(|state| state.shown.as_ref()).map(|plane| plane.id);

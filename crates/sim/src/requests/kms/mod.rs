@@ -129,11 +129,10 @@ impl SimDevice {
         user_data: Option<u64>,
         mut build: impl FnMut(&mut Crtcs) -> Result<Draft, Errno>,
     ) -> Result<u64> {
-        let system = &self.system;
         let wanted = user_data.map(|user_data| Wanted { file: self.own.number, user_data });
         let mut waited = false;
         loop {
-            let mut crtcs = system.crtcs();
+            let mut crtcs = self.display.crtcs();
             let draft = build(&mut crtcs).and_then(|draft| self.check_draft(&crtcs, draft, wanted));
             let draft = draft.map_err(|errno| Error::Ioctl { request, errno })?;
             let now = clock::now();
@@ -160,7 +159,7 @@ impl SimDevice {
                 draft.wait_for_fences();
                 continue;
             }
-            return system.commit(request, &mut crtcs, &draft, pace, wanted, now);
+            return self.display.commit(request, &mut crtcs, &draft, pace, wanted, now);
         }
     }
 
@@ -173,14 +172,14 @@ impl SimDevice {
             }
         }
         draft.add_affected(crtcs)?;
-        draft.check(crtcs, |id| self.system.framebuffers().get(id), wanted.is_some())?;
+        draft.check(crtcs, |id| self.display.framebuffers().get(id), wanted.is_some())?;
         Ok(draft)
     }
 
     /// Returns the objects that a draft shows and the GPU still uses.
     fn busy_objects(&self, draft: &Draft) -> Vec<Arc<Object>> {
         let ids = draft.planes.values().filter_map(|plane| plane.framebuffer);
-        let framebuffers = self.system.framebuffers();
+        let framebuffers = self.display.framebuffers();
         let objects: Vec<_> =
             ids.filter_map(|id| framebuffers.get(id)).map(|framebuffer| framebuffer.object).collect();
         drop(framebuffers);

@@ -43,7 +43,7 @@ impl Found {
         if let Some(socket) = Crtcs::socket(id) {
             return is(DRM_MODE_OBJECT_CONNECTOR).then_some(Self::Connector(socket));
         }
-        let framebuffer = || device.system.framebuffers().get(id).is_some();
+        let framebuffer = || device.display.framebuffers().get(id).is_some();
         let plain = (is(ENCODER) && Crtcs::encoder(id).is_some())
             || (is(PROPERTY) && Property::find(id).is_some())
             || (is(DRM_MODE_OBJECT_FB) && framebuffer())

@@ -70,7 +70,7 @@ pub(super) fn set(caller: &mut Caller<'_>, args: &mut drm_mode_set_plane) -> Res
         from: (args.src_x, args.src_y),
         source: (args.src_w, args.src_h),
     };
-    let found = device.system.crtcs().plane(args.plane_id);
+    let found = device.display.crtcs().plane(args.plane_id);
     let Some((pipe, slot, kind)) = found else { return refuse(request, Errno::ENOENT) };
     let pace = if kind == Kind::Cursor { Pace::Overtaking } else { Pace::Blocking };
     let done = device.commit_draft(request, pace, None, |crtcs| {
@@ -80,7 +80,7 @@ pub(super) fn set(caller: &mut Caller<'_>, args: &mut drm_mode_set_plane) -> Res
             *plane = PlaneDraft::default();
             return Ok(draft);
         }
-        if device.system.framebuffers().get(args.fb_id).is_none() {
+        if device.display.framebuffers().get(args.fb_id).is_none() {
             return Err(Errno::ENOENT);
         }
         *plane = PlaneDraft { pipe: None, framebuffer: Some(args.fb_id), area };
@@ -129,7 +129,7 @@ impl SimDevice {
             let place = crtcs.place(flip.crtc).ok_or(Errno::ENOENT)?;
             let pipe = crtcs.pipes.get(place).ok_or(Errno::ENOENT)?;
             let primary = pipe.primary().ok_or(Errno::EBUSY)?;
-            let framebuffer = self.system.framebuffers().get(flip.framebuffer).ok_or(Errno::ENOENT)?;
+            let framebuffer = self.display.framebuffers().get(flip.framebuffer).ok_or(Errno::ENOENT)?;
             let area = pipe.planes.first().map(|state| state.area).unwrap_or_default();
             check_source(&area, &framebuffer)?;
             if framebuffer.format.code != primary.framebuffer.format.code {
@@ -164,7 +164,7 @@ impl SimDevice {
         let done = self.show_cursor(request, place, change, made);
         if let Some(id) = made {
             // If the framebuffer is shown, the plane holds a reference; otherwise this frees it.
-            self.system.release_framebuffer(id)?;
+            self.display.release_framebuffer(id)?;
         }
         done
     }
@@ -182,7 +182,7 @@ impl SimDevice {
             let slot = pipe.planes.len().saturating_sub(1);
             let present = pipe.planes.get(slot).and_then(|state| state.shown.as_ref()).map(|plane| plane.id);
             let id = if change.picture.is_some() { made } else { present };
-            let framebuffer = id.and_then(|id| self.system.framebuffers().get(id));
+            let framebuffer = id.and_then(|id| self.display.framebuffers().get(id));
             let at = change.at.unwrap_or(pipe.cursor_at);
             let mut draft = Draft { may_set_mode: true, ..Draft::default() };
             let plane = draft.plane(crtcs, (place, slot))?;
@@ -195,7 +195,7 @@ impl SimDevice {
             }
             Ok(draft)
         })?;
-        if let (Some(at), Some(pipe)) = (change.at, self.system.crtcs().pipes.get_mut(place)) {
+        if let (Some(at), Some(pipe)) = (change.at, self.display.crtcs().pipes.get_mut(place)) {
             pipe.cursor_at = at;
         }
         Ok(())

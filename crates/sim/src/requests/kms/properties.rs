@@ -78,7 +78,7 @@ pub(super) fn get_all(caller: &mut Caller<'_>, args: &mut drm_mode_obj_get_prope
     let request = DRM_IOCTL_MODE_OBJ_GETPROPERTIES.name;
     let device = caller.device;
     let listed = {
-        let crtcs = device.system.crtcs();
+        let crtcs = device.display.crtcs();
         match Found::find(device, &crtcs, args.obj_id, args.obj_type) {
             None => return refuse(request, Errno::ENOENT),
             Some(Found::Plain) => return refuse(request, Errno::EINVAL),
@@ -138,7 +138,7 @@ fn set_property(
         Ok(draft)
     })?;
     if let Some((socket, value)) = dpms
-        && let Some(socket) = device.system.crtcs().sockets.get_mut(socket)
+        && let Some(socket) = device.display.crtcs().sockets.get_mut(socket)
     {
         socket.dpms = value;
     }
@@ -162,7 +162,7 @@ fn set_dpms(crtcs: &Crtcs, draft: &mut Draft, socket: usize, on: bool) -> Result
 /// `drm_mode_getblob_ioctl`.
 pub(super) fn get_blob(caller: &mut Caller<'_>, args: &mut drm_mode_get_blob) -> Result<()> {
     let request = DRM_IOCTL_MODE_GETPROPBLOB.name;
-    let found = caller.device.system.crtcs().blobs.find(args.blob_id);
+    let found = caller.device.display.crtcs().blobs.find(args.blob_id);
     let Some(blob) = found else { return refuse(request, Errno::ENOENT) };
     if args.length as usize == blob.data.len() {
         caller.put(request, args.data, &blob.data)?;
@@ -192,7 +192,7 @@ pub(super) fn create_blob(caller: &mut Caller<'_>, args: &mut drm_mode_create_bl
     if caller.memory.read(args.data, &mut data) < length {
         return bad(Errno::EFAULT);
     }
-    let mut crtcs = caller.device.system.crtcs();
+    let mut crtcs = caller.device.display.crtcs();
     let blob = match crtcs.blobs.create(data) {
         Ok(blob) => blob,
         Err(errno) => return bad(errno),
@@ -205,6 +205,6 @@ pub(super) fn create_blob(caller: &mut Caller<'_>, args: &mut drm_mode_create_bl
 /// `drm_mode_destroyblob_ioctl`.
 pub(super) fn destroy_blob(caller: &mut Caller<'_>, args: &mut drm_mode_destroy_blob) -> Result<()> {
     let device = caller.device;
-    let done = device.system.crtcs().blobs.destroy(device.own.number, args.blob_id);
+    let done = device.display.crtcs().blobs.destroy(device.own.number, args.blob_id);
     done.or_else(|errno| refuse(DRM_IOCTL_MODE_DESTROYPROPBLOB.name, errno))
 }

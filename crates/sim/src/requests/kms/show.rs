@@ -44,7 +44,7 @@ pub(super) fn is_good(mode: &Mode, machine: Machine) -> bool {
 
 /// `drm_mode_getcrtc`.
 pub(super) fn get_crtc(caller: &mut Caller<'_>, args: &mut drm_mode_crtc) -> Result<()> {
-    let crtcs = caller.device.system.crtcs();
+    let crtcs = caller.device.display.crtcs();
     let Some(pipe) = crtcs.place(args.crtc_id).and_then(|place| crtcs.pipes.get(place)) else {
         return refuse(DRM_IOCTL_MODE_GETCRTC.name, Errno::ENOENT);
     };
@@ -151,7 +151,7 @@ impl SimDevice {
             u32::MAX => present().ok_or(Errno::EINVAL)?,
             id => id,
         };
-        let framebuffer = self.system.framebuffers().get(id).ok_or(Errno::ENOENT)?;
+        let framebuffer = self.display.framebuffers().get(id).ok_or(Errno::ENOENT)?;
         if mode.flags & DRM_MODE_FLAG_PIC_AR_MASK != 0 && !self.client().aspect_ratios {
             return Err(Errno::EINVAL);
         }
@@ -203,6 +203,6 @@ impl SimDevice {
     /// # Errors
     /// ENOENT.
     pub(super) fn crtc_place(&self, request: &'static str, id: u32) -> Result<usize> {
-        self.system.crtcs().place(id).ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
+        self.display.crtcs().place(id).ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
     }
 }

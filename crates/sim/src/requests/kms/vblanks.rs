@@ -38,21 +38,21 @@ pub(super) fn wait(caller: &mut Caller<'_>, args: &mut drm_wait_vblank_reply) ->
     let device = caller.device;
     let blanks = blanks(args);
     if blanks > 0 {
-        drop(device.system.look_at_screens());
+        drop(device.display.look_at_screens());
     }
     match wait_or_queue(device, args) {
         Ok(None) => Ok(()),
         Ok(Some((place, until))) => {
             let most = now().saturating_add(MOST_NS);
             sleep_until(until.min(most));
-            let last = device.system.crtcs().pipes.get(place).and_then(|pipe| pipe.clock.last(now()));
+            let last = device.display.crtcs().pipes.get(place).and_then(|pipe| pipe.clock.last(now()));
             // A CRTC that was turned off ends the wait.
             reply(args, last.unwrap_or(Vblank { number: args.sequence.into(), ns: now() }));
             if until > most {
                 return refuse(request, Errno::EBUSY);
             }
             if blanks > 0 {
-                device.system.blanks_passed(place, blanks);
+                device.display.blanks_passed(place, blanks);
             }
             Ok(())
         }
@@ -87,7 +87,7 @@ fn wait_or_queue(
         0 => usize::from(flags & _DRM_VBLANK_SECONDARY != 0),
         high => high as usize,
     };
-    let mut crtcs = device.system.crtcs();
+    let mut crtcs = device.display.crtcs();
     let clock = crtcs.pipes.get(place).ok_or(Errno::EINVAL)?.clock;
     let time = now();
     let last = clock.last(time).ok_or(Errno::EINVAL)?;
@@ -142,7 +142,7 @@ fn queue(
 /// `drm_crtc_get_sequence_ioctl`.
 pub(super) fn get_sequence(caller: &mut Caller<'_>, args: &mut drm_crtc_get_sequence) -> Result<()> {
     let request = DRM_IOCTL_CRTC_GET_SEQUENCE.name;
-    let crtcs = caller.device.system.crtcs();
+    let crtcs = caller.device.display.crtcs();
     let Some(pipe) = crtcs.place(args.crtc_id).and_then(|place| crtcs.pipes.get(place)) else {
         return refuse(request, Errno::ENOENT);
     };
@@ -158,7 +158,7 @@ pub(super) fn queue_sequence(caller: &mut Caller<'_>, args: &mut drm_crtc_queue_
     let request = DRM_IOCTL_CRTC_QUEUE_SEQUENCE.name;
     let bad = |errno| refuse(request, errno);
     let device = caller.device;
-    let mut crtcs = device.system.crtcs();
+    let mut crtcs = device.display.crtcs();
     let Some(place) = crtcs.place(args.crtc_id) else { return bad(Errno::ENOENT) };
     if args.flags & !(DRM_CRTC_SEQUENCE_RELATIVE | DRM_CRTC_SEQUENCE_NEXT_ON_MISS) != 0 {
         return bad(Errno::EINVAL);

@@ -43,6 +43,6 @@ fn reg_read(caller: &mut Caller<'_>, args: &mut drm_i915_reg_read) -> Result<()>
     if !known || flags & !I915_REG_READ_8B_WA != 0 {
         return refuse(request, Errno::EINVAL);
     }
-    args.val = system.timestamp();
+    args.val = system.hardware.timestamp();
     Ok(())
 }

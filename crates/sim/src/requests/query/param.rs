@@ -8,8 +8,8 @@
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::facts::MMAP_VERSION_5;
 use crate::kernel::faults::Needs;
+use crate::kernel::hardware::MMAP_VERSION_5;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
@@ -56,18 +56,18 @@ impl SimDevice {
     fn param(&self, param: i32) -> Result<i32, Errno> {
         let machine = self.system.machine;
         let engines = self.engines();
-        let topology = machine.topology(self.system.gt);
+        let topology = machine.topology(self.system.hardware.gt);
         let has = |cap| i32::from(machine.caps.contains(cap));
         Ok(match param {
             I915_PARAM_IRQ_ACTIVE
             | I915_PARAM_ALLOW_BATCHBUFFER
             | I915_PARAM_LAST_DISPATCH
             | I915_PARAM_HAS_EXEC_CONSTANTS => return Err(Errno::ENODEV),
-            I915_PARAM_CHIPSET_ID => i32::from(self.system.id),
-            I915_PARAM_REVISION => self.system.revision.into(),
+            I915_PARAM_CHIPSET_ID => i32::from(self.system.hardware.id),
+            I915_PARAM_REVISION => self.system.hardware.revision.into(),
             I915_PARAM_HAS_RESOURCE_STREAMER => 0,
             I915_PARAM_NUM_FENCES_AVAIL => machine.fences() as i32,
-            I915_PARAM_HAS_OVERLAY => i32::from(self.system.display && machine.has_overlay()),
+            I915_PARAM_HAS_OVERLAY => i32::from(self.system.hardware.display && machine.has_overlay()),
             I915_PARAM_HAS_BSD
             | I915_PARAM_HAS_BLT
             | I915_PARAM_HAS_VEBOX

@@ -62,7 +62,7 @@ fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Res
     let request = DRM_IOCTL_SET_CLIENT_CAP.name;
     let device = caller.device;
     device.system.enter(request, Needs::Nothing)?;
-    if !device.system.display {
+    if !device.system.hardware.display {
         return refuse(request, Errno::EOPNOTSUPP);
     }
     // i915 supports atomic commits from gen5 on, and on Valleyview and G4x (`nuclear_pageflip`).
@@ -117,7 +117,7 @@ impl SimDevice {
     /// Returns a display capability (`intel_mode_config_init`).
     fn display_cap(&self, capability: u64) -> Result<u64, Errno> {
         let machine = self.system.machine;
-        if !self.system.display {
+        if !self.system.hardware.display {
             return Err(Errno::EOPNOTSUPP);
         }
         Ok(match capability {

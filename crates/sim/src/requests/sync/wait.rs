@@ -46,7 +46,7 @@ fn throttle(caller: &mut Caller<'_>, (): &mut ()) -> Result<()> {
         return refuse(request, Errno::EIO);
     }
     let Some(time) = patience.since().checked_sub(THROTTLE) else { return Ok(()) };
-    patience.wait(request, None, || !system.gpu.has_older(&device.hangs, time)).map(drop)
+    patience.wait(request, None, || !device.gpu.has_older(&device.hangs, time)).map(drop)
 }
 
 impl SimDevice {
@@ -55,7 +55,7 @@ impl SimDevice {
         let request = DRM_IOCTL_I915_GEM_BUSY.name;
         self.system.enter(request, Needs::Nothing)?;
         let object = self.find(request, handle)?;
-        self.system.gpu.look(&self.system);
+        self.gpu.look();
         Ok(object.state().used.busy())
     }
 
@@ -68,7 +68,7 @@ impl SimDevice {
             return refuse(request, Errno::EINVAL);
         }
         let object = self.find(request, args.bo_handle)?;
-        self.system.gpu.look(&self.system);
+        self.gpu.look();
         let since = patience.since();
         if matches!(patience, Patience::Blocks) && object.is_idle(Access::Write) {
             object.state().unwaited.waited(Access::Write);

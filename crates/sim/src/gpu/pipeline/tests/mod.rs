@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use super::reader::Purpose::{self, State as Tables, Surface, Vertices};
 use super::*;
+use crate::gpu::GpuTimes;
 use crate::gpu::commands::Privilege;
+use crate::gpu::engines::{Engines, Pace};
 use crate::gpu::memory::{Bindings, Named};
 use crate::gpu::real_gpu::WriteLog;
 use crate::kernel::objects::object::Object;
+use crate::kernel::objects::system::System;
 use crate::kernel::spec::Spec;
-use crate::kernel::system::System;
 use gem_coherency::platform::EngineClass;
 use gem_coherency::policy::kernel::{Creation, Event, Snapshot};
 use gem_coherency::vocabulary::MocsClass;
@@ -38,7 +40,7 @@ const TRILIST: u32 = 4;
 
 /// A watched device with an object.
 struct Bench {
-    system: Arc<System>,
+    engines: Engines,
     bindings: Bindings,
     generation: u16,
     pipeline: Pipeline,
@@ -57,12 +59,13 @@ impl Bench {
         let on =
             Streamer { machine: system.machine, engine: EngineClass::Render, privilege: Privilege::User };
         let pipeline = Pipeline::begin(&system, &on, &Images::default(), Lane::Slot(0));
-        Self { system, bindings, generation, pipeline, log: WriteLog::default() }
+        let engines = Engines::new(&system, Pace::Instant, GpuTimes::default());
+        Self { engines, bindings, generation, pipeline, log: WriteLog::default() }
     }
 
     fn view(&self) -> View<'_> {
         let engine = EngineClass::Render;
-        View { system: &self.system, bindings: &self.bindings, engine, log: &self.log }
+        View { engines: &self.engines, bindings: &self.bindings, engine, log: &self.log }
     }
 
     fn write(&self, offset: u32, words: &[u32]) {
@@ -73,7 +76,7 @@ impl Bench {
     /// Follows commands, and returns the reads for a purpose: the offset in the object, and the number of bytes.
     fn run(&mut self, purpose: Purpose, commands: &[Vec<u32>]) -> Vec<(u64, u64)> {
         let engine = EngineClass::Render;
-        let view = View { system: &self.system, bindings: &self.bindings, engine, log: &self.log };
+        let view = View { engines: &self.engines, bindings: &self.bindings, engine, log: &self.log };
         for words in commands {
             // A random kernel may break a rule.
             let _refusal = self.pipeline.follow(&view, words);

@@ -57,7 +57,7 @@ fn dispatch(bench: &mut Bench, edit: impl Fn(&mut Vec<u32>), shared: u32, own: u
     let mut words = words;
     edit(&mut words);
     let engine = EngineClass::Render;
-    let view = View { system: &bench.system, bindings: &bench.bindings, engine, log: &bench.log };
+    let view = View { engines: &bench.engines, bindings: &bench.bindings, engine, log: &bench.log };
     let followed = bench.pipeline.followed.as_mut().unwrap();
     let mut reader = Reader::new(&view, &mut followed.judged);
     followed.state.compute.dispatch(followed.encoding, &words, &mut reader).ok().flatten()

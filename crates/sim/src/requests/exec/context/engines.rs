@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use gem_coherency::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::kernel::spaces::context::{Kept, Slot};
+use crate::requests::exec::context::kept::{Kept, Slot};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass};

@@ -1,6 +1,8 @@
 //! Contexts: CONTEXT_CREATE, _DESTROY, _GETPARAM, _SETPARAM and GET_RESET_STATS.
 
 mod engines;
+#[path = "../../../gpu/contexts.rs"]
+pub(crate) mod kept;
 mod proposal;
 mod space;
 mod sseu;
@@ -11,8 +13,8 @@ use gem_coherency::Errno;
 
 use crate::SimDevice;
 use crate::kernel::faults::Needs;
-use crate::kernel::spaces::context::Kept;
 use crate::requests::entry::{Entry, entries};
+use crate::requests::exec::context::kept::Kept;
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
 use gem_coherency_uapi::i915_context::*;
@@ -88,7 +90,7 @@ fn destroy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_destroy) -> 
     match caller.device.contexts().remove(args.ctx_id) {
         Some(context) => {
             context.close();
-            caller.device.system.gpu.look(&caller.device.system);
+            caller.device.gpu.look();
             Ok(())
         }
         None => refuse(request, Errno::ENOENT),
@@ -175,7 +177,7 @@ pub(super) fn get_reset_stats(caller: &mut Caller<'_>, args: &mut drm_i915_reset
         Err(errno) => return refuse(request, errno),
     };
     // Relaxed: a statistic.
-    args.reset_count = device.system.resets.load(Ordering::Relaxed) as u32;
+    args.reset_count = device.system.accounting.resets.load(Ordering::Relaxed) as u32;
     (args.batch_active, args.batch_pending) = (context.standing.guilty_count(), 0);
     Ok(())
 }

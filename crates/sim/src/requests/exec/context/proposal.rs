@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 
 use super::{engines, sseu};
-use crate::kernel::spaces::context::Kept;
+use crate::requests::exec::context::kept::Kept;
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::vocabulary::KernelVersion;

@@ -5,8 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use gem_coherency::Errno;
 
 use crate::kernel::faults::Needs;
-use crate::kernel::spaces::limits;
-use crate::kernel::spaces::space::Space;
+use crate::kernel::space::{Space, address_space};
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;
@@ -34,7 +33,7 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_i915_gem_vm_control) -> Result
     if let Err(errno) = walked {
         return refuse(request, errno);
     }
-    args.vm_id = device.contexts().add_space(limits::address_space(device.system.machine));
+    args.vm_id = device.contexts().add_space(address_space(device.system.machine));
     Ok(())
 }
 

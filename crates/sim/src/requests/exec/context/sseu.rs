@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
-use crate::kernel::spaces::context::{Kept, Slot, Sseu};
+use crate::requests::exec::context::kept::{Kept, Slot, Sseu};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass, Topology};
@@ -126,7 +126,7 @@ fn requested(
 }
 
 fn topology(caller: &Caller<'_>) -> Option<Topology> {
-    caller.device.system.machine.topology(caller.device.system.gt)
+    caller.device.system.machine.topology(caller.device.system.hardware.gt)
 }
 
 /// Stores the requested share if the GPU supports it, and writes back the parameter's length.

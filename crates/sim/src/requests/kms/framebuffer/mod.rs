@@ -48,7 +48,7 @@ fn add_by_depth(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<(
     let request = DRM_IOCTL_MODE_ADDFB.name;
     let device = caller.device;
     let format = Format::legacy(args.bpp, args.depth, device.system.machine.kernel);
-    let Some(format) = format.filter(|_| device.system.display) else {
+    let Some(format) = format.filter(|_| device.system.hardware.display) else {
         device.enter_display(request, Needs::Nothing)?;
         return refuse(request, Errno::EINVAL);
     };
@@ -103,7 +103,7 @@ fn get(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<()> {
 fn get_planes(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()> {
     let request = DRM_IOCTL_MODE_GETFB2.name;
     let device = caller.device;
-    if !device.system.display {
+    if !device.system.hardware.display {
         // GETFB2 alone fails with EINVAL instead of EOPNOTSUPP.
         device.system.enter(request, Needs::Nothing)?;
         return refuse(request, Errno::EINVAL);
@@ -147,9 +147,9 @@ impl SimDevice {
     /// # Errors
     /// EOPNOTSUPP without a display; the errno of a fault.
     pub(crate) fn enter_display(&self, request: &'static str, needs: Needs) -> Result<()> {
-        let needs = if self.system.display { needs } else { Needs::Nothing };
+        let needs = if self.system.hardware.display { needs } else { Needs::Nothing };
         self.system.enter(request, needs)?;
-        if self.system.display { Ok(()) } else { refuse(request, Errno::EOPNOTSUPP) }
+        if self.system.hardware.display { Ok(()) } else { refuse(request, Errno::EOPNOTSUPP) }
     }
 
     /// Creates a framebuffer of the file; returns its id.
@@ -176,7 +176,7 @@ impl SimDevice {
         let object = self.find(request, args.handles[0])?;
         let framebuffer =
             check::framebuffer(self, object, format, args).or_else(|errno| refuse(request, errno))?;
-        let Some(id) = self.system.add_framebuffer(framebuffer)? else {
+        let Some(id) = self.display.add_framebuffer(framebuffer)? else {
             return refuse(request, Errno::ENOSPC);
         };
         tracing::debug!(request, framebuffer = id, handle = args.handles[0]);
@@ -188,7 +188,7 @@ impl SimDevice {
     /// # Errors
     /// ENOENT.
     pub(crate) fn framebuffer(&self, request: &'static str, id: u32) -> Result<Framebuffer> {
-        let found = self.system.framebuffers().get(id);
+        let found = self.display.framebuffers().get(id);
         found.map_or_else(|| refuse(request, Errno::ENOENT), Ok)
     }
 
@@ -213,6 +213,6 @@ impl SimDevice {
         };
         own.remove(index);
         drop(own);
-        if off_screen { self.system.remove_framebuffer(id) } else { self.system.release_framebuffer(id) }
+        if off_screen { self.display.remove_framebuffer(id) } else { self.display.release_framebuffer(id) }
     }
 }

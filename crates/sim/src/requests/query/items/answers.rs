@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 
 use super::{Room, room, write};
 use crate::SimDevice;
-use crate::kernel::facts;
+use crate::kernel::hardware;
 use crate::process::memory::Memory;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, Topology};
 use gem_coherency_uapi::i915_context::i915_engine_class_instance;
@@ -75,7 +75,7 @@ pub(super) fn regions(
     if item.flags != 0 {
         return Err(Errno::EINVAL);
     }
-    let regions = facts::memory_regions(device.system.machine);
+    let regions = hardware::memory_regions(device.system.machine);
     let size = size_of::<drm_i915_memory_region_info>() as u64;
     let total = (HEAD + regions.len() as u64 * size) as u32;
     let mut head: drm_i915_query_memory_regions = match room(memory, item, total)? {
@@ -87,8 +87,11 @@ pub(super) fn regions(
     }
     for (number, region) in (0..).zip(&regions) {
         // The kernel tracks usage only for local memory (intel_memory_region_avail).
-        let used =
-            if region.class == I915_MEMORY_CLASS_DEVICE { device.system.local_bytes_in_use() } else { 0 };
+        let used = if region.class == I915_MEMORY_CLASS_DEVICE {
+            device.system.accounting.local_bytes_in_use()
+        } else {
+            0
+        };
         let free = region.probed_bytes.saturating_sub(used);
         let info = drm_i915_memory_region_info {
             region: drm_i915_gem_memory_class_instance {
@@ -140,7 +143,9 @@ pub(super) fn geometry(
 
 /// `fill_topology_info`.
 fn fill_topology(device: &SimDevice, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
-    let Some(topology) = device.system.machine.topology(device.system.gt) else { return Err(Errno::ENODEV) };
+    let Some(topology) = device.system.machine.topology(device.system.hardware.gt) else {
+        return Err(Errno::ENODEV);
+    };
     let Topology { max_slices, max_subslices, max_eus, .. } = topology;
     let (stride, eu_stride) = (max_subslices.div_ceil(8), max_eus.div_ceil(8));
     let masks = masks(topology);

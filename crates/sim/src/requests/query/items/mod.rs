@@ -7,8 +7,8 @@ use gem_coherency::Errno;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 use crate::SimDevice;
-use crate::kernel::facts::{self, LINUX_5_10};
 use crate::kernel::faults::Needs;
+use crate::kernel::hardware::{self, LINUX_5_10};
 use crate::process::memory::Memory;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -127,6 +127,6 @@ impl SimDevice {
         if self.lacks_query(DRM_I915_QUERY_MEMORY_REGIONS) {
             return refuse(request, Errno::EINVAL);
         }
-        Ok(facts::memory_regions(self.system.machine))
+        Ok(hardware::memory_regions(self.system.machine))
     }
 }
