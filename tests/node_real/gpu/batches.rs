@@ -90,7 +90,7 @@ fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
     None
 }
 
-/// Runs the same commands as on the software i915 (`crates/sim/tests/soft/batches.rs`).
+/// Runs the same commands as on the software i915 (`crates/sim/tests/soft/gpu/batches.rs`).
 fn graphics_4_and_5_ignore_a_store_of_a_program(bench: &Bench) -> Skip {
     let drm = bench.open();
     let graphics = by_id(drm.param(Param::ChipsetId).unwrap() as u16).unwrap().graphics.major;

@@ -1,7 +1,6 @@
 //! Contexts: CONTEXT_CREATE, _DESTROY, _GETPARAM, _SETPARAM and GET_RESET_STATS.
 
 mod engines;
-#[path = "../../../gpu/contexts.rs"]
 pub(crate) mod kept;
 mod proposal;
 mod space;
