@@ -1,99 +1,18 @@
 //! The software i915: what it answers, and that what goes stale in it is really stale.
 
-#[path = "requests/accepted_calls.rs"]
-mod accepted_calls;
-#[path = "requests/access.rs"]
-mod access;
-#[path = "kms/atomic.rs"]
-mod atomic;
-#[path = "gpu/batches.rs"]
-mod batches;
 mod busy;
-#[path = "requests/caller.rs"]
-mod caller;
-#[path = "mappings/client.rs"]
-mod client;
-#[path = "mappings/client_flushes.rs"]
-mod client_flushes;
-#[path = "requests/contexts.rs"]
-mod contexts;
-#[path = "gpu/coverage.rs"]
-mod coverage;
-#[path = "display/crtcs.rs"]
-mod crtcs;
-#[path = "display/scanout.rs"]
+mod coherency;
 mod display;
-#[path = "gpu/draws.rs"]
-mod draws;
-#[path = "requests/errors.rs"]
-mod errors;
-#[path = "kms/events.rs"]
-mod events;
-#[path = "gpu/execute.rs"]
-mod execute;
-#[path = "requests/facts.rs"]
-mod facts;
 mod faults;
-#[path = "display/framebuffers.rs"]
-mod framebuffers;
 mod gpu;
-#[path = "gpu/hangs.rs"]
-mod hangs;
-#[path = "logs/history.rs"]
-mod history;
-#[path = "logs/incoherent.rs"]
-mod incoherent;
 mod kms;
-#[path = "mappings/made_stale.rs"]
-mod made_stale;
-#[path = "kms/masters.rs"]
-mod masters;
-#[path = "coherency/memory.rs"]
-mod memory;
-#[path = "mappings/memory_files.rs"]
-mod memory_files;
-#[path = "kms/modeset.rs"]
-mod modeset;
-#[path = "requests/objects.rs"]
-mod objects;
-#[path = "display/on_screen.rs"]
-mod on_screen;
-#[path = "display/pictures.rs"]
-mod pictures;
-#[path = "gpu/pipelines.rs"]
-mod pipelines;
-#[path = "kms/planes.rs"]
-mod planes;
-#[path = "requests/prime.rs"]
-mod prime;
-#[path = "kms/properties.rs"]
-mod properties;
-#[path = "coherency/protocol.rs"]
-mod protocol;
-#[path = "coherency/raw.rs"]
-mod raw;
-#[path = "gpu/real_gpu.rs"]
-mod real_gpu;
-#[path = "gpu/registers.rs"]
-mod registers;
-#[path = "coherency/rules.rs"]
-mod rules;
-#[path = "coherency/secrets.rs"]
-mod secrets;
+mod logs;
+mod mappings;
+mod requests;
 mod shown;
-#[path = "mappings/sparse.rs"]
-mod sparse;
-#[path = "requests/startup.rs"]
-mod startup;
-#[path = "requests/syncobjs.rs"]
-mod syncobjs;
+#[path = "../../../../tests/shown/mod.rs"]
+mod table;
 mod threads;
-#[path = "requests/tiled.rs"]
-mod tiled;
-#[path = "requests/userptr.rs"]
-mod userptr;
-#[path = "gpu/walkers.rs"]
-mod walkers;
 
 use gem_coherency::Errno;
 use gem_coherency::OpenError;

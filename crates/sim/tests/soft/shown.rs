@@ -13,10 +13,7 @@ use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::i915::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-#[path = "../../../../tests/shown/mod.rs"]
-mod table;
-
-use table::{Class, agrees, letters, rows};
+use crate::table::{self, Class, agrees, letters, rows};
 
 /// The addresses of the process's memory and of its structs.
 const MEMORY: u64 = 0x100_0000;

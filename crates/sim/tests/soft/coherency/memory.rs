@@ -6,7 +6,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Action;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 
-use super::{Page, sim, write_domain};
+use crate::{Page, sim, write_domain};
 
 const OLD: [u8; 4] = [0; 4];
 const NEW: [u8; 4] = *b"new!";

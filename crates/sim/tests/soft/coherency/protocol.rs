@@ -64,7 +64,7 @@ struct Caller {
 
 impl Caller {
     fn new(name: &str, seed: u64) -> Self {
-        let device = super::sim(&format!("{name},adversary=on,seed={seed}"));
+        let device = crate::sim(&format!("{name},adversary=on,seed={seed}"));
         let handle = device.create(SIZE as u64).unwrap().handle;
         let maps =
             MmapMode::ALL.iter().filter_map(|&mode| device.map(handle, mode, SIZE as u64).ok()).collect();
@@ -215,7 +215,7 @@ fn a_client_without_set_domain_reads_stale_bytes() {
 #[test]
 fn a_pwrite_to_an_object_that_is_dirty_without_write_domain_is_missed_by_wc() {
     for submit in [false, true] {
-        let page = super::Page::new("glk");
+        let page = crate::Page::new("glk");
         let handle = page.handle();
         let wc = page.device.map(handle, MmapMode::Wc, 4096).unwrap();
         let cpu_read = || page.device.set_domain(handle, Domains::CPU, Domains::empty()).unwrap();
@@ -238,7 +238,7 @@ fn a_pwrite_to_an_object_that_is_dirty_without_write_domain_is_missed_by_wc() {
 #[test]
 fn wc_and_wb_of_a_snooped_object_do_not_mix_without_llc() {
     for (name, expected) in [("glk", [0; 4]), ("tgl", *b"new!")] {
-        let page = super::Page::new(name);
+        let page = crate::Page::new(name);
         let handle = page.handle();
         let wc = page.device.map(handle, MmapMode::Wc, 4096).unwrap();
         page.device.set_caching(handle, CachingMode::Cached).unwrap();

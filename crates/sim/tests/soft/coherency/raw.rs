@@ -8,7 +8,7 @@ use gem_coherency::backend::{Drm, Mapping};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{MmapMode, MocsClass};
 
-use super::Page;
+use crate::Page;
 
 fn raw_store(map: &Mapping, offset: usize, data: [u8; 4]) {
     // SAFETY: see the head of the file.
@@ -105,7 +105,7 @@ fn raw_stores_on_both_ways_meet_in_memory_after_a_flush_and_an_invalidate() {
 
 #[test]
 fn every_raw_pointer_of_an_object_without_pages_brings_them_in() {
-    let device = super::sim("glk");
+    let device = crate::sim("glk");
     let bo = device.create(4096).unwrap();
     let map = device.map(bo.handle, MmapMode::Wc, 4096).unwrap();
     assert!(!device.snapshot(bo.handle).unwrap().pages);

@@ -9,7 +9,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode};
 use gem_coherency_sim::SimDevice;
 
-use super::errno;
+use crate::errno;
 
 const LINE: usize = 64;
 const OLD: [u8; LINE] = [b'o'; LINE];
@@ -33,7 +33,7 @@ struct Scene {
 impl Scene {
     /// An object of this level, or `None` if no request makes one.
     fn new(name: &str, level: CacheLevel) -> Option<Self> {
-        let device = super::sim(name);
+        let device = crate::sim(name);
         let Created { handle, size_bytes } = object(&device, level)?;
         let maps =
             MmapMode::ALL.iter().filter_map(|&mode| device.map(handle, mode, size_bytes).ok()).collect();
@@ -138,7 +138,7 @@ fn is_conservative(row: &Row) -> bool {
 
 /// Checks every row of one device; returns how many, and how many demands were left out.
 fn check(name: &str) -> (u32, u32) {
-    let caps = super::sim(name).machine().caps;
+    let caps = crate::sim(name).machine().caps;
     let (mut rows, mut demands) = (0, 0);
     for &level in CacheLevel::ALL {
         let Some(scene) = Scene::new(name, level) else { continue };
@@ -183,7 +183,7 @@ fn a_rule_that_is_followed_suffices_and_one_that_is_not_shows() {
 #[test]
 fn every_platform_opens_and_makes_objects() {
     for platform in gem_coherency::platform::all() {
-        let device = super::sim(platform.name);
+        let device = crate::sim(platform.name);
         assert_eq!(errno(device.create(1)), None, "{platform}");
     }
 }

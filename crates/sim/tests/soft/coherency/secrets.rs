@@ -4,7 +4,7 @@ use gem_coherency::backend::{Drm, ExecObject};
 use gem_coherency::vocabulary::{Access, Handle, MocsClass};
 use gem_coherency_sim::{PREVIOUS_OWNER, SimDevice};
 
-use super::sim;
+use crate::sim;
 
 const ZEROES: [u8; 16] = [0; 16];
 

@@ -14,7 +14,7 @@ use gem_coherency_uapi::i915::{
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::sim;
+use crate::sim;
 
 const ARGS: u64 = 0x10000;
 const CLIPS: u64 = ARGS + 4096;

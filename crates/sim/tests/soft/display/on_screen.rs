@@ -9,7 +9,7 @@ use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
 use gem_coherency_uapi::i915::*;
 
-use super::kms::{Frame, Kms, SMALL};
+use crate::kms::{Frame, Kms, SMALL};
 
 /// Lines of a row of pixels.
 const ROW: u64 = 4;

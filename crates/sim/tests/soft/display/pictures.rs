@@ -5,7 +5,7 @@ use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_fourcc::*;
 use zerocopy::IntoBytes;
 
-use super::framebuffers::{EINVAL, ERANGE, Setup, picture};
+use crate::display::framebuffers::{EINVAL, ERANGE, Setup, picture};
 
 /// Checks the result of ADDFB2 of one page of a machine after `change`.
 #[track_caller]

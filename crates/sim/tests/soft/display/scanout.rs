@@ -6,7 +6,7 @@ use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::{CacheLevel, CachingMode, Domains, MmapMode};
 
-use super::{Page, errno, unknown, write_domain};
+use crate::{Page, errno, unknown, write_domain};
 
 const NEW: [u8; 4] = *b"new!";
 

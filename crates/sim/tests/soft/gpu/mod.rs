@@ -1,5 +1,15 @@
 //! A device with three buffers at fixed addresses of the GPU: where batches are tried out.
 
+mod batches;
+mod coverage;
+mod draws;
+mod execute;
+mod hangs;
+mod pipelines;
+mod real_gpu;
+mod registers;
+mod walkers;
+
 use gem_coherency::Result;
 use gem_coherency::backend::{Addresses, Created, Drm, ExecObject, Extras, Mapping, Run};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};

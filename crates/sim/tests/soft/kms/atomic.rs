@@ -8,7 +8,7 @@ use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::kms::{Frame, HOLE, Kms, LIST, LISTS, SMALL, plain};
+use crate::kms::{Frame, HOLE, Kms, LIST, LISTS, SMALL, plain};
 
 /// A compositor: its objects, and the properties that it sets.
 struct Compositor {

@@ -7,7 +7,7 @@ use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
 use zerocopy::FromBytes;
 
-use super::kms::{Kms, SMALL};
+use crate::kms::{Kms, SMALL};
 
 /// A display that shows a frame.
 fn shown(name: &str) -> Kms {

@@ -6,7 +6,7 @@ use gem_coherency_uapi::drm::{
     DRM_IOCTL_AUTH_MAGIC, DRM_IOCTL_DROP_MASTER, DRM_IOCTL_GET_MAGIC, DRM_IOCTL_SET_MASTER, drm_auth,
 };
 
-use super::caller::Caller;
+use crate::requests::caller::Caller;
 
 #[test]
 fn a_master_goes_and_another_comes() {

@@ -1,6 +1,12 @@
 //! A program that drives a display with numbered requests only, as libdrm does.
 
+mod atomic;
 mod dumb;
+mod events;
+mod masters;
+mod modeset;
+mod planes;
+mod properties;
 
 use std::time::{Duration, Instant};
 

@@ -7,7 +7,7 @@ use gem_coherency::vocabulary::{Domains, Handle};
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
 
-use super::kms::{HOLE, Kms, LIST, LISTS, SMALL, plain};
+use crate::kms::{HOLE, Kms, LIST, LISTS, SMALL, plain};
 
 #[test]
 fn a_program_finds_a_screen_and_what_drives_it() {

@@ -6,7 +6,7 @@ use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_fourcc::*;
 use gem_coherency_uapi::drm_modeset::*;
 
-use super::kms::{HOLE, Kms, LISTS, SMALL, plain};
+use crate::kms::{HOLE, Kms, LISTS, SMALL, plain};
 
 /// The planes that the file sees.
 fn planes(kms: &mut Kms) -> Vec<u32> {

@@ -7,7 +7,7 @@ use gem_coherency_uapi::drm_fourcc::*;
 use gem_coherency_uapi::drm_modeset::*;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::kms::{HOLE, Kms, LIST, LISTS, SMALL, plain};
+use crate::kms::{HOLE, Kms, LIST, LISTS, SMALL, plain};
 
 #[test]
 fn only_files_that_make_atomic_commits_see_the_properties_for_them() {

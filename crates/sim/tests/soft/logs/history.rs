@@ -6,7 +6,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Domains, MocsClass};
 use gem_coherency_sim::{AccessedLines, LineStates, Recorded, RecordedEvent, Route};
 
-use super::Page;
+use crate::Page;
 
 const GPU: Route = Route::Gpu(MocsClass::PageTable);
 
@@ -89,10 +89,10 @@ fn the_gpu_dirties_lines_of_a_shared_cache() {
 #[test]
 fn a_request_is_recorded_with_its_flush() {
     let page = recorded("glk");
-    super::write_domain(&page.device, page.handle(), Domains::CPU).unwrap();
+    crate::write_domain(&page.device, page.handle(), Domains::CPU).unwrap();
     page.device.recorded();
     store(&page, b"new!");
-    super::write_domain(&page.device, page.handle(), Domains::GTT).unwrap();
+    crate::write_domain(&page.device, page.handle(), Domains::GTT).unwrap();
     let states = LineStates { dirty: line(0), stale: vec![] };
     let request = RecordedEvent::Request {
         call: "DRM_IOCTL_I915_GEM_SET_DOMAIN",

@@ -8,8 +8,8 @@ use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, MmapMo
 use gem_coherency_sim::IncoherentKind::{LostWrite, StaleCpuRead, StaleRead};
 use gem_coherency_sim::{Incoherent, IncoherentKind, Route, SimDevice};
 
-use super::Page;
-use super::gpu::{END, Gpu, SIZE};
+use crate::Page;
+use crate::gpu::{END, Gpu, SIZE};
 
 /// The page table's MOCS.
 const PTE: Route = Route::Gpu(MocsClass::PageTable);
@@ -151,7 +151,7 @@ fn snooped_objects_are_coherent_with_the_gpu_and_not_with_the_display() {
 #[test]
 fn a_fresh_objects_zeroes_are_not_in_memory_before_they_are_flushed() {
     for (flush, log) in [(false, vec![(StaleRead, Route::Display, vec![(64, 65)])]), (true, vec![])] {
-        let device = super::sim("tgl");
+        let device = crate::sim("tgl");
         device.watch(true);
         let bo = device.create(8192).unwrap();
         let map = device.map(bo.handle, MmapMode::Wb, 8192).unwrap();
@@ -193,7 +193,7 @@ fn a_loads_object_is_known_through_every_kind_of_mapping() {
 
 #[test]
 fn what_has_no_room_is_counted() {
-    let device = super::sim("glk");
+    let device = crate::sim("glk");
     let bo = device.create(16 << 20).unwrap();
     let map = device.map(bo.handle, MmapMode::Wb, bo.size_bytes).unwrap();
     device.set_domain(bo.handle, Domains::CPU, Domains::CPU).unwrap();
@@ -250,7 +250,7 @@ fn the_kernels_flushes_come_before_the_log_of_a_submission() {
     gpu.device.watch(true);
     for domain in [None, Some(Domains::CPU)] {
         if let Some(domain) = domain {
-            super::write_domain(&gpu.device, gpu.target.handle(), domain).unwrap();
+            crate::write_domain(&gpu.device, gpu.target.handle(), domain).unwrap();
         }
         gpu.target.store(0, &[8 + u32::from(domain.is_some())]);
         gpu.run(&[END]).unwrap();

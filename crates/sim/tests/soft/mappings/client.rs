@@ -10,7 +10,7 @@ use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_sim::{Pages, Place, SimDevice, Views};
 use gem_coherency_uapi::i915::*;
 
-use super::caller::Caller;
+use crate::requests::caller::Caller;
 
 /// A process with an object, and its mapping's address.
 pub struct Mapped {

@@ -9,7 +9,7 @@ use gem_coherency_sim::Place;
 use gem_coherency_uapi::i915::*;
 use proptest::prelude::*;
 
-use super::client::{Client, Mapped, load};
+use crate::mappings::client::{Client, Mapped, load};
 
 /// Bytes of the object: two pages.
 const SIZE: u64 = 8192;

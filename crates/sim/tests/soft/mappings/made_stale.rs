@@ -8,7 +8,7 @@ use gem_coherency::vocabulary::{CacheLevel, MocsClass};
 use gem_coherency_sim::{MadeStale, Route};
 use gem_coherency_uapi::i915::{I915_MMAP_OFFSET_GTT, I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC};
 
-use super::client::Mapped;
+use crate::mappings::client::Mapped;
 
 fn watched(platform: &str, mode: u64) -> Mapped {
     let mapped = Mapped::flushed(platform, mode);

@@ -9,8 +9,8 @@ use gem_coherency::vocabulary::MocsClass;
 use gem_coherency_sim::{PREVIOUS_OWNER, Place, Process, SimDevice};
 use gem_coherency_uapi::i915::*;
 
-use super::caller::{ARGS, HOLE};
-use super::client::{Client, Mapped, load};
+use crate::mappings::client::{Client, Mapped, load};
+use crate::requests::caller::{ARGS, HOLE};
 
 #[test]
 fn a_store_by_another_process_is_in_the_cache_until_it_is_flushed() {

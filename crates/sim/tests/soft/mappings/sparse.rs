@@ -8,7 +8,7 @@ use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::MocsClass;
 use gem_coherency_uapi::i915::*;
 
-use super::client::{Client, Mapped, load};
+use crate::mappings::client::{Client, Mapped, load};
 
 /// Bytes of a large object.
 const SIZE: u64 = 1 << 30;

@@ -12,7 +12,7 @@ use gem_coherency_uapi::drm::{
 use gem_coherency_uapi::i915::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::sim;
+use crate::sim;
 
 const ARGS: u64 = 0x10_0000;
 /// Two pages, a page that can only be read, and a hole.

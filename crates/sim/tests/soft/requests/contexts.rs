@@ -6,7 +6,7 @@ use gem_coherency::vocabulary::{Access, CachingMode, Domains};
 use gem_coherency_sim::SimDevice;
 use gem_coherency_uapi::i915_context::*;
 
-use super::caller::{Caller, HOLE, LIST};
+use crate::requests::caller::{Caller, HOLE, LIST};
 
 #[test]
 fn contexts_are_there_from_gen4_on_and_the_first_one_stays() {

@@ -7,7 +7,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
 
-use super::{errno, sim, unknown, write_domain};
+use crate::{errno, sim, unknown, write_domain};
 
 const PLATFORMS: &[&str] = &["i965gm", "glk", "tgl", "hsw", "jsl", "mtl", "mtl,kernel=6.1", "dg2"];
 

@@ -6,7 +6,7 @@ use gem_coherency_uapi::i915_facts::*;
 use gem_coherency_uapi::i915_query::*;
 use zerocopy::IntoBytes;
 
-use super::caller::{ARGS, Caller, LIST, READ_ONLY};
+use crate::requests::caller::{ARGS, Caller, LIST, READ_ONLY};
 
 #[test]
 fn version_copies_what_fits_and_says_how_much_there_is() {

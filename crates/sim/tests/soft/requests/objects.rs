@@ -6,7 +6,7 @@ use gem_coherency_sim::SimDevice;
 use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
 use gem_coherency_uapi::i915::*;
 
-use super::caller::{Caller, HOLE, LIST};
+use crate::requests::caller::{Caller, HOLE, LIST};
 
 /// Calls GEM_CREATE_EXT with a chain at `extensions`; returns its errno and the size.
 fn create_ext(caller: &mut Caller, size: u64, flags: u32, extensions: u64) -> (Option<Errno>, u64) {

@@ -8,7 +8,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 
-use super::{Page, errno, sim};
+use crate::{Page, errno, sim};
 
 #[test]
 fn an_own_dma_buf_is_the_same_object_by_the_same_name() {

@@ -11,7 +11,7 @@ use gem_coherency_uapi::i915::i915_user_extension;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_facts::*;
 
-use super::caller::{Caller, LIST};
+use crate::requests::caller::{Caller, LIST};
 
 /// Parameters that Mesa requires, or that decide what it uses.
 const REQUIRED: &[i32] = &[

@@ -6,7 +6,7 @@ use gem_coherency_uapi::drm::{DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOC
 use gem_coherency_uapi::drm_syncobj::*;
 use gem_coherency_uapi::i915_exec::*;
 
-use super::caller::{Caller, HOLE, LIST};
+use crate::requests::caller::{Caller, HOLE, LIST};
 
 const POINTS: u64 = LIST + 0x100;
 const ENTRIES: u64 = LIST + 0x200;

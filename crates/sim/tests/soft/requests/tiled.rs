@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 use gem_coherency_sim::Pages;
 use gem_coherency_uapi::i915::*;
 
-use super::caller::{Caller, LIST};
+use crate::requests::caller::{Caller, LIST};
 
 const SIZE: u64 = 4 * 4096;
 

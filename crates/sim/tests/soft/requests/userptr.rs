@@ -8,7 +8,7 @@ use gem_coherency_uapi::i915::*;
 use gem_coherency_uapi::i915_exec::*;
 use zerocopy::IntoBytes;
 
-use super::caller::{Caller, LIST};
+use crate::requests::caller::{Caller, LIST};
 
 /// Three pages, and one right after them that another call mapped.
 const USER: u64 = 0x20_0000;

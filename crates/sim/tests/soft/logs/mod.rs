@@ -1,0 +1,4 @@
+//! The logs of a device: the history of lines, and the incoherent accesses.
+
+mod history;
+mod incoherent;
