@@ -71,7 +71,7 @@ KERNEL = ("kernel/", "mod.rs coherency")
 SLEEPING = ("kernel/power.rs", [("glk", "6.12", ("--display",)), ("tgl", "6.12", ("--display",))])
 CALLS = 1500
 # The tests that are scenarios on the software device, quick ones first.
-SCENARIOS = ("script", "soft", "device")
+SCENARIOS = ("script", "soft", "scanout", "device")
 
 
 def judge(command, number, *arguments):

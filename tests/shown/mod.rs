@@ -1,6 +1,6 @@
 //! The flushes and level changes of i915 for scanout, call by call. They were observed on the driver (6.1 and
 //! 6.12, nine platforms). Tests compare them with the driver again (`tests/node_real`) and with the software
-//! i915 (`crates/sim/tests/soft`).
+//! i915 (`tests/scanout`).
 //!
 //! Letters for each call: `W` a write-back of all caches, `F` a flush of the whole object during the call,
 //! `A` one by a worker; `L0`, `LC` and `L3` mean that the object is uncached, cached or written through from

@@ -9,9 +9,6 @@ mod kms;
 mod logs;
 mod mappings;
 mod requests;
-mod shown;
-#[path = "../../../../tests/shown/mod.rs"]
-mod table;
 mod threads;
 
 use gem_coherency::Errno;
