@@ -11,19 +11,23 @@
 //!             [--only random|enumerated|suspend] [--suspend] [--show] [--shapes GEM_P,mmap] [--wrong errno]
 //! ```
 
+#[path = "processes/arena.rs"]
 mod arena;
 mod call;
 mod flushes;
 mod known;
 mod mended;
 mod random;
+#[path = "processes/real.rs"]
 mod real;
 mod replay;
 mod report;
 mod shapes;
 mod states;
+#[path = "processes/target.rs"]
 mod target;
 mod witness;
+#[path = "processes/wrong.rs"]
 mod wrong;
 
 use std::path::PathBuf;
