@@ -5,11 +5,11 @@ use std::fmt;
 use gem_coherency::Errno;
 use gem_coherency_sim::Pages;
 
-use super::arena::ARGS;
 use super::shapes::{
     ADDRESSES, ANY_HANDLES, Builder, Field, HANDLES, Kind, Mask, Out, Shape, TOKENS, Values,
 };
-use super::target::{Done, Target};
+use crate::processes::arena::ARGS;
+use crate::processes::target::{Done, Target};
 
 /// A call, the same for every process.
 #[derive(Clone)]

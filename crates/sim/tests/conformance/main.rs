@@ -11,24 +11,17 @@
 //!             [--only random|enumerated|suspend] [--suspend] [--show] [--shapes GEM_P,mmap] [--wrong errno]
 //! ```
 
-#[path = "processes/arena.rs"]
-mod arena;
 mod call;
 mod flushes;
 mod known;
 mod mended;
+mod processes;
 mod random;
-#[path = "processes/real.rs"]
-mod real;
 mod replay;
 mod report;
 mod shapes;
 mod states;
-#[path = "processes/target.rs"]
-mod target;
 mod witness;
-#[path = "processes/wrong.rs"]
-mod wrong;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,10 +35,11 @@ use gemtool::kernel_trace::Tracer;
 
 use call::Call;
 use mended::Mended;
-use real::Real;
+use processes::real::Real;
+use processes::target::Simulated;
+use processes::wrong;
 use replay::{Compared, Difference};
 use report::Report;
-use target::Simulated;
 use witness::{Traced, TwoLogs};
 
 /// The arguments of the program.
@@ -171,7 +165,7 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
         enumerated(&states::enumerated(machine, &rules).collect::<Vec<_>>(), args, &mut report, &test);
     }
     if args.suspend {
-        real::stay_in_memory().unwrap_or_else(|errno| panic!("mlockall: {errno}"));
+        processes::real::stay_in_memory().unwrap_or_else(|errno| panic!("mlockall: {errno}"));
         again(mended::ASLEEP, machine, &mut report, &test);
         each(&states::suspended(machine, &rules).collect::<Vec<_>>(), &mut report, &test);
     }

@@ -133,7 +133,8 @@ pub const ALL: &[Mended] = &[
         name: "a copy that faulted in its middle left other bytes",
         on: integrated,
         calls: |_| {
-            let copy = call("GEM_PWRITE").with("size", 4096).with("data_ptr", crate::arena::HOLE - 64);
+            let copy =
+                call("GEM_PWRITE").with("size", 4096).with("data_ptr", crate::processes::arena::HOLE - 64);
             vec![call("GEM_CREATE"), copy, call("GEM_PREAD").with("size", 4096)]
         },
     },

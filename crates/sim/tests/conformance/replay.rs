@@ -13,11 +13,11 @@ use gem_coherency_uapi::i915::{
 use gem_coherency_uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2_WR;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::arena::{self, ARGS};
 use super::call::{Call, Known, Outcome};
 use super::flushes::{Flush, FlushKind, Witness, merged};
 use super::shapes::{Kind, Mask};
-use super::target::{Done, Target};
+use crate::processes::arena::{self, ARGS};
+use crate::processes::target::{Done, Target};
 
 /// The time that a worker's flush may take after it was announced.
 const WORKER: Duration = Duration::from_millis(5);

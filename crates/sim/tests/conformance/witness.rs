@@ -7,7 +7,7 @@ use gemtool::kernel_trace::{Attribution, EventKind, Kind, SeenFlush, TraceEvent,
 
 use super::call::Call;
 use super::flushes::{Flush, FlushKind, Log, Witness, merged};
-use super::target::Simulated;
+use crate::processes::target::Simulated;
 
 /// Two software devices, for the comparison of one with another.
 #[derive(Debug)]

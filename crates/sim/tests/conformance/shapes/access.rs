@@ -70,7 +70,7 @@ pub const SHAPES: &[Shape] = &[
             f("pad", 4, 4, Of(&[0, 1])),
             out("offset", 8, 8, Of(&[0, 5]), Out::Offset),
             f("flags", 16, 8, Of(&[2, 1, 0, 3, 4, 5, 1 << 32, u64::MAX])),
-            f("extensions", 24, 8, Of(&[0, 8, crate::arena::HOLE])),
+            f("extensions", 24, 8, Of(&[0, 8, crate::processes::arena::HOLE])),
         ],
     ),
     plain(

@@ -2,7 +2,7 @@
 
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::arena::{DATA, LISTS};
+use crate::processes::arena::{DATA, LISTS};
 
 /// Bytes of the arena whose values differ between processes; they are not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use zerocopy::{Immutable, IntoBytes};
 
 use super::Values::{Built, Of};
 use super::{Builder, Field, Shape, f, ioctl};
-use crate::arena::HOLE;
+use crate::processes::arena::HOLE;
 
 /// Names of contexts.
 const IDS: &[u64] = &[1, 0, 2, 3, 77, 0xffff_ffff];

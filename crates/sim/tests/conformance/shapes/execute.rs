@@ -7,7 +7,7 @@ use gem_coherency_uapi::i915_exec::*;
 
 use super::Values::{AnyHandle, Built, Fd, Of};
 use super::{Builder, Field, Files, Kind, Out, Shape, f, ioctl, out};
-use crate::arena::{DATA, HOLE, READ_ONLY};
+use crate::processes::arena::{DATA, HOLE, READ_ONLY};
 
 /// The batch's name.
 const BATCH: u32 = 1;
@@ -222,7 +222,7 @@ fn fences(builder: &mut Builder, pick: u16) -> u64 {
             chain(builder, last, 0, 0, 0)
         }
         13 => {
-            let own = crate::arena::LISTS;
+            let own = crate::processes::arena::LISTS;
             let first = chain(builder, own, 0, 0, 0);
             assert!(first >= own);
             first

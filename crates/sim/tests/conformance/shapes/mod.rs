@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use build::{Builder, Mask};
 
-use super::arena::{DATA, HOLE, ISLAND, READ_ONLY};
+use crate::processes::arena::{DATA, HOLE, ISLAND, READ_ONLY};
 
 /// The parts of a call.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use gem_coherency_uapi::i915::*;
 
 use super::Values::{AnyHandle, Built, Handle, Of};
 use super::{Builder, Shape, f, ioctl};
-use crate::arena::{HOLE, READ_ONLY};
+use crate::processes::arena::{HOLE, READ_ONLY};
 
 const REGIONS: u32 = I915_GEM_CREATE_EXT_MEMORY_REGIONS;
 const PROTECTED: u32 = I915_GEM_CREATE_EXT_PROTECTED_CONTENT;

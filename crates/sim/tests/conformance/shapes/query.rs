@@ -5,7 +5,7 @@ use zerocopy::IntoBytes;
 
 use super::Values::{Built, Of};
 use super::{Builder, Shape, f, ioctl};
-use crate::arena::{DATA, HOLE, READ_ONLY};
+use crate::processes::arena::{DATA, HOLE, READ_ONLY};
 
 /// Lengths and places of the room for an answer.
 const ROOMS: &[(i32, Room)] = &[

@@ -8,7 +8,7 @@ use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
 
 use super::Values::{Fd, Handle, Of};
 use super::{Files, Kind, Out, Shape, f, ioctl, out, plain};
-use crate::arena::{DATA, HOLE, USER, USER_LEN};
+use crate::processes::arena::{DATA, HOLE, USER, USER_LEN};
 
 const PAGE: u64 = 4096;
 
