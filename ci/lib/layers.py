@@ -1,5 +1,4 @@
-"""Fails if modules import each other against the house rules: see `ci/layers`. What does not pass yet is counted in
-ci/lib/layers-debts, folder by folder; a count only falls."""
+"""Fails if modules import each other against the house rules: see `ci/layers`."""
 
 import fnmatch
 import os
@@ -13,7 +12,6 @@ import seeds
 import workspace
 from rust_source import code
 
-DEBTS = "ci/lib/layers-debts"
 HIDDEN = "ci/lib/hidden-items"
 # A folder with more modules needs a picture, and no picture has more names.
 MOST = 12
@@ -243,24 +241,13 @@ def look(root):
 
 
 def violations(root):
-    """What is wrong at `root` beyond the debts, and how much was looked at."""
+    """What is wrong at `root`, and how much was looked at."""
     found, _, seen, crates = look(root)
-    debts = {}
-    for line in (root / DEBTS).read_text().splitlines() if (root / DEBTS).is_file() else []:
-        if line and not line.startswith("#"):
-            folder, kind, count = line.split(": ")
-            debts[folder, kind] = int(count)
     wrong = []
     for (folder, kind), (lines, count) in sorted(found.cases.items()):
-        debt = debts.pop((folder, kind), 0)
-        if count > debt:
-            wrong += [f"{folder}: {line}" for line in lines]
-            wrong.append(f"{folder}: {count} {kind}, {debt} in {DEBTS}")
-        elif count < debt:
-            wrong.append(f"{DEBTS}: {folder}: {kind}: {debt}; it is {count} now: lower it")
-    wrong += [f"{DEBTS}: {folder}: {kind}: {count}; there is none now: delete the line" for (folder, kind), count in debts.items()]
-    owed = sum(count for _, count in found.cases.values())
-    return wrong, f"{seen} imports of {crates} crates, but for the {owed} cases in {DEBTS},"
+        wrong += [f"{folder}: {line}" for line in lines]
+        wrong.append(f"{folder}: {count} {kind}")
+    return wrong, f"{seen} imports of {crates} crates"
 
 
 def print_table(root):
@@ -287,12 +274,6 @@ def draw(root, folder):
                     print(f"{start} -> {end}: {places[0][0].name}:{places[0][1]}")
                 for floor in range(max(floors.values()), 0, -1):
                     print(f"//! L{floor - 1}  {'   '.join(sorted(name for name in floors if floors[name] == floor))}")
-
-
-def print_debts(root):
-    """Prints what is wrong as lines of the debts."""
-    for (folder, kind), (_, count) in sorted(look(root)[0].cases.items()):
-        print(f"{folder}: {kind}: {count}")
 
 
 LIB = """//! L2  top -> other: the top (not: a_word)
@@ -398,16 +379,13 @@ SEEDS = {
     "a user that is not listed": ({"src/top.rs": CLEAN["src/top.rs"] + "use low::below::B;"}, "hidden items"),
     "a profile for a package that is gone": (
         {"Cargo.toml": CLEAN["Cargo.toml"].replace("package.whole]", "package.hole]")}, "profiles"),
-    "a debt that is paid": ({DEBTS: "src: names in the picture: 13\n"}, DEBTS),
 }
 
 
 def main():
-    """`--table` and `--debts` print what they are called, `--draw FOLDER` a folder's picture; otherwise as `seeds.main`."""
+    """`--table` prints the numbers of each crate, `--draw FOLDER` a folder's picture; otherwise as `seeds.main`."""
     if sys.argv[1:] == ["--table"]:
         print_table(Path("."))
-    elif sys.argv[1:] == ["--debts"]:
-        print_debts(Path("."))
     elif sys.argv[1:2] == ["--draw"]:
         draw(Path("."), sys.argv[2])
     else:
