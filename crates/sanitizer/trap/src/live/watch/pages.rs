@@ -15,7 +15,7 @@ pub const MOST_CALLERS: usize = 14;
 
 /// A record of a page. Zeroes are a page that is write-protected.
 pub(super) struct Record {
-    /// What is known about stores: see [`super::rights`].
+    /// What is known about stores: see [`mod@super::rights`].
     pub state: AtomicUsize,
     /// What is known about loads: see [`super::loads`].
     pub hidden: AtomicUsize,

@@ -17,7 +17,7 @@ pub(super) const BEING_WRITTEN: usize = 1;
 /// The page was made writable without a store.
 const RELEASED: usize = 2;
 pub(super) const COMPLETE: usize = 3;
-/// Beside one of the last two: the page was closed since ([`close`]).
+/// Beside one of the last two: the page was closed since ([`close`](super::close)).
 pub(super) const CLOSED: usize = 1 << 32;
 /// The program may not store to the page.
 pub(super) const READ_ONLY: usize = usize::MAX;
