@@ -75,7 +75,7 @@ impl FlushReport {
     /// lines; the lines are summed, also if the parts' operations differ.
     #[inline]
     pub(crate) fn add(&mut self, later: Self) {
-        if later.decision.is_needed() && (!self.decision.is_needed() || self.lines == 0) {
+        if later.decision.is_needed() && self.lines == 0 {
             self.decision = later.decision;
         }
         self.lines += later.lines;

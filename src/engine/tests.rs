@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::batch::BATCH;
+use super::batch::{BATCH, Batch};
 use super::{
     FlushReport, Object, Overwrite, StaleLines, Step, Task, UpcomingAccess, leave_level_of, make_current,
     overwrite, prepare_store, upload_to,
@@ -13,7 +13,7 @@ use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
 use crate::policy::{Decision, DecisionTable, Decisions, Path, Rule, Verdict};
 use crate::tracking::{Marks, State, Tracked};
-use crate::units::{ByteRange, LineRange, PAGE_BYTES};
+use crate::units::{ByteRange, LineRange, PAGE_BYTES, PageLines};
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 /// The log: each operation, with the number of dirty lines that all objects had left.
@@ -247,6 +247,20 @@ fn an_operation_that_fails_before_the_last_batch_fails_the_flush() {
     result.unwrap_err();
     assert_eq!(operations(&log), ["fence", "write back"]);
     assert_eq!(tracked[0].dirty().count(), tracked[0].dirty().all().count());
+}
+
+#[test]
+fn a_page_after_a_run_is_an_operation_of_its_own() {
+    let (tracked, log) = (pages(3), Log::default());
+    let object = Written::new(&tracked, &log);
+    let mut batch = Batch::new(&object, LineOp::WriteBack);
+    let mut queue = batch.queue(&object, LineOp::WriteBack);
+    queue.page(PageLines::new(0, 1));
+    queue.run(LineRange::new(64, 128));
+    queue.page(PageLines::new(2, 1));
+    queue.end().unwrap();
+    batch.end().unwrap();
+    assert_eq!(operations(&log.take()), ["fence", "write back", "write back", "write back", "fence"]);
 }
 
 #[test]

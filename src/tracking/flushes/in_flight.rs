@@ -314,3 +314,26 @@ pub fn complete<'a, F: BorrowMut<InFlightFlush<'a>>>(in_flight: impl IntoIterato
     waits.into_iter().map(|(rest, wait)| rest.wait(wait)).for_each(note);
     completion
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::vocabulary::CacheLevel;
+
+    #[test]
+    fn only_an_invalidate_counts_as_one_and_until_it_ends() {
+        let tracked = Tracked::new(4096, CacheLevel::None).unwrap();
+        let all = tracked.dirty().all();
+        let mut flush = tracked.begin_flush(all).unwrap();
+        flush.take_dirty(Marks::Shared, |_| {});
+        assert_eq!(complete([flush]), Completion::InMemory);
+        assert!(!tracked.may_be_stale(all), "a flush of dirty lines invalidates none");
+        tracked.stale().mark(all).unwrap();
+        let mut flush = tracked.begin_flush(all).unwrap();
+        assert_eq!(flush.take_stale(|_| {}), 64);
+        assert_eq!(flush.take_stale(|_| {}), 0);
+        assert!(tracked.may_be_stale(all), "no line is invalidated yet");
+        assert_eq!(complete([flush]), Completion::InMemory);
+        assert!(!tracked.may_be_stale(all));
+    }
+}
