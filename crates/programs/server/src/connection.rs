@@ -10,7 +10,7 @@ use gem_coherency_protocol::{
     MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, WANTS_FINDINGS, WANTS_LOADS, ask_for_senders,
     frames, share_memory,
 };
-use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, SimDevice, end_kernels_when};
+use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Process, SimDevice, end_kernels_when};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
@@ -83,13 +83,10 @@ impl Connection {
             if let Some(judge) = self.judge() {
                 judge.settle(&self.shared.devices);
             }
-            let reply = match Request::from_number(message.number) {
-                Some(Request::Loaded) => {
-                    self.loaded(&message.operands, payload.get(..payload_bytes).unwrap_or_default())
-                }
-                Some(request) => self.request(request, &message.operands, given, sender),
-                None => Err(Errno::ENOSYS),
-            };
+            let payload = payload.get(..payload_bytes).unwrap_or_default();
+            let reply = Request::from_number(message.number)
+                .ok_or(Errno::ENOSYS)
+                .and_then(|request| self.request(request, message.operands, payload, given, sender));
             self.shared.update_folder();
             let sent = match &reply {
                 Ok((message, Some(end))) => {
@@ -104,145 +101,141 @@ impl Connection {
         }
     }
 
+    /// Carries out a request; its operands have their order in [`Request`].
     fn request(
         &mut self,
         request: Request,
-        operands: &[u64; 6],
+        operands: [u64; 6],
+        payload: &[u8],
         given: Option<OwnedFd>,
         sender: Option<i32>,
     ) -> Reply {
-        let &[a, b, c, d, ..] = operands;
         let sender = || sender.map(Pid::from_raw).ok_or(Errno::EPROTO);
-        match request {
-            Request::Hello => self.hello(a, process(sender()?, b)),
-            Request::Child => {
+        let given = || given.map(Into::into).ok_or(Errno::EBADF);
+        match (request, operands) {
+            (Request::Hello, [number, pid, ..]) => return self.hello(number, process(sender()?, pid)),
+            (Request::Child, _) => {
                 let client = self.client()?;
                 client.set_pid(sender()?);
-                Ok((Message::done([client.number()]), None))
+                return Ok((Message::done([client.number()]), None));
             }
-            Request::Open => self.open(self.shared.node(a).ok_or(Errno::ENODEV)?, b != 0),
-            Request::Reopen => {
-                let file = self.file(a)?;
+            (Request::Open, [minor, closes_on_exec, ..]) => {
+                let node = self.shared.node(minor).ok_or(Errno::ENODEV)?;
+                return self.open(node, closes_on_exec != 0);
+            }
+            (Request::Reopen, [cookie, closes_on_exec, ..]) => {
+                let file = self.file(cookie)?;
                 let device = file.device().ok_or(Errno::ENXIO)?;
-                self.open(self.node_of(device).ok_or(Errno::ENXIO)?, b != 0)
+                return self.open(self.node_of(device).ok_or(Errno::ENXIO)?, closes_on_exec != 0);
             }
-            Request::Describe => self.describe(a),
-            Request::Ioctl => {
-                let file = self.file(a)?;
-                let code = b as u32;
-                let client = self.client()?;
-                let on = file.device().map(AsRef::as_ref);
-                let screens = self.judge().and_then(|judge| judge.before(&self.shared.devices, on, code));
-                // Not what the request itself will write.
-                let made_stale = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
-                let done = self.carry_out(client, &file, code, c);
-                file.device().into_iter().for_each(|device| device.note_stale_lines());
-                let number = file.device().and_then(|device| self.shared.number_of(device));
-                self.shared.requests.count(number, code, done);
-                self.shared.clock.changed();
-                tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
-                if let Some(judge) = self.judge() {
-                    // A dma-buf's requests are logged by the devices whose objects it has.
-                    let is_dma_buf = matches!(file.kind(), FileKind::DmaBuf(_));
-                    let all = self.shared.devices.iter().filter(|_| is_dma_buf);
-                    let program = self.program(client);
-                    judge.after(
-                        &program,
-                        Done {
-                            on: on.into_iter().chain(all).collect(),
-                            device: on,
-                            code,
-                            succeeded: done.is_ok(),
-                            made_stale,
-                            screens,
-                        },
-                    );
-                    program.tell_stale();
-                }
-                done.map(|value| (Message::done([value as u64]), None))
+            (Request::Describe, [cookie, ..]) => return self.describe(cookie),
+            (Request::Ioctl, [cookie, code, argument, ..]) => {
+                return self.ioctl(&self.file(cookie)?, code as u32, argument);
             }
-            Request::Map => {
-                let file = self.file(a)?;
+            (Request::Map, [cookie, len, protection, offset, ..]) => {
+                let file = self.file(cookie)?;
                 let client = self.client()?;
-                let done = client.with(&self.socket, |process| process.mmap_of(b, pages(c), &file, d));
+                let map = |process: &mut Process| process.mmap_of(len, pages(protection), &file, offset);
+                let done = client.with(&self.socket, map);
                 self.program(client).tell_stale();
-                done.map(|address| (Message::done([address]), None))
+                return done.map(|address| (Message::done([address]), None));
             }
-            Request::Unmapped => {
-                self.client()?.with(&self.socket, |process| process.unmap_pages(a, b))?;
-                Ok((Message::default(), None))
+            (Request::Seek, [cookie, offset, whence, ..]) => {
+                let position = self.file(cookie)?.lseek(offset as i64, whence as u32 as i32)?;
+                return Ok((Message::done([position]), None));
             }
-            Request::Moved => {
-                self.client()?.with(&self.socket, |process| process.move_pages(a, b, c, d))?;
-                Ok((Message::default(), None))
+            (Request::Fork, _) => return self.fork(),
+            (Request::Unmapped, [address, len, ..]) => {
+                self.client()?.with(&self.socket, |process| process.unmap_pages(address, len))?;
             }
-            Request::Protected => {
-                self.client()?.with(&self.socket, |process| process.protect_pages(a, b, pages(c)))?;
-                Ok((Message::default(), None))
+            (Request::Moved, [address, len, new_address, new_len, ..]) => {
+                let move_pages = |process: &mut Process| process.move_pages(address, len, new_address, new_len);
+                self.client()?.with(&self.socket, move_pages)?;
             }
-            Request::Seek => {
-                let file = self.file(a)?;
-                let whence = c as u32 as i32;
-                let position = file.lseek(b as i64, whence)?;
-                Ok((Message::done([position]), None))
+            (Request::Protected, [address, len, protection, ..]) => {
+                let protect = |process: &mut Process| process.protect_pages(address, len, pages(protection));
+                self.client()?.with(&self.socket, protect)?;
             }
-            // Has a payload: see `serve`.
-            Request::Loaded => Err(Errno::EPROTO),
-            Request::Fork => self.fork(),
-            Request::Folder => {
-                self.shared.folder.make(&self.shared.devices)?;
-                Ok((Message::default(), None))
-            }
-            Request::Stores => {
-                let file = given.ok_or(Errno::EBADF)?;
-                if let Some(judge) = self.judge() {
-                    judge.add_stores(&self.shared.devices, file.into(), self.client()?.family());
+            (Request::Loaded, [object, first, end, ..]) => {
+                if let Some(judge) = self.judge()
+                    && first < end
+                {
+                    judge.loaded(&self.shared.devices, object, LineRange::new(first, end), frames(payload));
                 }
-                Ok((Message::default(), None))
             }
-            Request::Parting => {
-                if (a == 0 || self.file(a)?.device().is_some())
+            (Request::Folder, _) => self.shared.folder.make(&self.shared.devices)?,
+            (Request::Stores, _) => {
+                let file = given()?;
+                if let Some(judge) = self.judge() {
+                    judge.add_stores(&self.shared.devices, file, self.client()?.family());
+                }
+            }
+            (Request::Sites, _) => {
+                let file = given()?;
+                if let Some(judge) = self.judge() {
+                    judge.add_flushes(&self.shared.devices, file, self.client()?.family());
+                }
+            }
+            (Request::Parting, [cookie, ..]) => {
+                if (cookie == 0 || self.file(cookie)?.device().is_some())
                     && let Some(judge) = self.judge()
                 {
-                    judge.part(&self.program(self.client()?), a != 0);
+                    judge.part(&self.program(self.client()?), cookie != 0);
                 }
-                Ok((Message::default(), None))
             }
-            Request::Sites => {
-                let file = given.ok_or(Errno::EBADF)?;
-                if let Some(judge) = self.judge() {
-                    judge.add_flushes(&self.shared.devices, file.into(), self.client()?.family());
-                }
-                Ok((Message::default(), None))
-            }
-        }
-    }
-
-    /// Reports a load.
-    fn loaded(&self, &[object, first, end, ..]: &[u64; 6], stack: &[u8]) -> Reply {
-        if let Some(judge) = self.judge()
-            && first < end
-        {
-            judge.loaded(&self.shared.devices, object, LineRange::new(first, end), frames(stack));
         }
         Ok((Message::default(), None))
+    }
+
+    /// ioctl(2) on a file; the judge hears what it did.
+    fn ioctl(&self, file: &OpenFile, code: u32, argument: u64) -> Reply {
+        let client = self.client()?;
+        let on = file.device().map(AsRef::as_ref);
+        let screens = self.judge().and_then(|judge| judge.before(&self.shared.devices, on, code));
+        // Not what the request itself will write.
+        let made_stale = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
+        let done = self.carry_out(client, file, code, argument);
+        file.device().into_iter().for_each(|device| device.note_stale_lines());
+        let number = file.device().and_then(|device| self.shared.number_of(device));
+        self.shared.requests.count(number, code, done);
+        self.shared.clock.changed();
+        tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
+        if let Some(judge) = self.judge() {
+            // A dma-buf's requests are logged by the devices whose objects it has.
+            let is_dma_buf = matches!(file.kind(), FileKind::DmaBuf(_));
+            let all = self.shared.devices.iter().filter(|_| is_dma_buf);
+            let program = self.program(client);
+            judge.after(
+                &program,
+                Done {
+                    on: on.into_iter().chain(all).collect(),
+                    device: on,
+                    code,
+                    succeeded: done.is_ok(),
+                    made_stale,
+                    screens,
+                },
+            );
+            program.tell_stale();
+        }
+        done.map(|value| (Message::done([value as u64]), None))
     }
 
     /// Makes a request, also on the real device if there is one.
     fn carry_out(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
         let real = file.device().and_then(|device| Some((device, self.shared.mirror(device)?)));
-        let Some((device, mirror)) = real else { return self.ioctl(client, file, code, argument) };
+        let Some((device, mirror)) = real else { return self.attempt(client, file, code, argument) };
         let request = Forwarded { device, memory: client.memory(), code, argument };
         if let Some(answer) = mirror.fact(&request) {
             return answer;
         }
         let passed = Mirror::passed(&request);
-        let software = self.ioctl(client, file, code, argument);
+        let software = self.attempt(client, file, code, argument);
         mirror.forward(&request, passed, software)
     }
 
-    /// Makes a request; other threads of the program make theirs while it waits.
-    fn ioctl(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
+    /// Makes a request on the software device; other threads of the program make theirs while it waits.
+    fn attempt(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
         let (since, socket, pid) = (Instant::now(), Arc::clone(&self.socket), client.pid());
         end_kernels_when(move || is_closed(&socket) || is_interrupted(pid));
         loop {
