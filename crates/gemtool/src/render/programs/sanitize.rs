@@ -2,7 +2,9 @@
 
 use std::io;
 
-use gem_coherency_report::{FindingRow, PlaceRow, Sanitized, VerdictRow};
+use gem_coherency_report::{
+    DisagreementRow, FindingRow, Picture, PlaceRow, PlatformsRow, Sanitized, Suppression, VerdictRow,
+};
 
 use crate::render::programs::coverage;
 use crate::render::programs::frames::shown;
@@ -26,93 +28,103 @@ impl Report for Sanitized {
         flushes(self, judged, page)?;
         page.gap()?;
         domain_changes(self, judged, page)?;
-        if judged {
-            page.heading("Platforms")?;
-            let heads = [("findings", Align::Left), ("platforms", Align::Left)];
-            let mut table = Table::new(2, &heads);
-            for row in &self.platforms {
-                let numbers: Vec<_> = row.findings.iter().map(ToString::to_string).collect();
-                let numbers = if numbers.is_empty() { "none".to_owned() } else { numbers.join(", ") };
-                table.row([numbers.as_str(), &row.platforms.join(" ")]);
-            }
-            table.write(page)?;
-            for row in self.platforms.iter().filter(|row| !row.refused.is_empty()) {
-                page.line(&format!(
-                    "Requests refused on {}: {}.",
-                    row.platforms.join(" "),
-                    row.refused.join("; ")
-                ))?;
-            }
-            page.gap()?;
-        }
-        if self.lost > 0 {
-            page.line(&format!(
-                "{} lost: more than the logs hold between two requests. Verdicts may be wrong.",
-                if self.lost == 1 {
-                    "1 flush or access was".to_owned()
-                } else {
-                    format!("{} flushes and accesses were", self.lost)
-                }
-            ))?;
-            page.gap()?;
-        }
-        if !self.suppressions.is_empty() {
-            page.heading("Suppressions")?;
-            let heads = [
-                ("hid", Align::Right),
-                ("line", Align::Right),
-                ("kind", Align::Left),
-                ("pattern", Align::Left),
-                ("reason", Align::Left),
-            ];
-            let mut table = Table::new(2, &heads);
-            for row in &self.suppressions {
-                let (hid, line) = (row.hidden.to_string(), row.line.to_string());
-                table.row([
-                    hid.as_str(),
-                    line.as_str(),
-                    &row.kind,
-                    &visible(&row.pattern),
-                    &visible(&row.reason),
-                ]);
-            }
-            table.write(page)?;
-            page.gap()?;
-        }
-        if !self.disagreements.is_empty() {
-            page.heading("Requests that the kernel and the software device answered differently")?;
-            let heads = [
-                ("times", Align::Right),
-                ("kernel", Align::Left),
-                ("software device", Align::Left),
-                ("request", Align::Left),
-            ];
-            let mut table = Table::new(2, &heads);
-            for row in &self.disagreements {
-                let answer = |errno: &Option<String>| errno.clone().unwrap_or_else(|| "accepted".to_owned());
-                let name = row.name.unwrap_or(&row.code);
-                table.row([
-                    row.count.to_string().as_str(),
-                    &answer(&row.kernel),
-                    &answer(&row.software),
-                    name,
-                ]);
-            }
-            table.write(page)?;
-            page.gap()?;
-        }
+        verdicts_of_platforms(&self.platforms, page)?;
+        lost(self.lost, page)?;
+        suppressions(&self.suppressions, page)?;
+        disagreements(&self.disagreements, page)?;
         if let Some(picture) = &self.picture {
-            let path = picture.path.display();
-            let said = match &picture.view {
-                Some(_) if picture.written => path.to_string(),
-                Some(_) => format!("none: '{path}' cannot be written"),
-                None => "none: there is no such finding, or no history of its object".to_owned(),
-            };
-            page.field("picture", &said)?;
+            page.field("picture", &picture_words(picture))?;
             page.gap()?;
         }
         coverage::sections(&self.coverage, page)?;
         page.line(&summary(self))
+    }
+}
+
+/// Writes the verdicts of several platforms, if they were asked for.
+fn verdicts_of_platforms(rows: &[PlatformsRow], page: &mut Page<'_>) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    page.heading("Platforms")?;
+    let mut table = Table::new(2, &[("findings", Align::Left), ("platforms", Align::Left)]);
+    for row in rows {
+        let numbers: Vec<_> = row.findings.iter().map(ToString::to_string).collect();
+        let numbers = if numbers.is_empty() { "none".to_owned() } else { numbers.join(", ") };
+        table.row([numbers.as_str(), &row.platforms.join(" ")]);
+    }
+    table.write(page)?;
+    for row in rows.iter().filter(|row| !row.refused.is_empty()) {
+        let (platforms, reasons) = (row.platforms.join(" "), row.refused.join("; "));
+        page.line(&format!("Requests refused on {platforms}: {reasons}."))?;
+    }
+    page.gap()
+}
+
+/// Writes how much the logs lost, if they lost anything.
+fn lost(count: u64, page: &mut Page<'_>) -> io::Result<()> {
+    let what = match count {
+        0 => return Ok(()),
+        1 => "1 flush or access was".to_owned(),
+        _ => format!("{count} flushes and accesses were"),
+    };
+    page.line(&format!(
+        "{what} lost: more than the logs hold between two requests. Verdicts may be wrong."
+    ))?;
+    page.gap()
+}
+
+/// Writes what each line of the file of suppressions hid, if there is a file.
+fn suppressions(rows: &[Suppression], page: &mut Page<'_>) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    page.heading("Suppressions")?;
+    let heads = [
+        ("hid", Align::Right),
+        ("line", Align::Right),
+        ("kind", Align::Left),
+        ("pattern", Align::Left),
+        ("reason", Align::Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    for row in rows {
+        let (hid, line) = (row.hidden.to_string(), row.line.to_string());
+        table.row([hid.as_str(), line.as_str(), &row.kind, &visible(&row.pattern), &visible(&row.reason)]);
+    }
+    table.write(page)?;
+    page.gap()
+}
+
+/// Writes the requests with two answers, if there are any.
+fn disagreements(rows: &[DisagreementRow], page: &mut Page<'_>) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    page.heading("Requests that the kernel and the software device answered differently")?;
+    let heads = [
+        ("times", Align::Right),
+        ("kernel", Align::Left),
+        ("software device", Align::Left),
+        ("request", Align::Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    let answer = |errno: &Option<String>| errno.clone().unwrap_or_else(|| "accepted".to_owned());
+    for row in rows {
+        let name = row.name.unwrap_or(&row.code);
+        table.row([row.count.to_string().as_str(), &answer(&row.kernel), &answer(&row.software), name]);
+    }
+    table.write(page)?;
+    page.gap()
+}
+
+/// Returns the path of the picture that was asked for, or why there is none.
+fn picture_words(picture: &Picture) -> String {
+    let path = picture.path.display();
+    match &picture.view {
+        Some(_) if picture.written => path.to_string(),
+        Some(_) => format!("none: '{path}' cannot be written"),
+        None => "none: there is no such finding, or no history of its object".to_owned(),
     }
 }
 
