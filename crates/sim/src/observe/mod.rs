@@ -2,6 +2,7 @@
 
 pub(crate) mod bound;
 pub(crate) mod coverage;
+#[path = "trace_event.rs"]
 pub(crate) mod deeds;
 pub(crate) mod domain_calls;
 pub(crate) mod history;
