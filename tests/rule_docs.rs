@@ -73,7 +73,8 @@ fn deciders() -> BTreeMap<&'static str, String> {
         let directory = root().join(directory);
         for path in rust_files(&directory) {
             let file = format!("{name}/{}", path.strip_prefix(&directory).unwrap().display());
-            if ["policy/rules.rs", "check/searches/minimal.rs"].contains(&file.as_str()) || file.ends_with("/tests.rs")
+            if ["policy/rules.rs", "check/searches/minimal.rs"].contains(&file.as_str())
+                || file.ends_with("/tests.rs")
             {
                 continue;
             }

@@ -86,11 +86,11 @@ pub use memory::program::{Pages, ProgramMemory, Shown};
 pub use memory::store::PREVIOUS_OWNER;
 pub use memory::views::Views;
 pub use observe::coverage::{Coverage, Reasons, Work as CoveredWork};
-pub use observe::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
 pub use observe::domain_calls::MadeCall;
 pub use observe::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
 pub use observe::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
 pub use observe::log::KernelFlush;
+pub use observe::trace_event::{FlushKind, FoundLine, Instruction, TraceEvent, Traced};
 pub use process::files::{FileKind, OpenFile, ProgramFiles};
 pub use sync::eventfd::{EventFile, deliver_events};
 

@@ -149,7 +149,8 @@ impl Connection {
                 self.client()?.with(&self.socket, |process| process.unmap_pages(address, len))?;
             }
             (Request::Moved, [address, len, new_address, new_len, ..]) => {
-                let move_pages = |process: &mut Process| process.move_pages(address, len, new_address, new_len);
+                let move_pages =
+                    |process: &mut Process| process.move_pages(address, len, new_address, new_len);
                 self.client()?.with(&self.socket, move_pages)?;
             }
             (Request::Protected, [address, len, protection, ..]) => {

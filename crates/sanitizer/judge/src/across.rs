@@ -9,7 +9,7 @@ use gem_coherency::platform::Platform;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
 use gem_coherency_server::Family;
-use gem_coherency_sim::{FoundLine, Instruction, MadeStale, SimDevice, Upkeep};
+use gem_coherency_sim::{FlushKind, FoundLine, Instruction, MadeStale, SimDevice};
 
 use crate::domain_calls::DomainChange;
 use crate::need::{Counts, Need};
@@ -79,10 +79,10 @@ impl Across {
                 // One of the judges has it; they differ in nothing that matters here.
                 return self.judges.first().into_iter().for_each(|judge| lock(judge).user_flush(site));
             }
-            let upkeep = match flushed.effect {
-                LineEffect::Flush => Upkeep::Flush,
-                LineEffect::WriteBack => Upkeep::WriteBack,
-                LineEffect::NonTemporal => Upkeep::NonTemporal,
+            let kind = match flushed.effect {
+                LineEffect::Flush => FlushKind::Flush,
+                LineEffect::WriteBack => FlushKind::WriteBack,
+                LineEffect::NonTemporal => FlushKind::NonTemporal,
                 LineEffect::Opened => {
                     let [stored, ..] = flushed.bytes;
                     return devices.iter().for_each(|device| device.opened(object, line, stored));
@@ -99,7 +99,7 @@ impl Across {
             bytes.as_chunks_mut().0.iter_mut().zip(flushed.bytes).for_each(|(to, word)| {
                 *to = word.to_ne_bytes();
             });
-            let done = Instruction { object, line, upkeep, site, found, bytes };
+            let done = Instruction { object, line, kind, site, found, bytes };
             devices.iter().for_each(|device| device.maintained(&done));
         });
     }
@@ -109,7 +109,7 @@ impl Across {
         let Some(judge) = self.judges.get(number) else { return Judged::default() };
         // Held first, so that parts of a trace are judged in their order.
         let mut judge = lock(judge);
-        judge.hear(device.take_trace());
+        judge.feed(device.take_trace());
         let verdicts = judge.take_verdicts();
         let verdicts = if self.by_many {
             verdicts
@@ -150,7 +150,7 @@ impl Across {
         let of_device = |(judge, device): (&Mutex<Judge>, &SimDevice)| {
             let mut judge = lock(judge);
             device.trace_stores(object, lines);
-            judge.hear(device.take_trace());
+            judge.feed(device.take_trace());
             judge.load(object, lines)
         };
         self.judges.iter().zip(devices).flat_map(of_device).collect()
@@ -161,7 +161,7 @@ impl Across {
         let Some(judge) = self.judges.get(number) else { return Vec::new() };
         let mut judge = lock(judge);
         drop(device.look_at_screens());
-        judge.hear(device.take_trace());
+        judge.feed(device.take_trace());
         judge.part()
     }
 
@@ -175,7 +175,7 @@ impl Across {
         for (judge, device) in self.judges.iter().zip(devices) {
             let mut judge = lock(judge);
             // Flushes alone are no mistakes.
-            judge.hear(device.take_trace());
+            judge.feed(device.take_trace());
             let flushed = judge.flushed();
             let unknown = (u64::MAX, Vec::new());
             for (number, stack) in (0..).zip(stacks.iter().cloned()).chain([unknown]) {
@@ -228,7 +228,7 @@ impl Across {
         all
     }
 
-    /// Returns the number of flushes and other facts that were lost.
+    /// Returns the number of flushes and other events that were lost.
     pub(crate) fn lost(&self) -> u64 {
         self.judges.iter().fold(self.logs.lost(), |sum, judge| sum.saturating_add(lock(judge).dropped()))
     }

@@ -4,7 +4,7 @@ use gem_coherency::platform::Call;
 use gem_coherency::units::LineRange;
 
 use crate::observe::coverage::Coverage;
-use crate::observe::deeds::{Deed, Fact, Instruction};
+use crate::observe::trace_event::{Instruction, TraceEvent, Traced};
 use crate::{Process, SimDevice};
 
 impl SimDevice {
@@ -19,9 +19,9 @@ impl SimDevice {
         self.system.trace.start(false);
     }
 
-    /// Returns and clears the trace, oldest facts first, and the number of facts for which there was no room: it has room
+    /// Returns and clears the trace, oldest first, and the number of events for which there was no room: it has room
     /// for 1,048,576.
-    pub fn take_trace(&self) -> (Vec<Fact>, u64) {
+    pub fn take_trace(&self) -> (Vec<Traced>, u64) {
         self.system.trace.take()
     }
 
@@ -64,7 +64,7 @@ impl SimDevice {
     /// Traces that loads of the page of `line` by a program are no longer seen. An object that is gone is ignored.
     pub fn shown(&self, object: u64, line: u64) {
         if self.has_object(object) {
-            self.system.trace.add(object, Deed::Shown { line });
+            self.system.trace.add(object, TraceEvent::Shown { line });
         }
     }
 

@@ -53,8 +53,8 @@ impl SimDevice {
         let object = self.lookup("GPU write", handle)?;
         let mut state = object.state();
         object.happen(&mut state, "GPU write", Event::Acquire)?;
-        let terms = object.terms(&state);
-        object.write(terms, Route::Gpu(mocs), offset, data)
+        let ctx = object.access_context(&state);
+        object.write(ctx, Route::Gpu(mocs), offset, data)
     }
 
     /// Reads as the display engine does.
@@ -76,8 +76,8 @@ impl SimDevice {
         let object = self.lookup(call, handle)?;
         let mut state = object.state();
         object.happen(&mut state, call, Event::Acquire)?;
-        let terms = object.terms(&state);
-        object.read(terms, route, offset, data)
+        let ctx = object.access_context(&state);
+        object.read(ctx, route, offset, data)
     }
 
     /// Makes the object a framebuffer (ADDFB2) without checking its size or the display, and without an id.

@@ -121,12 +121,12 @@ impl SimDevice {
 /// Adds the lines of a picture, as the display engine reads them; for a tiled picture, all its bytes.
 fn scan(crc: &mut Crc, shape: &Shape, from: (u32, u32), size: (u32, u32)) -> Result<()> {
     let object = &shape.object;
-    let terms = object.terms(&object.state());
+    let ctx = object.access_context(&object.state());
     let mut line = Vec::new();
     object.system().coverage.displayed();
     for (at, len) in shape.rows(from, size) {
         line.resize(len as usize, 0);
-        object.read(terms, Route::Display, at, &mut line)?;
+        object.read(ctx, Route::Display, at, &mut line)?;
         crc.add(&line);
     }
     Ok(())

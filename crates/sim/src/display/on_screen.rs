@@ -16,10 +16,10 @@ use super::crtcs::Crtcs;
 use super::framebuffers::Framebuffer;
 use crate::kernel::objects::object::{Object, Origin};
 use crate::memory::observer::About;
-use crate::memory::store::{Store, Terms};
-use crate::observe::deeds::Deed;
+use crate::memory::store::{AccessContext, Store};
 use crate::observe::incoherent::{Incoherent, IncoherentKind};
 use crate::observe::trace::Tracing;
+use crate::observe::trace_event::TraceEvent;
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel};
@@ -116,7 +116,7 @@ impl DisplayEngine {
             let now = visible.get(&object).map(|visible| visible.lines.as_slice()).unwrap_or_default();
             let gone = without(&entry.lines, now);
             for &lines in &gone {
-                self.system.trace.add(object, Deed::LeftScreen { lines, handle: entry.about.handle });
+                self.system.trace.add(object, TraceEvent::LeftScreen { lines, handle: entry.about.handle });
             }
             let lines = entry.take(|line, _| has(&gone, line));
             self.report(entry, lines);
@@ -255,25 +255,25 @@ impl Object {
         blanks: u32,
     ) -> (About, CacheLevel, Vec<(u64, Bytes)>) {
         let state = self.state();
-        let terms = self.terms(&state);
+        let ctx = self.access_context(&state);
         let mut dirty = Vec::new();
         let looked = match &self.origin {
             Origin::Own | Origin::Attached(_) => {
-                self.store().look_on_screen(terms, self.tracing(&state), lines, (scanned, blanks), &mut dirty)
+                self.store().look_on_screen(ctx, self.tracing(&state), lines, (scanned, blanks), &mut dirty)
             }
             Origin::User(_) => Ok(()),
         };
         if let Err(error) = looked {
             tracing::error!(%error, "watch");
         }
-        (self.about(state.name), terms.level, dirty)
+        (self.about(state.name), ctx.level, dirty)
     }
 }
 
 impl Store {
     fn look_on_screen(
         &mut self,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         tracing: Option<Tracing<'_>>,
         lines: &[LineRange],
         (scanned, blanks): (&[LineRange], u32),
@@ -284,16 +284,16 @@ impl Store {
                 self.observe_lines(tracing, lines)?;
             }
             for &lines in scanned {
-                tracing.add(Deed::BlanksPassed { lines, count: blanks, handle: tracing.handle });
+                tracing.add(TraceEvent::BlanksPassed { lines, count: blanks, handle: tracing.handle });
             }
             for &lines in lines {
-                tracing.add(Deed::OnScreen { lines, handle: tracing.handle });
+                tracing.add(TraceEvent::OnScreen { lines, handle: tracing.handle });
             }
         }
-        let route = terms.route(Route::Display);
-        let is_missed = hierarchy::effect(terms.hardware, terms.level, route, Access::Read, Line::Dirty)
+        let route = ctx.route(Route::Display);
+        let is_missed = hierarchy::effect(ctx.hardware, ctx.level, route, Access::Read, Line::Dirty)
             .is_some_and(|effect| effect.at == Place::Memory && effect.before == Transfer::Nothing);
-        if terms.watch.is_none() || !is_missed {
+        if ctx.watch.is_none() || !is_missed {
             return Ok(());
         }
         for lines in lines {

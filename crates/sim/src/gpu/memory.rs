@@ -66,8 +66,8 @@ impl Bindings {
     pub(super) fn drain(&self) {
         for object in self.objects() {
             let state = object.state();
-            let terms = object.terms(&state);
-            if let Err(error) = object.drain(terms) {
+            let ctx = object.access_context(&state);
+            if let Err(error) = object.drain(ctx) {
                 tracing::debug!(%error, "drain");
             }
         }
@@ -160,8 +160,8 @@ impl View<'_> {
             let read = match piece {
                 Piece::Bound { object, offset, .. } => {
                     let state = object.state();
-                    let terms = object.terms(&state);
-                    object.read(terms, Route::Gpu(mocs), offset, into).is_ok()
+                    let ctx = object.access_context(&state);
+                    object.read(ctx, Route::Gpu(mocs), offset, into).is_ok()
                 }
                 Piece::Nothing { .. } => false,
             };
@@ -202,9 +202,9 @@ impl View<'_> {
             let written = match piece {
                 Piece::Bound { object, offset, .. } => {
                     let state = object.state();
-                    let terms = object.terms(&state);
+                    let ctx = object.access_context(&state);
                     self.log.add(object.id(), offset..offset + len);
-                    object.write(terms, Route::Gpu(mocs), offset, from).is_ok()
+                    object.write(ctx, Route::Gpu(mocs), offset, from).is_ok()
                 }
                 Piece::Nothing { .. } => false,
             };

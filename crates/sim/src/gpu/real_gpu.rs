@@ -12,7 +12,7 @@ use gem_coherency::Errno;
 
 use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::{Object, Origin};
-use crate::memory::store::Terms;
+use crate::memory::store::AccessContext;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Engine;
 use gem_coherency::vocabulary::{CacheLevel, MocsClass};
@@ -126,14 +126,14 @@ impl Operand {
     /// [`gem_coherency::Error::RangeOutOfBounds`]; EFAULT for a program's pages that are gone.
     pub fn look(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let state = self.object.state();
-        let terms = Terms { watch: None, ..self.object.terms(&state) };
+        let ctx = AccessContext { watch: None, ..self.object.access_context(&state) };
         match &self.object.origin {
             Origin::Own | Origin::Attached(_) => {
                 let mut store = self.object.store();
                 store.absorb()?;
-                store.look(terms, GPU, offset, data)
+                store.look(ctx, GPU, offset, data)
             }
-            Origin::User(_) => self.object.read(terms, GPU, offset, data),
+            Origin::User(_) => self.object.read(ctx, GPU, offset, data),
         }
     }
 
@@ -143,8 +143,8 @@ impl Operand {
     /// As [`Self::look`].
     pub fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
         let state = self.object.state();
-        let terms = self.object.terms(&state);
-        self.object.write(terms, GPU, offset, data)
+        let ctx = self.object.access_context(&state);
+        self.object.write(ctx, GPU, offset, data)
     }
 }
 

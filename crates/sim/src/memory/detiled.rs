@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gem_coherency::Errno;
 
-use super::store::{Store, Terms};
+use super::store::{AccessContext, Store};
 use super::tiling::Order;
 use crate::refuse::refuse;
 use gem_coherency::backend::mapping::SharedBytes;
@@ -49,7 +49,7 @@ struct Known {
     /// The object's bytes of which these were made, in its own order.
     tiled: SharedBytes,
     order: Order,
-    terms: Terms<'static>,
+    ctx: AccessContext<'static>,
     /// Number of requests that had been made when the object last got what programs stored.
     absorbed: u64,
     /// The object's bytes were accessed since the view got them.
@@ -65,9 +65,9 @@ impl Detiled {
     ///
     /// # Errors
     /// Those of creating the file.
-    pub(crate) fn new(size: u64, terms: Terms<'_>, order: Order) -> Result<Self> {
+    pub(crate) fn new(size: u64, ctx: AccessContext<'_>, order: Order) -> Result<Self> {
         let (bytes, tiled) = (SharedBytes::zeroed(size)?, SharedBytes::zeroed(size)?);
-        let known = Mutex::new(Known { bytes, tiled, order, terms: terms.quiet(), absorbed: 0, old: true });
+        let known = Mutex::new(Known { bytes, tiled, order, ctx: ctx.quiet(), absorbed: 0, old: true });
         Ok(Self { size, shown: SharedBytes::in_file(size)?, known })
     }
 
@@ -95,7 +95,7 @@ impl Detiled {
 
     /// Stores to the object what programs stored to the view.
     fn absorb(&self, store: &mut Store, known: &mut Known) -> Result<()> {
-        let Known { order, terms, .. } = *known;
+        let Known { order, ctx, .. } = *known;
         let touched = self.extents()?;
         for (first, len) in self.rows(&touched, order) {
             let now = self.load(&touched, first, len)?;
@@ -106,7 +106,7 @@ impl Detiled {
             let (now, before) = (order.tiled(first, &now), order.tiled(first, &before));
             for run in different(&now, &before) {
                 let at = first + run.start as u64;
-                store.put(terms, terms.route(Route::Aperture), at, slice(&now, &run))?;
+                store.put(ctx, ctx.route(Route::Aperture), at, slice(&now, &run))?;
                 store.saw(at, slice(&now, &run))?;
             }
         }
@@ -114,13 +114,13 @@ impl Detiled {
     }
 
     /// Lets the view show what the aperture shows of the object, whose bytes have this order.
-    pub(crate) fn refresh(&self, store: &mut Store, terms: Terms<'_>, order: Order) -> Result<()> {
-        store.drain(terms)?;
+    pub(crate) fn refresh(&self, store: &mut Store, ctx: AccessContext<'_>, order: Order) -> Result<()> {
+        store.drain(ctx)?;
         let mut known = self.known();
         self.absorb(store, &mut known)?;
-        let terms = terms.quiet();
+        let ctx = ctx.quiet();
         let is_same_order = known.order == order;
-        (known.order, known.terms, known.old) = (order, terms, false);
+        (known.order, known.ctx, known.old) = (order, ctx, false);
         let mut written: Vec<Range<u64>> = Vec::new();
         let mut left = store.lines.all();
         while let Some(part) = store.next_data(left)? {
@@ -137,7 +137,7 @@ impl Detiled {
             let mut tiled = vec![0; len];
             for range in overlapping(&written, first, len) {
                 let (at, part) = part(&mut tiled, first, range);
-                store.look(terms, Route::Aperture, at, part)?;
+                store.look(ctx, Route::Aperture, at, part)?;
             }
             let before = load(&known.tiled, first, len)?;
             if tiled == before && is_same_order {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use super::lines::Run;
-use super::store::{Store, Terms};
+use super::store::{AccessContext, Store};
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::units::ByteRange;
@@ -21,7 +21,7 @@ pub(crate) trait Observer: Debug + Sync {
         &self,
         _observed: Observed<'_>,
         _store: &mut Store,
-        _terms: Terms<'_>,
+        _terms: AccessContext<'_>,
         _route: Route,
         _range: ByteRange,
     ) -> Result<()> {
@@ -36,7 +36,7 @@ pub(crate) trait Observer: Debug + Sync {
         &self,
         _observed: Observed<'_>,
         _store: &mut Store,
-        _terms: Terms<'_>,
+        _terms: AccessContext<'_>,
         _route: Route,
         _offset: u64,
         _data: &[u8],

@@ -21,7 +21,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use super::filled::{Aliases, Shared};
 use super::lines::{Lines, Run};
-use super::store::{PREVIOUS_OWNER, Store, Terms};
+use super::store::{AccessContext, PREVIOUS_OWNER, Store};
 use crate::refuse::refuse;
 use gem_coherency::Errno;
 use gem_coherency::backend::mapping::SharedBytes;
@@ -36,8 +36,8 @@ static ZEROES: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
 
 impl Store {
     /// Returns the address of the bytes that a mapping on `route` shows.
-    pub(crate) fn raw_pointer(&mut self, terms: Terms<'_>, route: Route) -> Result<*mut u8> {
-        Ok(match self.share(terms, route, SharedBytes::zeroed)? {
+    pub(crate) fn raw_pointer(&mut self, ctx: AccessContext<'_>, route: Route) -> Result<*mut u8> {
+        Ok(match self.share(ctx, route, SharedBytes::zeroed)? {
             Place::Cache => self.cached()?.as_ptr(),
             Place::Memory => self.memory()?.as_ptr(),
         })
@@ -48,8 +48,8 @@ impl Store {
     ///
     /// # Errors
     /// EBUSY if a raw pointer of this process refers to bytes that are in no file; those of creating the files.
-    pub(crate) fn views(&mut self, terms: Terms<'_>, route: Route) -> Result<([OwnedFd; 3], Place)> {
-        let shows = self.share(terms, route, SharedBytes::in_file)?;
+    pub(crate) fn views(&mut self, ctx: AccessContext<'_>, route: Route) -> Result<([OwnedFd; 3], Place)> {
+        let shows = self.share(ctx, route, SharedBytes::in_file)?;
         let file = |bytes: Option<&SharedBytes>| match bytes.and_then(SharedBytes::file) {
             None => refuse("views", Errno::EBUSY),
             Some(file) => file.try_clone_to_owned().map_err(|error| Error::Ioctl {
@@ -65,16 +65,16 @@ impl Store {
     /// already; returns those that a mapping on `route` shows.
     fn share(
         &mut self,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         make: impl Fn(u64) -> Result<SharedBytes>,
     ) -> Result<Place> {
-        let write_back = match terms.route(route) {
+        let write_back = match ctx.route(route) {
             Route::CpuCached | Route::CpuNonTemporal => true,
             Route::CpuUncached | Route::Aperture | Route::Gpu(_) | Route::Display => false,
         };
         self.absorb()?;
-        self.drain(terms)?;
+        self.drain(ctx)?;
         if self.shared.is_none() {
             self.begin_to_share(write_back, make)?;
         }
@@ -94,7 +94,7 @@ impl Store {
             }
         }
         // A store that evicts the line counts as one to the cache, which the next access writes back.
-        let evicts = effect(terms.hardware, terms.level, terms.route(route), Access::Write, Line::Dirty)
+        let evicts = effect(ctx.hardware, ctx.level, ctx.route(route), Access::Write, Line::Dirty)
             .is_some_and(|effect| effect.before == Transfer::WriteBack);
         let shows_cache = write_back || evicts;
         if let Some(shared) = &mut self.shared {
@@ -102,9 +102,9 @@ impl Store {
             shared.shows_cache |= shows_cache;
             shared.evicts |= evicts && !write_back;
             shared.shows_memory |= !shows_cache;
-            shared.aliases.add(terms.route(route), shows_cache);
+            shared.aliases.add(ctx.route(route), shows_cache);
         }
-        if let Some(trace) = terms.trace {
+        if let Some(trace) = ctx.trace {
             trace.observer.map(trace, self, route)?;
         }
         Ok(if shows_cache { Place::Cache } else { Place::Memory })
@@ -337,10 +337,10 @@ mod tests {
             byte[0]
         };
         let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
-        store.share(Terms::ORDINARY, Route::CpuUncached, SharedBytes::in_file).unwrap();
+        store.share(AccessContext::ORDINARY, Route::CpuUncached, SharedBytes::in_file).unwrap();
         for (stored, loaded) in [(7, 7), (8, 7)] {
             store.memory().unwrap().copy_in(8, &[stored]).unwrap();
-            store.share(Terms::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
+            store.share(AccessContext::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
             assert_eq!(load(&mut store), loaded);
         }
     }
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn a_fill_keeps_a_store_to_other_bytes_that_comes_after_the_comparison() {
         let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
-        store.share(Terms::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
+        store.share(AccessContext::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
         let load = |store: &mut Store, at| {
             let mut byte = [0];
             store.cached().unwrap().copy_out(at, &mut byte).unwrap();

@@ -22,7 +22,7 @@ pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
 
 /// The hardware and the level that determine how an object is accessed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct AccessContext<'a> {
     pub(crate) hardware: Hardware,
     pub(crate) level: CacheLevel,
     /// Every agent sees every byte at once, so that all of them use the cached bytes.
@@ -34,8 +34,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) trace: Option<Observed<'a>>,
 }
 
-impl Terms<'_> {
-    /// The terms of CPU accesses to memory that belongs to no device.
+impl AccessContext<'_> {
+    /// The context of CPU accesses to memory that belongs to no device.
     pub(crate) const ORDINARY: Self = Self {
         hardware: Hardware::new(Caps::empty()),
         level: CacheLevel::None,
@@ -44,10 +44,10 @@ impl Terms<'_> {
         trace: None,
     };
 
-    /// Returns the terms of accesses that are neither logged nor traced.
-    pub(crate) fn quiet(self) -> Terms<'static> {
+    /// Returns the context of accesses that are neither logged nor traced.
+    pub(crate) fn quiet(self) -> AccessContext<'static> {
         let Self { hardware, level, coherent, .. } = self;
-        Terms { hardware, level, coherent, watch: None, trace: None }
+        AccessContext { hardware, level, coherent, watch: None, trace: None }
     }
 
     /// Returns the route that an access on `route` actually takes.
@@ -55,7 +55,7 @@ impl Terms<'_> {
         if self.coherent { Route::CpuCached } else { route }
     }
 
-    /// Returns the terms for a store whose byte at `offset` is the object's at `of_object`; its accesses are not traced.
+    /// Returns the context for a store whose byte at `offset` is the object's at `of_object`; its accesses are not traced.
     pub(crate) fn of_part(self, offset: u64, of_object: u64) -> Self {
         Self { watch: self.watch.map(|watch| watch.of_part(offset, of_object)), trace: None, ..self }
     }
@@ -163,27 +163,27 @@ impl Store {
     /// Reads on `route`.
     pub(crate) fn read(
         &mut self,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         offset: u64,
         data: &mut [u8],
     ) -> Result<()> {
-        let range = self.begin(terms, offset, data.len() as u64)?;
-        if let Some(trace) = terms.trace {
-            trace.observer.read(trace, self, terms, route, range)?;
+        let range = self.begin(ctx, offset, data.len() as u64)?;
+        if let Some(trace) = ctx.trace {
+            trace.observer.read(trace, self, ctx, route, range)?;
         }
-        let route = terms.route(route);
-        self.drain_route(terms, route)?;
+        let route = ctx.route(route);
+        self.drain_route(ctx, route)?;
         let mut lines = range.lines();
         while let Some(run) = self.run(lines)? {
             let part = overlap(run, range);
             let into = data.get_mut((part.start - offset) as usize..(part.end - offset) as usize);
             if let (Some(effect), Some(into)) =
-                (hierarchy::effect(terms.hardware, terms.level, route, Access::Read, run.line), into)
+                (hierarchy::effect(ctx.hardware, ctx.level, route, Access::Read, run.line), into)
             {
-                if let Some(watch) = terms.watch {
+                if let Some(watch) = ctx.watch {
                     let access = RunAccess { route, effect, run, part: &part, new: None };
-                    watch.observer.access(watch, self, terms.level, access)?;
+                    watch.observer.access(watch, self, ctx.level, access)?;
                 }
                 self.transfer(run, effect.before)?;
                 match effect.at {
@@ -203,15 +203,14 @@ impl Store {
     /// Reads the bytes that an access on `route` would get, without an effect on the lines.
     pub(crate) fn look(
         &mut self,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         offset: u64,
         data: &mut [u8],
     ) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.size)?;
         let place = |line| {
-            let effect =
-                hierarchy::effect(terms.hardware, terms.level, terms.route(route), Access::Read, line);
+            let effect = hierarchy::effect(ctx.hardware, ctx.level, ctx.route(route), Access::Read, line);
             effect.map_or(Place::Memory, |effect| match effect.before {
                 Transfer::WriteBack => Place::Cache,
                 Transfer::Fill => Place::Memory,
@@ -242,34 +241,40 @@ impl Store {
     }
 
     /// Writes on `route`, without write combining.
-    pub(crate) fn write(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
-        self.begin(terms, offset, data.len() as u64)?;
-        if let Some(trace) = terms.trace {
-            trace.observer.write(trace, self, terms, route, offset, data)?;
+    pub(crate) fn write(
+        &mut self,
+        ctx: AccessContext<'_>,
+        route: Route,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<()> {
+        self.begin(ctx, offset, data.len() as u64)?;
+        if let Some(trace) = ctx.trace {
+            trace.observer.write(trace, self, ctx, route, offset, data)?;
         }
-        let route = terms.route(route);
-        self.drain_route(terms, route)?;
-        self.put(terms, route, offset, data)?;
+        let route = ctx.route(route);
+        self.drain_route(ctx, route)?;
+        self.put(ctx, route, offset, data)?;
         self.saw(offset, data)
     }
 
     /// Performs `op` on `lines`; returns how many were written back.
-    pub(crate) fn maintain(&mut self, terms: Terms<'_>, lines: LineRange, op: LineOp) -> Result<u64> {
-        self.begin(terms, lines.first() * LINE_BYTES, lines.bytes())?;
+    pub(crate) fn maintain(&mut self, ctx: AccessContext<'_>, lines: LineRange, op: LineOp) -> Result<u64> {
+        self.begin(ctx, lines.first() * LINE_BYTES, lines.bytes())?;
         if self.shared.is_some() { self.maintain_data(lines, op) } else { self.maintain_lines(lines, op) }
     }
 
     /// Flushes every line, like `drm_clflush_sg` with its fences; returns how many were written back.
-    pub(crate) fn flush_all(&mut self, terms: Terms<'_>) -> Result<u64> {
-        self.begin(terms, 0, 0)?;
-        self.drain(terms)?;
+    pub(crate) fn flush_all(&mut self, ctx: AccessContext<'_>) -> Result<u64> {
+        self.begin(ctx, 0, 0)?;
+        self.drain(ctx)?;
         Ok(self.lines.flush_untouched() + self.maintain_data(self.lines.all(), LineOp::Flush)?)
     }
 
     /// Moves the bytes to other pages, as swapping out and in does where the CPU compresses what it reads:
     /// cached copies are saved, clean or dirty, and no cache holds a line of the new pages.
-    pub(crate) fn swap(&mut self, terms: Terms<'_>) -> Result<()> {
-        self.begin(terms, 0, 0)?;
+    pub(crate) fn swap(&mut self, ctx: AccessContext<'_>) -> Result<()> {
+        self.begin(ctx, 0, 0)?;
         let mut left = self.lines.all();
         while let Some(part) = self.next_data(left)? {
             let mut lines = part;
@@ -299,11 +304,11 @@ impl Store {
     }
 
     /// Begins an access: checks the range, gets what programs stored to linear views, and lets the adversary act.
-    pub(crate) fn begin(&mut self, terms: Terms<'_>, offset: u64, len: u64) -> Result<ByteRange> {
+    pub(crate) fn begin(&mut self, ctx: AccessContext<'_>, offset: u64, len: u64) -> Result<ByteRange> {
         let range = ByteRange::within(offset, len, self.size)?;
         self.absorb()?;
         if let Some(mut adversary) = self.adversary.take() {
-            let acted = self.act(terms, &mut adversary);
+            let acted = self.act(ctx, &mut adversary);
             self.adversary = Some(adversary);
             acted?;
         }
@@ -311,18 +316,24 @@ impl Store {
     }
 
     /// Writes on `route`, with no other effect.
-    pub(crate) fn put(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn put(
+        &mut self,
+        ctx: AccessContext<'_>,
+        route: Route,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.size)?;
         let mut lines = range.lines();
         while let Some(run) = self.run(lines)? {
             let part = overlap(run, range);
             let from = data.get((part.start - offset) as usize..(part.end - offset) as usize);
             if let (Some(effect), Some(from)) =
-                (hierarchy::effect(terms.hardware, terms.level, route, Access::Write, run.line), from)
+                (hierarchy::effect(ctx.hardware, ctx.level, route, Access::Write, run.line), from)
             {
-                if let Some(watch) = terms.watch {
+                if let Some(watch) = ctx.watch {
                     let access = RunAccess { route, effect, run, part: &part, new: Some(from) };
-                    watch.observer.access(watch, self, terms.level, access)?;
+                    watch.observer.access(watch, self, ctx.level, access)?;
                 }
                 self.transfer(run, effect.before)?;
                 match effect.at {
@@ -377,11 +388,11 @@ impl Store {
     }
 
     /// Lets the adversary make its spontaneous transfers.
-    fn act(&mut self, terms: Terms<'_>, adversary: &mut Adversary) -> Result<()> {
+    fn act(&mut self, ctx: AccessContext<'_>, adversary: &mut Adversary) -> Result<()> {
         for attempt in adversary.attempts(self.lines.pages()) {
             let mut left = attempt.lines;
             while let Some(run) = self.run(left)? {
-                if let Some(done) = attempt.cache_move.on(terms.hardware, run.line) {
+                if let Some(done) = attempt.cache_move.on(ctx.hardware, run.line) {
                     tracing::trace!(
                         cache_move = CacheMove::name(attempt.cache_move),
                         page = run.page,
@@ -393,7 +404,7 @@ impl Store {
                 left = Lines::after(left, run);
             }
         }
-        if adversary.drains() { self.drain(terms) } else { Ok(()) }
+        if adversary.drains() { self.drain(ctx) } else { Ok(()) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The bytes that a draw or a dispatch binds, and that its kernels may read or write; lines with newer bytes than memory.
 
-use super::deeds::Deed;
 use super::incoherent::{Watch, slice};
 use super::trace::Tracing;
+use super::trace_event::TraceEvent;
 use crate::memory::lines::Lines;
-use crate::memory::store::{Store, Terms};
+use crate::memory::store::{AccessContext, Store};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
@@ -15,7 +15,7 @@ impl Store {
     /// differ from memory's. Accesses nothing.
     pub(crate) fn watch_bound(
         &mut self,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         (tracing, watch): (Option<Tracing<'_>>, Option<Watch<'_>>),
         route: Route,
         range: ByteRange,
@@ -24,21 +24,21 @@ impl Store {
             let lines = range.lines();
             self.observe_lines(tracing, lines)?;
             tracing.add_access(
-                terms,
+                ctx,
                 route,
                 None,
                 lines,
-                Deed::Bound { route, lines, handle: tracing.handle },
+                TraceEvent::Bound { route, lines, handle: tracing.handle },
             );
         }
         let Some(watch) = watch else { return Ok(()) };
-        let route = terms.route(route);
-        let is_missed = hierarchy::effect(terms.hardware, terms.level, route, Access::Read, Line::Dirty)
+        let route = ctx.route(route);
+        let is_missed = hierarchy::effect(ctx.hardware, ctx.level, route, Access::Read, Line::Dirty)
             .is_some_and(|effect| effect.at == Place::Memory && effect.before == Transfer::Nothing);
         if !is_missed {
             return Ok(());
         }
-        self.each_newer_line(range, |lines| watch.surface(terms.level, route, lines))
+        self.each_newer_line(range, |lines| watch.surface(ctx.level, route, lines))
     }
 
     /// Calls `see` with each dirty line of which bytes of `range` differ from memory's.

@@ -16,7 +16,7 @@ const STILL_RUNS: &str = "they had not ended when their device was closed, or wh
 /// What a device simulated of the batches of programs. Each number is of the time since the device was created.
 ///
 /// A command's accesses are followed if they were made: by the rules of the platform, so that the caches are judged by
-/// them. Where they are not, the trace has [`Deed::Unfollowed`](crate::Deed::Unfollowed).
+/// them. Where they are not, the trace has [`TraceEvent::Unfollowed`](crate::TraceEvent::Unfollowed).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Accepted submissions, each of one batch.

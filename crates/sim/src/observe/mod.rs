@@ -2,10 +2,9 @@
 
 pub(crate) mod bound;
 pub(crate) mod coverage;
-#[path = "trace_event.rs"]
-pub(crate) mod deeds;
 pub(crate) mod domain_calls;
 pub(crate) mod history;
 pub(crate) mod incoherent;
 pub(crate) mod log;
 pub(crate) mod trace;
+pub(crate) mod trace_event;

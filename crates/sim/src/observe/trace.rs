@@ -12,9 +12,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::deeds::{Deed, Fact, FoundLine, Instruction, Upkeep};
+use super::trace_event::{FlushKind, FoundLine, Instruction, TraceEvent, Traced};
 use crate::memory::observer::{About, Observed, Observer};
-use crate::memory::store::{Store, Terms};
+use crate::memory::store::{AccessContext, Store};
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
@@ -22,7 +22,7 @@ use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Handle};
 use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
 
-/// Number of facts that a trace keeps; later ones are dropped.
+/// Number of events that a trace keeps; later ones are dropped.
 const KEPT: usize = 1 << 20;
 
 const LINE: usize = LINE_BYTES as usize;
@@ -39,7 +39,7 @@ pub(crate) struct Trace {
 
 #[derive(Debug, Default)]
 struct Kept {
-    facts: Vec<Fact>,
+    traced: Vec<Traced>,
     dropped: u64,
 }
 
@@ -68,20 +68,20 @@ impl Trace {
         self.is_on().then_some(Tracing { trace: self, object, handle, foreign: false })
     }
 
-    /// Adds a fact; lines that follow those of the last one extend it.
-    pub(crate) fn add(&self, object: u64, deed: Deed) {
+    /// Adds an event; lines that follow those of the last one extend it.
+    pub(crate) fn add(&self, object: u64, event: TraceEvent) {
         if !self.is_on() {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = kept.facts.last_mut().filter(|last| last.object == object)
-            && let Some(longer) = extended(last.deed, deed)
+        if let Some(last) = kept.traced.last_mut().filter(|last| last.object == object)
+            && let Some(longer) = extended(last.event, event)
         {
-            last.deed = longer;
-        } else if kept.facts.len() == KEPT {
+            last.event = longer;
+        } else if kept.traced.len() == KEPT {
             kept.dropped += 1;
         } else {
-            kept.facts.push(Fact { object, deed });
+            kept.traced.push(Traced { object, event });
         }
     }
 
@@ -100,33 +100,34 @@ impl Trace {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns and clears the facts, oldest first, and the number of those for which there was no room.
-    pub(crate) fn take(&self) -> (Vec<Fact>, u64) {
+    /// Returns and clears the events, oldest first, and the number of those for which there was no room.
+    pub(crate) fn take(&self) -> (Vec<Traced>, u64) {
         let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-        (kept.facts, kept.dropped)
+        (kept.traced, kept.dropped)
     }
 }
 
-/// Returns the one deed that two successive ones are; `None` if they stay two.
-fn extended(last: Deed, next: Deed) -> Option<Deed> {
+/// Returns the one event that two successive ones are; `None` if they stay two.
+fn extended(last: TraceEvent, next: TraceEvent) -> Option<TraceEvent> {
     match (last, next) {
-        (Deed::Stored(before), Deed::Stored(lines)) => follow(before, lines).map(Deed::Stored),
+        (TraceEvent::Stored(before), TraceEvent::Stored(lines)) => {
+            follow(before, lines).map(TraceEvent::Stored)
+        }
         (
-            Deed::Accessed { route, access, lines: before, handle },
-            Deed::Accessed { route: other_route, access: other_access, lines, .. },
+            TraceEvent::Accessed { route, access, lines: before, handle },
+            TraceEvent::Accessed { route: other_route, access: other_access, lines, .. },
         ) if (route, access) == (other_route, other_access) => {
-            Some(Deed::Accessed { route, access, lines: follow(before, lines)?, handle })
+            Some(TraceEvent::Accessed { route, access, lines: follow(before, lines)?, handle })
         }
-        (Deed::Rewritten { route, lines: before }, Deed::Rewritten { route: other, lines })
+        (TraceEvent::Rewritten { route, lines: before }, TraceEvent::Rewritten { route: other, lines })
             if route == other =>
         {
-            Some(Deed::Rewritten { route, lines: follow(before, lines)? })
+            Some(TraceEvent::Rewritten { route, lines: follow(before, lines)? })
         }
-        (Deed::Bound { route, lines: before, handle }, Deed::Bound { route: other, lines, .. })
-            if route == other =>
-        {
-            Some(Deed::Bound { route, lines: follow(before, lines)?, handle })
-        }
+        (
+            TraceEvent::Bound { route, lines: before, handle },
+            TraceEvent::Bound { route: other, lines, .. },
+        ) if route == other => Some(TraceEvent::Bound { route, lines: follow(before, lines)?, handle }),
         _ => None,
     }
 }
@@ -159,8 +160,8 @@ impl<'a> Tracing<'a> {
         Observed { observer: trace, about: About { object, handle, size }, first: 0, foreign }
     }
 
-    pub(crate) fn add(self, deed: Deed) {
-        self.trace.add(self.object, deed);
+    pub(crate) fn add(self, event: TraceEvent) {
+        self.trace.add(self.object, event);
     }
 
     /// Returns the trace of another device's accesses.
@@ -171,21 +172,21 @@ impl<'a> Tracing<'a> {
     /// Adds an access to lines, or what may be one.
     pub(super) fn add_access(
         self,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         access: Option<Access>,
         lines: LineRange,
-        own: Deed,
+        own: TraceEvent,
     ) {
         if !self.foreign {
             return self.add(own);
         }
-        let dirty = effect(terms.hardware, terms.level, route, access.unwrap_or(Access::Read), Line::Dirty);
+        let dirty = effect(ctx.hardware, ctx.level, route, access.unwrap_or(Access::Read), Line::Dirty);
         let Some(dirty) = dirty else { return };
         if dirty.at == Place::Memory && dirty.before == Transfer::Nothing {
-            self.add(Deed::Foreign { access, lines });
+            self.add(TraceEvent::Foreign { access, lines });
         } else if access == Some(Access::Write) && dirty.next == Line::Dirty {
-            self.add(Deed::Stored(lines));
+            self.add(TraceEvent::Stored(lines));
         }
     }
 }
@@ -195,23 +196,23 @@ impl Observer for Trace {
         &self,
         observed: Observed<'_>,
         store: &mut Store,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         range: ByteRange,
     ) -> Result<()> {
-        store.trace_read(Tracing::new(self, observed), terms, route, range)
+        store.trace_read(Tracing::new(self, observed), ctx, route, range)
     }
 
     fn write(
         &self,
         observed: Observed<'_>,
         store: &mut Store,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         offset: u64,
         data: &[u8],
     ) -> Result<()> {
-        store.trace_write(Tracing::new(self, observed), terms, route, offset, data)
+        store.trace_write(Tracing::new(self, observed), ctx, route, offset, data)
     }
 
     fn map(&self, observed: Observed<'_>, store: &mut Store, route: Route) -> Result<()> {
@@ -224,15 +225,15 @@ impl Store {
     fn trace_read(
         &mut self,
         tracing: Tracing<'_>,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         range: ByteRange,
     ) -> Result<()> {
         let lines = range.lines();
         if !lines.is_empty() {
             self.observe_lines(tracing, lines)?;
-            let deed = Deed::Accessed { route, access: Access::Read, lines, handle: tracing.handle };
-            tracing.add_access(terms, route, Some(Access::Read), lines, deed);
+            let event = TraceEvent::Accessed { route, access: Access::Read, lines, handle: tracing.handle };
+            tracing.add_access(ctx, route, Some(Access::Read), lines, event);
         }
         Ok(())
     }
@@ -241,7 +242,7 @@ impl Store {
     fn trace_write(
         &mut self,
         tracing: Tracing<'_>,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         offset: u64,
         data: &[u8],
@@ -253,10 +254,13 @@ impl Store {
             let new = rest.get(..LINE - at as usize % LINE).unwrap_or(rest);
             let lines = ByteRange::within(at, new.len() as u64, self.size)?.lines();
             self.observe_lines(tracing, lines)?;
-            let written = Deed::Accessed { route, access: Access::Write, lines, handle };
-            let deed =
-                if self.rewrites(tracing, at, new)? { Deed::Rewritten { route, lines } } else { written };
-            tracing.add_access(terms, route, Some(Access::Write), lines, deed);
+            let written = TraceEvent::Accessed { route, access: Access::Write, lines, handle };
+            let event = if self.rewrites(tracing, at, new)? {
+                TraceEvent::Rewritten { route, lines }
+            } else {
+                written
+            };
+            tracing.add_access(ctx, route, Some(Access::Write), lines, event);
             done += new.len();
         }
         Ok(())
@@ -275,7 +279,7 @@ impl Store {
     /// Traces a mapping, whose stores are not detected from now on.
     fn trace_mapping(&mut self, tracing: Tracing<'_>, route: Route) -> Result<()> {
         if !tracing.foreign {
-            tracing.add(Deed::Mapped(route));
+            tracing.add(TraceEvent::Mapped(route));
         }
         if self.seen.is_some() || !tracing.trace.is_coherent() {
             return Ok(());
@@ -324,7 +328,7 @@ impl Store {
                 let pairs = now.chunks(LINE).zip(before.chunks(LINE));
                 for (line, (now, before)) in (at / LINE_BYTES..).zip(pairs) {
                     if now != before {
-                        tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
+                        tracing.add(TraceEvent::Stored(LineRange::new(line, line + 1)));
                         if coherent {
                             seen.copy_in(line * LINE_BYTES, now)?;
                         }
@@ -338,7 +342,7 @@ impl Store {
 
     /// Traces an instruction.
     pub(crate) fn maintained(&mut self, tracing: Tracing<'_>, done: &Instruction) -> Result<()> {
-        let &Instruction { line, upkeep, site, found, ref bytes, .. } = done;
+        let &Instruction { line, kind, site, found, ref bytes, .. } = done;
         // The program can write any number into its log.
         let at = ByteRange::within(line.saturating_mul(LINE_BYTES), LINE_BYTES, self.size)?.offset();
         let mut is_new = found == FoundLine::Dirty;
@@ -350,11 +354,11 @@ impl Store {
                 seen.copy_in(at, bytes)?;
             }
         }
-        if is_new && upkeep != Upkeep::NonTemporal {
-            tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
+        if is_new && kind != FlushKind::NonTemporal {
+            tracing.add(TraceEvent::Stored(LineRange::new(line, line + 1)));
         }
         let stale = self.seen.is_none() && found == FoundLine::Stale;
-        tracing.add(Deed::Maintained { line, upkeep, site, stale });
+        tracing.add(TraceEvent::Maintained { line, kind, site, stale });
         Ok(())
     }
 }
@@ -368,14 +372,14 @@ mod tests {
     #[test]
     fn lines_that_follow_are_one_fact() {
         let trace = Trace::default();
-        trace.add(1, Deed::Freed);
+        trace.add(1, TraceEvent::Freed);
         assert_eq!(trace.take(), (vec![], 0), "off");
         trace.start(true);
-        let stored = |first, end| Deed::Stored(LineRange::new(first, end));
+        let stored = |first, end| TraceEvent::Stored(LineRange::new(first, end));
         for (object, first) in [(1, 0), (1, 1), (1, 3), (2, 4)] {
             trace.add(object, stored(first, first + 1));
         }
-        let read = |route, first| Deed::Accessed {
+        let read = |route, first| TraceEvent::Accessed {
             route,
             access: Access::Read,
             lines: LineRange::new(first, first + 1),
@@ -385,14 +389,14 @@ mod tests {
         trace.add(2, read(gpu, 0));
         trace.add(2, read(gpu, 1));
         trace.add(2, read(Route::Display, 2));
-        let (facts, dropped) = trace.take();
-        let deeds: Vec<_> = facts.iter().map(|fact| (fact.object, fact.deed)).collect();
-        let Deed::Accessed { lines, .. } = deeds[3].1 else { panic!("{deeds:?}") };
+        let (traced, dropped) = trace.take();
+        let events: Vec<_> = traced.iter().map(|one| (one.object, one.event)).collect();
+        let TraceEvent::Accessed { lines, .. } = events[3].1 else { panic!("{events:?}") };
         assert_eq!(
-            (&deeds[..3], dropped),
+            (&events[..3], dropped),
             (&[(1, stored(0, 2)), (1, stored(3, 4)), (2, stored(4, 5))][..], 0)
         );
-        assert_eq!((lines, deeds.len()), (LineRange::new(0, 2), 5));
+        assert_eq!((lines, events.len()), (LineRange::new(0, 2), 5));
     }
 
     #[test]
@@ -402,8 +406,8 @@ mod tests {
         let tracing = trace.of(1, None).unwrap();
         let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
         store.seen = SharedBytes::zeroed(PAGE_BYTES).ok();
-        let (upkeep, found) = (Upkeep::Flush, FoundLine::Clean);
-        let flush = |line| Instruction { object: 1, line, upkeep, site: 0, found, bytes: [1; LINE] };
+        let (kind, found) = (FlushKind::Flush, FoundLine::Clean);
+        let flush = |line| Instruction { object: 1, line, kind, site: 0, found, bytes: [1; LINE] };
         for line in [PAGE_BYTES / LINE_BYTES, u64::MAX / LINE_BYTES, u64::MAX] {
             assert!(store.maintained(tracing, &flush(line)).is_err(), "{line}");
         }

@@ -1,4 +1,4 @@
-//! The facts of a trace.
+//! The events of a trace.
 
 use super::domain_calls::MadeCall;
 use gem_coherency::policy::kernel::{Creation, Event};
@@ -6,18 +6,18 @@ use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Handle};
 use gem_coherency_memory_model::Route;
 
-/// A fact about an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
+/// An event of an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fact {
+pub struct Traced {
     /// The object's number on the device.
     pub object: u64,
     /// What happened to it.
-    pub deed: Deed,
+    pub event: TraceEvent,
 }
 
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum TraceEvent {
     /// It was created. Imported and USERPTR objects are not traced.
     Created {
         /// Size in bytes.
@@ -43,7 +43,7 @@ pub enum Deed {
         /// The line.
         line: u64,
         /// The instruction's effect.
-        upkeep: Upkeep,
+        kind: FlushKind,
         /// The number that the caller of [`SimDevice::maintained`](crate::SimDevice::maintained) gave the place.
         site: u64,
         /// The line was clean, and memory had newer bytes.
@@ -111,12 +111,12 @@ pub enum Deed {
         /// The object's first handle.
         handle: Option<Handle>,
     },
-    /// Commands of a batch that names it are not simulated: between this fact and the end of the batch, the GPU may read or
-    /// write any of its lines, by any route. A batch has at most one such fact for each object that its submission names.
+    /// Commands of a batch that names it are not simulated: between this event and the end of the batch, the GPU may read or
+    /// write any of its lines, by any route. A batch has at most one such event for each object that its submission names.
     ///
     /// A batch has it if it has a draw, whose kernels are not executed; a dispatch that is not executed to its end; another
     /// command that may access memory and is skipped; commands that depend on a predicate; or if it is not followed to its
-    /// end. The fact is for every object of the list, whatever the binding tables say ([`Self::Bound`]): kernels also
+    /// end. The event is for every object of the list, whatever the binding tables say ([`Self::Bound`]): kernels also
     /// access memory without a table, and depth buffers, stream output and pushed constants are not decoded. Drivers do not
     /// set `EXEC_OBJECT_WRITE` for all that they write, so that it tells nothing here.
     Unfollowed {
@@ -160,8 +160,8 @@ pub struct Instruction {
     /// The line.
     pub line: u64,
     /// The instruction's effect.
-    pub upkeep: Upkeep,
-    /// A number of the place; see [`Deed::Maintained`].
+    pub kind: FlushKind,
+    /// A number of the place; see [`TraceEvent::Maintained`].
     pub site: u64,
     /// The state in which the instruction found the line.
     pub found: FoundLine,
@@ -182,7 +182,7 @@ pub enum FoundLine {
 
 /// The effect of a program's instruction on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Upkeep {
+pub enum FlushKind {
     /// CLFLUSH and CLFLUSHOPT.
     Flush,
     /// CLWB.

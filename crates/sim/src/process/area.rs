@@ -9,7 +9,7 @@ use gem_coherency::Errno;
 use crate::kernel::mappings::window::Window;
 use crate::memory::adversary::Adversary;
 use crate::memory::program::Pages;
-use crate::memory::store::{Store, Terms, Zeroing};
+use crate::memory::store::{AccessContext, Store, Zeroing};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_memory_model::Route;
@@ -63,7 +63,9 @@ impl Area {
                     }
                     Ok(())
                 }
-                Backing::Shared(store) => lock(store).read(Terms::ORDINARY, Route::CpuCached, at, part),
+                Backing::Shared(store) => {
+                    lock(store).read(AccessContext::ORDINARY, Route::CpuCached, at, part)
+                }
                 Backing::Window(window) => window.try_load(at, part),
             };
             if read.is_err() {
@@ -87,7 +89,9 @@ impl Area {
                     page[in_page(at, len)].copy_from_slice(part);
                     Ok(())
                 }
-                Backing::Shared(store) => lock(store).write(Terms::ORDINARY, Route::CpuCached, at, part),
+                Backing::Shared(store) => {
+                    lock(store).write(AccessContext::ORDINARY, Route::CpuCached, at, part)
+                }
                 Backing::Window(window) => window.try_store(at, part),
             };
             if written.is_err() {
@@ -111,7 +115,7 @@ impl Area {
             Backing::Anonymous(_) => Ok(()),
             Backing::Shared(store) => {
                 let lines = LineRange::new(offset / LINE_BYTES, (offset + len).div_ceil(LINE_BYTES));
-                lock(store).maintain(Terms::ORDINARY, lines, op).map(drop)
+                lock(store).maintain(AccessContext::ORDINARY, lines, op).map(drop)
             }
             Backing::Window(window) => window.maintain(offset, len, op),
         };
@@ -164,7 +168,7 @@ impl Area {
                 let mut store = Store::new(self.len, Zeroing::Cpu, adversary());
                 for (page, bytes) in pages {
                     let at = page * PAGE_BYTES;
-                    let copied = store.write(Terms::ORDINARY, Route::CpuCached, at, bytes.as_slice());
+                    let copied = store.write(AccessContext::ORDINARY, Route::CpuCached, at, bytes.as_slice());
                     copied.map_err(|error| error.errno())?;
                 }
                 let store = Arc::new(Mutex::new(store));

@@ -1,6 +1,6 @@
 //! Mappings of programs that follow what objects show.
 
-use crate::kernel::mappings::contents::Sight;
+use crate::kernel::mappings::contents::MappingContents;
 use crate::kernel::objects::state::Changes;
 use crate::memory::program::Shown;
 use crate::process::area::Backing;
@@ -9,7 +9,7 @@ use crate::process::memory::Memory;
 impl Memory {
     /// Lets the program's mappings show what they would show if they were made now.
     ///
-    /// The program is asked once for each mapping whose sight changed. A mapping for which it has no memory keeps what
+    /// The program is asked once for each mapping whose contents changed. A mapping for which it has no memory keeps what
     /// it showed.
     pub(crate) fn follow(&mut self) {
         let Some(program) = &self.program else { return };
@@ -22,7 +22,7 @@ impl Memory {
             if window.is_current() {
                 continue;
             }
-            let showed_nothing = matches!(window.sight, Sight::Nothing);
+            let showed_nothing = matches!(window.contents, MappingContents::Nothing);
             let shown = match window.show() {
                 Ok(Shown::Nothing(_)) if showed_nothing => continue,
                 Ok(shown) => shown,

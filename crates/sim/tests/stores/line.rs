@@ -11,7 +11,7 @@ use super::step::WORDS;
 
 /// What determines an access.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct AccessContext {
     /// The hardware.
     pub hardware: Hardware,
     /// The object's level.
@@ -57,7 +57,7 @@ impl State {
     }
 
     /// Accesses a dword; returns what a read reads. The other side of an access that does not exist reads 0.
-    fn access(&mut self, terms: Terms, route: Route, access: Access, word: usize, value: u32) -> u32 {
+    fn access(&mut self, terms: AccessContext, route: Route, access: Access, word: usize, value: u32) -> u32 {
         let Some(effect) = hierarchy::effect(terms.hardware, terms.level, route, access, self.line) else {
             return 0;
         };
@@ -81,7 +81,7 @@ impl State {
     }
 
     /// Lets the one at `index` of those that wait take effect.
-    fn settle(&mut self, terms: Terms, index: usize) {
+    fn settle(&mut self, terms: AccessContext, index: usize) {
         match self.waiting.remove(index) {
             Waiting::Store(route, word, value) => {
                 self.access(terms, route, Access::Write, word, value);
@@ -91,7 +91,7 @@ impl State {
     }
 
     /// Lets the stores of a route take effect; everything if there is no route.
-    fn drain(&mut self, terms: Terms, route: Option<Route>) {
+    fn drain(&mut self, terms: AccessContext, route: Option<Route>) {
         let is_of = |waiting: &Waiting| route.is_none() || waiting.route() == route;
         while let Some(first) = self.waiting.iter().position(is_of) {
             self.settle(terms, first);
@@ -99,7 +99,7 @@ impl State {
     }
 
     /// The states that this one can become by itself, by one move.
-    fn moves(&self, terms: Terms) -> Vec<Self> {
+    fn moves(&self, terms: AccessContext) -> Vec<Self> {
         let cache_moves = CacheMove::ALL.iter().filter_map(|cache_move| {
             let done = cache_move.on(terms.hardware, self.line)?;
             let mut next = self.clone();
@@ -133,7 +133,7 @@ impl Possible {
     }
 
     /// Adds what the states can become by themselves.
-    fn spread(&mut self, terms: Terms) {
+    fn spread(&mut self, terms: AccessContext) {
         let mut next = 0;
         while terms.moves && next < self.0.len() {
             for state in self.0[next].moves(terms) {
@@ -154,7 +154,7 @@ impl Possible {
     }
 
     /// Changes each state.
-    fn each(&mut self, terms: Terms, change: impl Fn(&mut State)) {
+    fn each(&mut self, terms: AccessContext, change: impl Fn(&mut State)) {
         self.spread(terms);
         for mut state in std::mem::take(&mut self.0) {
             change(&mut state);
@@ -164,7 +164,13 @@ impl Possible {
 
     /// Reads a dword; returns what it can be. Where it is known which it was, the states that do not fit are dropped, unless
     /// none fits.
-    pub fn read(&mut self, terms: Terms, route: Route, word: usize, seen: Option<u32>) -> BTreeSet<u32> {
+    pub fn read(
+        &mut self,
+        terms: AccessContext,
+        route: Route,
+        word: usize,
+        seen: Option<u32>,
+    ) -> BTreeSet<u32> {
         self.spread(terms);
         let read: Vec<_> = (self.0.iter().cloned())
             .map(|mut state| {
@@ -182,7 +188,7 @@ impl Possible {
     }
 
     /// Writes one of some values to a dword.
-    pub fn write(&mut self, terms: Terms, route: Route, word: usize, values: &BTreeSet<u32>) {
+    pub fn write(&mut self, terms: AccessContext, route: Route, word: usize, values: &BTreeSet<u32>) {
         self.spread(terms);
         for state in std::mem::take(&mut self.0) {
             for &value in values {
@@ -195,16 +201,16 @@ impl Possible {
     }
 
     /// The CPU stores to write-combining memory.
-    pub fn combine(&mut self, terms: Terms, route: Route, word: usize, value: u32) {
+    pub fn combine(&mut self, terms: AccessContext, route: Route, word: usize, value: u32) {
         self.later(terms, Waiting::Store(route, word, value));
     }
 
     /// The CPU flushes the line.
-    pub fn flush_later(&mut self, terms: Terms, op: LineOp) {
+    pub fn flush_later(&mut self, terms: AccessContext, op: LineOp) {
         self.later(terms, Waiting::Flush(op));
     }
 
-    fn later(&mut self, terms: Terms, waiting: Waiting) {
+    fn later(&mut self, terms: AccessContext, waiting: Waiting) {
         self.each(terms, |state| {
             state.waiting.push(waiting);
             if !terms.moves {
@@ -214,12 +220,12 @@ impl Possible {
     }
 
     /// A fence; only stores of this route are certain to take effect, if there is one.
-    pub fn drain(&mut self, terms: Terms, route: Option<Route>) {
+    pub fn drain(&mut self, terms: AccessContext, route: Option<Route>) {
         self.each(terms, |state| state.drain(terms, route));
     }
 
     /// The kernel flushes the line.
-    pub fn flush(&mut self, terms: Terms) {
+    pub fn flush(&mut self, terms: AccessContext) {
         self.each(terms, |state| state.maintain(LineOp::Flush));
     }
 }

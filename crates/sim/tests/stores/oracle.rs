@@ -9,7 +9,7 @@ use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Snapsh
 use gem_coherency::vocabulary::{Access, Domains, MmapMode, MocsClass};
 use gem_coherency_memory_model::{Hardware, Route};
 
-use super::line::{Possible, Terms};
+use super::line::{AccessContext, Possible};
 use super::step::{Domain, LINES, OBJECTS, Spot, Step, WORDS};
 
 /// An object, as the kernel and the hierarchy have it.
@@ -120,9 +120,9 @@ impl Oracle {
         Ok(Expected::Done)
     }
 
-    fn terms(&self, object: usize) -> Terms {
+    fn terms(&self, object: usize) -> AccessContext {
         let level = self.objects[object].snapshot.level;
-        Terms { hardware: self.hardware, level, moves: self.moves }
+        AccessContext { hardware: self.hardware, level, moves: self.moves }
     }
 
     fn line(&mut self, spot: Spot) -> &mut Possible {

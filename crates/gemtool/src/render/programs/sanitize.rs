@@ -68,9 +68,7 @@ fn lost(count: u64, page: &mut Page<'_>) -> io::Result<()> {
         1 => "1 flush or access was".to_owned(),
         _ => format!("{count} flushes and accesses were"),
     };
-    page.line(&format!(
-        "{what} lost: more than the logs hold between two requests. Verdicts may be wrong."
-    ))?;
+    page.line(&format!("{what} lost: more than the logs hold between two requests. Verdicts may be wrong."))?;
     page.gap()
 }
 

@@ -25,7 +25,7 @@ use gem_coherency::policy::kernel::{Event, KernelRules};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, Handle, KernelVersion};
 use gem_coherency_memory_model::Route;
-use gem_coherency_sim::{Deed, Fact, MadeCall, MadeStale};
+use gem_coherency_sim::{MadeCall, MadeStale, TraceEvent, Traced};
 
 use crate::domain_calls::DomainChange;
 use crate::findings::FindingKind;
@@ -105,33 +105,33 @@ impl Judge {
     }
 
     /// Applies a part of the trace.
-    pub(crate) fn hear(&mut self, (facts, dropped): (Vec<Fact>, u64)) {
+    pub(crate) fn feed(&mut self, (traced, dropped): (Vec<Traced>, u64)) {
         self.dropped += dropped;
         // What was not taken of the part before: the program has gone on.
         drop(self.take_fresh(false));
         let mut accesses = Vec::new();
         let mut surfaces = Vec::new();
         let mut submissions = Vec::new();
-        for Fact { object: number, deed } in facts {
-            self.shows_system_memory |= deed == Deed::Event(Event::AddFramebuffer);
-            if let Deed::Created { size, creation } = deed {
+        for Traced { object: number, event } in traced {
+            self.shows_system_memory |= event == TraceEvent::Event(Event::AddFramebuffer);
+            if let TraceEvent::Created { size, creation } = event {
                 self.objects.insert(number, Object::new(&self.classes, size, creation));
                 continue;
             }
             let Some(object) = self.objects.get_mut(&number) else {
-                if let Deed::Called { made, .. } = deed {
+                if let TraceEvent::Called { made, .. } = event {
                     self.domain_changes.push(unjudged(&made, &self.platforms));
-                } else if let Deed::Maintained { site, .. } = deed {
+                } else if let TraceEvent::Maintained { site, .. } = event {
                     *self.unjudged.entry(site).or_default() += 1;
                 }
                 continue;
             };
             let (classes, ledger) = (&self.classes, &mut self.ledger);
-            match deed {
-                Deed::Created { .. } => {}
-                Deed::Mapped(route) => object.map(classes, route),
-                Deed::Event(event) | Deed::Called { event, .. } => {
-                    let (flushed, judged) = object.happen(classes, ledger, event, made(&deed));
+            match event {
+                TraceEvent::Created { .. } => {}
+                TraceEvent::Mapped(route) => object.map(classes, route),
+                TraceEvent::Event(kernel) | TraceEvent::Called { event: kernel, .. } => {
+                    let (flushed, judged) = object.happen(classes, ledger, kernel, made(&event));
                     self.domain_changes.extend(self.open_calls.add(classes, &judged));
                     if flushed != 0 {
                         for object in self.objects.values_mut() {
@@ -139,19 +139,19 @@ impl Judge {
                         }
                     }
                 }
-                Deed::Stored(lines) => object.store(classes, ledger, lines),
-                Deed::Maintained { line, upkeep, site, stale } => {
-                    object.maintain(classes, ledger, (upkeep, site), line, stale);
+                TraceEvent::Stored(lines) => object.store(classes, ledger, lines),
+                TraceEvent::Maintained { line, kind, site, stale } => {
+                    object.maintain(classes, ledger, (kind, site), line, stale);
                 }
-                Deed::Opened { line } => object.open(line, true),
-                Deed::Shown { line } => object.flushes.show(flushes::page_of(line)),
-                Deed::Closed { line } => object.open(line, false),
-                Deed::Exported => object.export(true),
-                Deed::Unexported => object.export(false),
-                Deed::Attached => object.attach(true),
-                Deed::Detached => object.attach(false),
-                Deed::Foreign { access, lines } => object.foreign(classes, ledger, access, lines),
-                Deed::Accessed { route, access, lines, handle } => {
+                TraceEvent::Opened { line } => object.open(line, true),
+                TraceEvent::Shown { line } => object.flushes.show(flushes::page_of(line)),
+                TraceEvent::Closed { line } => object.open(line, false),
+                TraceEvent::Exported => object.export(true),
+                TraceEvent::Unexported => object.export(false),
+                TraceEvent::Attached => object.attach(true),
+                TraceEvent::Detached => object.attach(false),
+                TraceEvent::Foreign { access, lines } => object.foreign(classes, ledger, access, lines),
+                TraceEvent::Accessed { route, access, lines, handle } => {
                     if access == Access::Write {
                         self.written.insert(number);
                         self.possibly_lost += object.possibly_lost(classes, route, lines);
@@ -166,31 +166,31 @@ impl Judge {
                         add_stale(&mut self.made_stale, stale);
                     }
                 }
-                Deed::Rewritten { route, lines } => object.rewrite(classes, route, lines),
-                Deed::Bound { route, lines, handle } => {
+                TraceEvent::Rewritten { route, lines } => object.rewrite(classes, route, lines),
+                TraceEvent::Bound { route, lines, handle } => {
                     let found = object.bind(classes, route, lines);
                     let about = (number, handle, Some(route));
                     surfaces.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
-                Deed::Unfollowed { .. } => object.doubt_all(classes),
-                Deed::Submitted { handle } => {
+                TraceEvent::Unfollowed { .. } => object.doubt_all(classes),
+                TraceEvent::Submitted { handle } => {
                     let found = object.submit(classes);
                     let about = (number, handle, None);
                     submissions.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
-                Deed::OnScreen { lines, handle } => object.on_screen(classes, lines, handle),
-                Deed::BlanksPassed { lines, count, handle } => {
+                TraceEvent::OnScreen { lines, handle } => object.on_screen(classes, lines, handle),
+                TraceEvent::BlanksPassed { lines, count, handle } => {
                     let found = object.blanks_passed(classes, ledger, lines, count);
                     let about = (number, handle, Some(Route::Display));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
-                Deed::LeftScreen { lines, handle } => {
+                TraceEvent::LeftScreen { lines, handle } => {
                     let found = object.left_screen(classes, ledger, lines);
                     let about = (number, handle, Some(Route::Display));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
-                Deed::Discarded => object.discard(classes),
-                Deed::Freed => {
+                TraceEvent::Discarded => object.discard(classes),
+                TraceEvent::Freed => {
                     object.end(classes, ledger);
                     self.objects.remove(&number);
                 }
@@ -293,7 +293,7 @@ impl Judge {
         self.platforms.iter().map(|platform| of(platform)).filter(|(_, why)| !why.is_empty()).collect()
     }
 
-    /// Returns the number of facts that were lost.
+    /// Returns the number of events that were lost.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -364,8 +364,8 @@ fn merge(verdicts: &mut Vec<Verdict>) {
 }
 
 /// Returns the call that moves an object between domains.
-fn made(deed: &Deed) -> Option<&MadeCall> {
-    if let Deed::Called { made, .. } = deed { Some(made) } else { None }
+fn made(event: &TraceEvent) -> Option<&MadeCall> {
+    if let TraceEvent::Called { made, .. } = event { Some(made) } else { None }
 }
 
 /// Returns a call for an object that is not judged: it may be needed everywhere.

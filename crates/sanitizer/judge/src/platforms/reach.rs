@@ -5,7 +5,7 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_memory_model::Route;
-use gem_coherency_sim::Upkeep;
+use gem_coherency_sim::FlushKind;
 
 use super::classes::{Classes, Mask};
 use super::flushes::{Found, Ledger, Touch};
@@ -134,7 +134,7 @@ impl Object {
         &mut self,
         classes: &Classes,
         ledger: &mut Ledger,
-        (upkeep, site): (Upkeep, u64),
+        (kind, site): (FlushKind, u64),
         line: u64,
         stale: bool,
     ) {
@@ -143,14 +143,14 @@ impl Object {
         }
         let (levels, mapped, reach) = (self.levels(), self.mapped(classes), self.reach(classes));
         let lines = LineRange::new(line, line + 1);
-        if upkeep == Upkeep::NonTemporal {
+        if kind == FlushKind::NonTemporal {
             let around = Effects::new(classes, &levels, Route::CpuNonTemporal, Access::Write);
             self.flushes.store(ledger, lines, !0, reach);
             return self.lines(lines, |_, line| {
                 line.access(&around, mapped);
             });
         }
-        let keep = upkeep == Upkeep::WriteBack;
+        let keep = kind == FlushKind::WriteBack;
         let before = self.line(line);
         let all = self.exists();
         let write = Effects::new(classes, &levels, Route::Gpu(MocsClass::PageTable), Access::Write);

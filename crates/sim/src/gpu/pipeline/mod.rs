@@ -10,11 +10,11 @@
 //!
 //! A surface's own bytes are read or written by kernels. Where these are not executed, its dirty lines are logged as
 //! [`IncoherentKind::DirtySurface`](crate::IncoherentKind::DirtySurface), and all of its lines are traced as
-//! [`Deed::Bound`](crate::Deed::Bound) ([`surface`]).
+//! [`TraceEvent::Bound`](crate::TraceEvent::Bound) ([`surface`]).
 //!
 //! What is followed and what is skipped is counted ([`Coverage`](crate::Coverage)). A draw may access any object of its
 //! submission, followed or not, because its kernels are not executed; so may a dispatch that is skipped
-//! ([`Deed::Unfollowed`](crate::Deed::Unfollowed)).
+//! ([`TraceEvent::Unfollowed`](crate::TraceEvent::Unfollowed)).
 //!
 //! An encoding that is not known, a draw that depends on a predicate or on registers, and state that may be stale are
 //! skipped: no byte is read here that the hardware might not read. No read faults, because the decoder knows less than

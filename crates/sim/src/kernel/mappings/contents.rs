@@ -31,7 +31,7 @@ use nix::unistd::{Whence, lseek64};
 
 /// What a program's mapping shows of an object.
 #[derive(Clone, Debug)]
-pub(crate) enum Sight {
+pub(crate) enum MappingContents {
     /// The bytes.
     Bytes,
     /// The bytes of a tiled object, in linear order.
@@ -149,13 +149,13 @@ impl Window {
             let view = linear_view(object, &state, order)?;
             let shown = Shown::Linear { bytes: view.file()?, offset: self.first, object: object.id() };
             drop(state);
-            self.sight = Sight::Linear { _view: view };
+            self.contents = MappingContents::Linear { _view: view };
             return Ok(shown);
         }
-        let (terms, route) = (object.terms(&state), self.route(state.snapshot.level));
-        let views = self.files(&mut object.store(), terms, route, 0)?;
+        let (ctx, route) = (object.access_context(&state), self.route(state.snapshot.level));
+        let views = self.files(&mut object.store(), ctx, route, 0)?;
         drop(state);
-        self.sight = Sight::Bytes;
+        self.contents = MappingContents::Bytes;
         Ok(Shown::Bytes(views))
     }
 
@@ -166,10 +166,10 @@ impl Window {
         let caps = object.system().machine.caps;
         let refusal = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode));
         let (shows, order) = (refusal.is_none() && !state.purged, self.order_of(object, &state));
-        match &self.sight {
-            Sight::Nothing => !shows,
-            Sight::Bytes => shows && order.is_none(),
-            Sight::Linear { .. } => shows && order.is_some(),
+        match &self.contents {
+            MappingContents::Nothing => !shows,
+            MappingContents::Bytes => shows && order.is_none(),
+            MappingContents::Linear { .. } => shows && order.is_some(),
         }
     }
 
@@ -180,7 +180,7 @@ impl Window {
     pub(crate) fn show(&mut self) -> Result<Shown> {
         match self.show_untouched() {
             Err(error) if error.errno() == Errno::EFAULT => {
-                self.sight = Sight::Nothing;
+                self.contents = MappingContents::Nothing;
                 Ok(Shown::Nothing(self.object()))
             }
             shown => shown,

@@ -26,8 +26,8 @@ pub(crate) fn linear_view(object: &Arc<Object>, state: &State, order: Order) -> 
     let view = match find(object) {
         Some(view) => view,
         None => {
-            let terms = object.system().terms(state.snapshot.level);
-            let view = Arc::new(Detiled::new(object.size(), terms, order)?);
+            let ctx = object.system().access_context(state.snapshot.level);
+            let view = Arc::new(Detiled::new(object.size(), ctx, order)?);
             object.store().detiled.add(&view);
             views().push(View { object: Arc::downgrade(object), bytes: Arc::clone(&view) });
             view
@@ -50,7 +50,7 @@ fn find(object: &Object) -> Option<Arc<Detiled>> {
 /// Lets a view show what the aperture shows of its object.
 fn refresh(view: &Detiled, object: &Object, state: &State) -> Result<()> {
     let order = state.tiling.order(object.system().machine).unwrap_or(Order::LINEAR);
-    view.refresh(&mut object.store(), object.terms(state), order)
+    view.refresh(&mut object.store(), object.access_context(state), order)
 }
 
 impl View {

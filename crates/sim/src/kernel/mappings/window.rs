@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
-use super::contents::Sight;
+use super::contents::MappingContents;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::state::State;
 use crate::kernel::objects::system::System;
 use crate::memory::observer::About;
 use crate::memory::program::Presence;
-use crate::memory::store::{Store, Terms};
+use crate::memory::store::{AccessContext, Store};
 use crate::memory::tiling::Order;
 use crate::memory::views::Views;
 use crate::observe::incoherent::Watch;
@@ -42,7 +42,7 @@ pub(crate) struct Window {
     /// The mapping was touched, so its page table entries exist.
     touched: AtomicBool,
     /// What a program's mapping shows.
-    pub(crate) sight: Sight,
+    pub(crate) contents: MappingContents,
     /// Is there for a program's mapping.
     pub(crate) presence: Option<Arc<Presence>>,
 }
@@ -75,7 +75,14 @@ impl Window {
     }
 
     fn new(memory: Memory, mode: MmapMode, first: u64) -> Self {
-        Self { memory, mode, first, touched: AtomicBool::new(false), sight: Sight::Bytes, presence: None }
+        Self {
+            memory,
+            mode,
+            first,
+            touched: AtomicBool::new(false),
+            contents: MappingContents::Bytes,
+            presence: None,
+        }
     }
 
     /// Notes that it is a program's mapping in an address space.
@@ -91,8 +98,8 @@ impl Window {
         };
         // Relaxed: under the object's lock, as in `fault`.
         let touched = AtomicBool::new(self.touched.load(Ordering::Relaxed));
-        let (sight, presence) = (self.sight.clone(), self.presence.clone());
-        Self { memory, mode: self.mode, first: self.first + offset, touched, sight, presence }
+        let (contents, presence) = (self.contents.clone(), self.presence.clone());
+        Self { memory, mode: self.mode, first: self.first + offset, touched, contents, presence }
     }
 
     /// The store of the mapped bytes.
@@ -125,8 +132,8 @@ impl Window {
     /// If the access raises SIGBUS on a real device.
     pub(crate) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         data.fill(0);
-        self.access_pieces(offset, data.len(), |store, terms, route, at, piece| {
-            store.read(terms, route, at, data.get_mut(piece).unwrap_or_default())
+        self.access_pieces(offset, data.len(), |store, ctx, route, at, piece| {
+            store.read(ctx, route, at, data.get_mut(piece).unwrap_or_default())
         })
     }
 
@@ -139,21 +146,21 @@ impl Window {
         if self.order().is_some() {
             return refuse("views", Errno::EOPNOTSUPP);
         }
-        self.access(|store, terms, route| self.files(store, terms, route, offset))
+        self.access(|store, ctx, route| self.files(store, ctx, route, offset))
     }
 
     pub(crate) fn files(
         &self,
         store: &mut Store,
-        terms: Terms<'_>,
+        ctx: AccessContext<'_>,
         route: Route,
         offset: u64,
     ) -> Result<Views> {
-        let ([cached, memory, filled], shows) = store.views(terms, route)?;
+        let ([cached, memory, filled], shows) = store.views(ctx, route)?;
         self.note_aliases(store);
         let object = self.number(store);
         let offset = self.first + offset;
-        let evicts = shows == Place::Cache && terms.route(route) != Route::CpuCached;
+        let evicts = shows == Place::Cache && ctx.route(route) != Route::CpuCached;
         Ok(Views { cached, memory, filled, offset, size: store.size(), shows, object, evicts })
     }
 
@@ -207,7 +214,7 @@ impl Window {
         }
         let first = self.first + offset;
         let lines = LineRange::new(first / LINE_BYTES, (first + len).div_ceil(LINE_BYTES));
-        self.access(|store, terms, _| store.maintain(terms, lines, op)).map(drop)
+        self.access(|store, ctx, _| store.maintain(ctx, lines, op)).map(drop)
     }
 
     /// Stores as the CPU does.
@@ -216,9 +223,9 @@ impl Window {
     /// As [`Self::try_load`].
     pub(crate) fn try_store(&self, offset: u64, data: &[u8]) -> Result<()> {
         let combines = self.combines();
-        self.access_pieces(offset, data.len(), |store, terms, route, at, piece| {
+        self.access_pieces(offset, data.len(), |store, ctx, route, at, piece| {
             let part = data.get(piece).unwrap_or_default();
-            if combines { store.combine(terms, route, at, part) } else { store.write(terms, route, at, part) }
+            if combines { store.combine(ctx, route, at, part) } else { store.write(ctx, route, at, part) }
         })
     }
 
@@ -233,19 +240,19 @@ impl Window {
         let (head, rest) = data.split_at(head);
         let (whole, tail) = rest.split_at(rest.len() - rest.len() % LINE_BYTES as usize);
         let after = offset + (head.len() + whole.len()) as u64;
-        self.access(|store, terms, route| {
+        self.access(|store, ctx, route| {
             if route != Route::CpuCached {
-                return store.combine(terms, route, offset, data);
+                return store.combine(ctx, route, offset, data);
             }
             for (offset, part) in [(offset, head), (after, tail)] {
-                store.write(terms, route, offset, part)?;
+                store.write(ctx, route, offset, part)?;
                 let lines =
                     LineRange::new(offset / LINE_BYTES, (offset + part.len() as u64).div_ceil(LINE_BYTES));
                 if !part.is_empty() {
-                    store.maintain(terms, lines, LineOp::WriteBack)?;
+                    store.maintain(ctx, lines, LineOp::WriteBack)?;
                 }
             }
-            store.combine(terms, Route::CpuNonTemporal, offset + head.len() as u64, whole)
+            store.combine(ctx, Route::CpuNonTemporal, offset + head.len() as u64, whole)
         })
     }
 
@@ -288,38 +295,38 @@ impl Window {
         &self,
         offset: u64,
         len: usize,
-        mut access: impl FnMut(&mut Store, Terms<'_>, Route, u64, Range<usize>) -> Result<()>,
+        mut access: impl FnMut(&mut Store, AccessContext<'_>, Route, u64, Range<usize>) -> Result<()>,
     ) -> Result<()> {
         let (offset, order) = (self.first + offset, self.order());
-        self.access(|store, terms, route| {
-            let Some(order) = order else { return access(store, terms, route, offset, 0..len) };
+        self.access(|store, ctx, route| {
+            let Some(order) = order else { return access(store, ctx, route, offset, 0..len) };
             let within = |(at, piece): &(u64, Range<usize>)| at + piece.len() as u64 <= store.size();
             let pieces: Vec<_> = order.pieces(offset, len).filter(within).collect();
-            pieces.into_iter().try_for_each(|(at, piece)| access(store, terms, route, at, piece))
+            pieces.into_iter().try_for_each(|(at, piece)| access(store, ctx, route, at, piece))
         })
     }
 
     /// Runs `access` on the bytes, after the page fault of a first touch.
-    fn access<T>(&self, access: impl FnOnce(&mut Store, Terms<'_>, Route) -> Result<T>) -> Result<T> {
+    fn access<T>(&self, access: impl FnOnce(&mut Store, AccessContext<'_>, Route) -> Result<T>) -> Result<T> {
         match &self.memory {
             Memory::Object(object) => {
                 let mut state = object.state();
                 self.fault(object, &mut state)?;
                 let level = state.snapshot.level;
-                access(&mut object.store(), object.terms(&state), self.route(level))
+                access(&mut object.store(), object.access_context(&state), self.route(level))
             }
             Memory::File(store, system) => {
                 // The level does not affect the CPU's own accesses.
                 let level = CacheLevel::None;
-                let terms = system.as_ref().map_or(Terms::ORDINARY, |(system, about)| Terms {
+                let ctx = system.as_ref().map_or(AccessContext::ORDINARY, |(system, about)| AccessContext {
                     watch: system.incoherent.watch(|| *about).map(Watch::observed),
                     trace: system
                         .trace
                         .of(about.object, about.handle)
                         .map(|tracing| tracing.observed(about.size)),
-                    ..system.terms(level)
+                    ..system.access_context(level)
                 });
-                access(&mut lock(store), terms, self.route(level))
+                access(&mut lock(store), ctx, self.route(level))
             }
         }
     }
@@ -369,7 +376,7 @@ fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
 
 impl SoftMemory for Window {
     fn as_ptr(&self) -> *mut u8 {
-        let pointer = self.access(|store, terms, route| store.raw_pointer(terms, route));
+        let pointer = self.access(|store, ctx, route| store.raw_pointer(ctx, route));
         self.faulted(pointer).unwrap_or(std::ptr::null_mut())
     }
 
@@ -393,10 +400,10 @@ impl SoftMemory for Window {
         self.faulted(match &self.memory {
             // A fence touches no page.
             Memory::Object(object) => {
-                let terms = object.terms(&object.state());
-                object.store().drain(terms)
+                let ctx = object.access_context(&object.state());
+                object.store().drain(ctx)
             }
-            Memory::File(..) => self.access(|store, terms, _| store.drain(terms)),
+            Memory::File(..) => self.access(|store, ctx, _| store.drain(ctx)),
         })
     }
 }

@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
 use super::userptr::{Piece, UserMemory};
-use crate::memory::store::Terms;
+use crate::memory::store::AccessContext;
 use crate::refuse::refuse;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::Result;
@@ -16,17 +16,23 @@ impl Object {
     ///
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`]; EFAULT if the pages were never brought in.
-    pub(crate) fn read(&self, terms: Terms<'_>, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(
+        &self,
+        ctx: AccessContext<'_>,
+        route: Route,
+        offset: u64,
+        data: &mut [u8],
+    ) -> Result<()> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().read(terms, route, offset, data),
+            Origin::Own | Origin::Attached(_) => self.store().read(ctx, route, offset, data),
             Origin::User(user) => {
                 if let Some((program, address)) = user.program(offset) {
                     return complete(program.read(address, data), data.len());
                 }
                 for piece in self.pieces(user, offset, data.len())? {
                     let into = data.get_mut(piece.of_range.clone()).unwrap_or_default();
-                    let terms = terms.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
-                    piece.store().read(terms, route, piece.range.offset(), into)?;
+                    let ctx = ctx.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
+                    piece.store().read(ctx, route, piece.range.offset(), into)?;
                 }
                 Ok(())
             }
@@ -37,17 +43,17 @@ impl Object {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub(crate) fn write(&self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn write(&self, ctx: AccessContext<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().write(terms, route, offset, data),
+            Origin::Own | Origin::Attached(_) => self.store().write(ctx, route, offset, data),
             Origin::User(user) => {
                 if let Some((program, address)) = user.program(offset) {
                     return complete(program.write(address, data), data.len());
                 }
                 for piece in self.pieces(user, offset, data.len())? {
                     let from = data.get(piece.of_range.clone()).unwrap_or_default();
-                    let terms = terms.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
-                    piece.store().write(terms, route, piece.range.offset(), from)?;
+                    let ctx = ctx.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
+                    piece.store().write(ctx, route, piece.range.offset(), from)?;
                 }
                 Ok(())
             }
@@ -55,15 +61,15 @@ impl Object {
     }
 
     /// Flushes every line; returns how many were written back.
-    pub(crate) fn flush_all(&self, terms: Terms<'_>) -> Result<u64> {
+    pub(crate) fn flush_all(&self, ctx: AccessContext<'_>) -> Result<u64> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().flush_all(terms),
+            Origin::Own | Origin::Attached(_) => self.store().flush_all(ctx),
             Origin::User(user) => {
                 let mut written = 0;
                 for piece in user.pieces(self.whole()?)? {
                     let mut store = piece.store();
-                    store.drain(terms)?;
-                    written += store.maintain(terms, piece.range.lines(), LineOp::Flush)?;
+                    store.drain(ctx)?;
+                    written += store.maintain(ctx, piece.range.lines(), LineOp::Flush)?;
                 }
                 Ok(written)
             }
@@ -71,12 +77,12 @@ impl Object {
     }
 
     /// Drains the write-combining buffers, as a fence does.
-    pub(crate) fn drain(&self, terms: Terms<'_>) -> Result<()> {
+    pub(crate) fn drain(&self, ctx: AccessContext<'_>) -> Result<()> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().drain(terms),
+            Origin::Own | Origin::Attached(_) => self.store().drain(ctx),
             Origin::User(user) => {
                 let pieces = user.pieces(self.whole()?)?;
-                pieces.iter().try_for_each(|piece| piece.store().drain(terms))
+                pieces.iter().try_for_each(|piece| piece.store().drain(ctx))
             }
         }
     }

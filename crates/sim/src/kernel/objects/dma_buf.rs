@@ -10,8 +10,8 @@ use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
 use crate::memory::store::{Store, Zeroing};
-use crate::observe::deeds::Deed;
 use crate::observe::trace::Tracing;
+use crate::observe::trace_event::TraceEvent;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::units::PAGE_BYTES;
@@ -96,7 +96,7 @@ impl Opened {
     pub(crate) fn of(dma_buf: Arc<DmaBuf>) -> Arc<Self> {
         let Exporter::Object(object) = dma_buf.exporter.clone() else { return Arc::new(Self(dma_buf)) };
         object.links.opened(|| {
-            object.system().trace.add(object.id(), Deed::Exported);
+            object.system().trace.add(object.id(), TraceEvent::Exported);
             Self(dma_buf)
         })
     }
@@ -118,7 +118,7 @@ impl Deref for Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if let Exporter::Object(object) = &self.0.exporter {
-            object.system().trace.add(object.id(), Deed::Unexported);
+            object.system().trace.add(object.id(), TraceEvent::Unexported);
         }
     }
 }
@@ -150,7 +150,7 @@ impl Attachment {
             }
             object.happen(&mut state, request, Event::Acquire)?;
             state.attached += 1;
-            object.system().trace.add(object.id(), Deed::Attached);
+            object.system().trace.add(object.id(), TraceEvent::Attached);
         }
         Ok(Self(dma_buf))
     }
@@ -171,7 +171,7 @@ impl Drop for Attachment {
     fn drop(&mut self) {
         if let Exporter::Object(object) = &self.0.exporter {
             object.state().attached -= 1;
-            object.system().trace.add(object.id(), Deed::Detached);
+            object.system().trace.add(object.id(), TraceEvent::Detached);
         }
     }
 }

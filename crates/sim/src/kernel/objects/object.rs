@@ -9,10 +9,10 @@ use super::state::State;
 use super::system::System;
 use super::userptr::UserMemory;
 use crate::kernel::counterpart::Counterpart;
-use crate::memory::store::{Store, Terms, Zeroing};
-use crate::observe::deeds::Deed;
+use crate::memory::store::{AccessContext, Store, Zeroing};
 use crate::observe::incoherent::Watch;
 use crate::observe::log::KernelFlush;
+use crate::observe::trace_event::TraceEvent;
 use crate::sync::progress::{Patience, block};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
@@ -168,11 +168,11 @@ impl Object {
         &self.system
     }
 
-    /// Returns the terms of accesses to the object.
-    pub(crate) fn terms(&self, state: &State) -> Terms<'_> {
+    /// Returns the context of accesses to the object.
+    pub(crate) fn access_context(&self, state: &State) -> AccessContext<'_> {
         let watch = self.watch(state).map(Watch::observed);
         let trace = self.tracing(state).map(|tracing| tracing.observed(self.size));
-        Terms { watch, trace, ..self.system.terms(state.snapshot.level) }
+        AccessContext { watch, trace, ..self.system.access_context(state.snapshot.level) }
     }
 
     /// The store, for users that outlive the object.
@@ -242,18 +242,18 @@ impl Object {
         // An object without pages cannot be bound, and a change of level applies when it is bound again.
         state.bound &= step.next.pages && step.next.level == before.level;
         tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
-        let terms = self.system.terms(before.level);
+        let ctx = self.system.access_context(before.level);
         let mut around = AroundCopy::default();
         for effect in step.effects.iter() {
             match effect.action {
                 Action::FlushSync | Action::FlushAsync => {
-                    self.flush(state, call, terms, effect)?;
+                    self.flush(state, call, ctx, effect)?;
                 }
                 Action::FlushBefore => around.before = Some(effect.rule),
                 Action::FlushAfter => around.after = Some(effect.rule),
                 Action::Wbinvd => *wbinvd = Some(effect.rule),
                 Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {
-                    self.drain(terms)?;
+                    self.drain(ctx)?;
                 }
             }
         }
@@ -271,16 +271,16 @@ impl Object {
         effect: Effect,
         range: ByteRange,
     ) -> Result<()> {
-        let terms = self.terms(state);
-        let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
+        let ctx = self.access_context(state);
+        let lines_written = self.store().maintain(ctx, range.lines(), LineOp::Flush)?;
         self.log_flush(state, call, effect, range.len(), lines_written);
         self.record_flush(call, range.lines());
         Ok(())
     }
 
     /// Flushes every line.
-    fn flush(&self, state: &State, call: &'static str, terms: Terms<'_>, effect: Effect) -> Result<()> {
-        let lines_written = self.flush_all(terms)?;
+    fn flush(&self, state: &State, call: &'static str, ctx: AccessContext<'_>, effect: Effect) -> Result<()> {
+        let lines_written = self.flush_all(ctx)?;
         self.log_flush(state, call, effect, self.size, lines_written);
         Ok(())
     }
@@ -309,8 +309,8 @@ impl Object {
     /// Writes back and drops every line; returns how many were written back.
     pub(crate) fn flush_store(&self) -> u64 {
         // The level does not affect a flush.
-        let terms = self.system.terms(gem_coherency::vocabulary::CacheLevel::None);
-        self.flush_all(terms).unwrap_or_else(|error| {
+        let ctx = self.system.access_context(gem_coherency::vocabulary::CacheLevel::None);
+        self.flush_all(ctx).unwrap_or_else(|error| {
             tracing::error!(%error, "wbinvd");
             0
         })
@@ -367,6 +367,6 @@ impl Drop for Object {
         }
         self.links.gone(self.id);
         self.system.unregister(self.id);
-        self.system.trace.add(self.id, Deed::Freed);
+        self.system.trace.add(self.id, TraceEvent::Freed);
     }
 }

@@ -3,11 +3,11 @@
 use super::object::{Object, Origin};
 use super::state::State;
 use crate::memory::observer::About;
-use crate::observe::deeds::{Deed, Instruction};
 use crate::observe::domain_calls::MadeCall;
 use crate::observe::history::{LineStates, RecordedEvent};
 use crate::observe::incoherent::Watch;
 use crate::observe::trace::Tracing;
+use crate::observe::trace_event::{Instruction, TraceEvent};
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Action, Event, Step};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_LINES};
@@ -38,11 +38,11 @@ impl Object {
     /// has none: the GPU snoops the cache.
     pub(crate) fn watch_submission(&self, submission: u64) {
         let state = self.state();
-        let terms = self.terms(&state);
-        self.system().trace.add(self.id(), Deed::Submitted { handle: state.name });
+        let ctx = self.access_context(&state);
+        self.system().trace.add(self.id(), TraceEvent::Submitted { handle: state.name });
         let done = match (&self.origin, self.watch(&state)) {
-            (Origin::Own | Origin::Attached(_), Some(watch)) if !terms.gpu_reads_cache() => {
-                self.store().watch_submission(watch, terms.level, submission)
+            (Origin::Own | Origin::Attached(_), Some(watch)) if !ctx.gpu_reads_cache() => {
+                self.store().watch_submission(watch, ctx.level, submission)
             }
             (Origin::Own | Origin::Attached(_) | Origin::User(_), _) => Ok(()),
         };
@@ -55,11 +55,11 @@ impl Object {
     /// object has none: the GPU snoops the cache.
     pub(crate) fn watch_surface(&self, mocs: MocsClass, range: ByteRange) {
         let state = self.state();
-        let terms = self.terms(&state);
+        let ctx = self.access_context(&state);
         let done = match &self.origin {
             Origin::Own | Origin::Attached(_) => {
                 let logs = (self.tracing(&state), self.watch(&state));
-                self.store().watch_bound(terms, logs, Route::Gpu(mocs), range)
+                self.store().watch_bound(ctx, logs, Route::Gpu(mocs), range)
             }
             Origin::User(_) => Ok(()),
         };
@@ -79,8 +79,8 @@ impl Object {
         let Some(tracing) = trace.of(self.id(), handle) else { return Ok(()) };
         self.store().observe(tracing)?;
         tracing.add(match made {
-            None => Deed::Event(event),
-            Some(made) => Deed::Called { event, made },
+            None => TraceEvent::Event(event),
+            Some(made) => TraceEvent::Called { event, made },
         });
         Ok(())
     }
@@ -113,10 +113,10 @@ impl Object {
         if line >= self.size() / LINE_BYTES {
             return;
         }
-        let Some(stored) = stored else { return trace.add(self.id(), Deed::Closed { line }) };
-        trace.add(self.id(), Deed::Opened { line });
+        let Some(stored) = stored else { return trace.add(self.id(), TraceEvent::Closed { line }) };
+        trace.add(self.id(), TraceEvent::Opened { line });
         for bit in (0..PAGE_LINES).filter(|bit| stored >> bit & 1 != 0) {
-            trace.add(self.id(), Deed::Stored(LineRange::new(line + bit, line + bit + 1)));
+            trace.add(self.id(), TraceEvent::Stored(LineRange::new(line + bit, line + bit + 1)));
         }
     }
 
@@ -172,7 +172,7 @@ impl Object {
     /// Traces that a batch that names the object may access it unseen.
     pub(crate) fn unfollowed(&self) {
         let handle = self.state().name;
-        self.system().trace.add(self.id(), Deed::Unfollowed { handle });
+        self.system().trace.add(self.id(), TraceEvent::Unfollowed { handle });
     }
 
     /// Returns the call of a program after an event, if the device is traced.

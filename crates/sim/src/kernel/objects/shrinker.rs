@@ -6,7 +6,7 @@ use super::prime;
 use super::state::State;
 use super::system::System;
 use crate::kernel::objects::state::Changes;
-use crate::observe::deeds::Deed;
+use crate::observe::trace_event::TraceEvent;
 use gem_coherency::Errno;
 use gem_coherency::backend::Advice;
 use gem_coherency::error::{Error, Result};
@@ -57,9 +57,9 @@ impl Object {
         if state.snapshot.backing != Backing::Shmem || !state.snapshot.pages || self.is_held(&state) {
             return Ok(());
         }
-        let terms = self.terms(&state);
+        let ctx = self.access_context(&state);
         self.happen(&mut state, "shrinker", Event::Release)?;
-        self.store().swap(terms)
+        self.store().swap(ctx)
     }
 
     /// Purges the object (`i915_gem_object_truncate`), after releasing any pages.
@@ -73,7 +73,7 @@ impl Object {
             return;
         }
         state.purged = true;
-        self.system().trace.add(self.id(), Deed::Discarded);
+        self.system().trace.add(self.id(), TraceEvent::Discarded);
         Changes::happened();
         self.store().discard();
         tracing::debug!(handle = state.name.map(Handle::get), "purged");

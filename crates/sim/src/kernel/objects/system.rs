@@ -12,7 +12,7 @@ use crate::kernel::faults::{Entry, Faults, Needs};
 use crate::kernel::hardware::Hardware;
 use crate::kernel::offsets::{Node, Offsets};
 use crate::kernel::spec::Spec;
-use crate::memory::store::Terms;
+use crate::memory::store::AccessContext;
 use crate::observe::coverage::Counts;
 use crate::observe::incoherent::IncoherentLog;
 use crate::observe::log::{KernelFlush, Log};
@@ -79,10 +79,10 @@ impl System {
         }
     }
 
-    /// Returns the terms of accesses to an object of this level, which are neither logged nor traced.
-    pub(crate) fn terms(&self, level: CacheLevel) -> Terms<'_> {
+    /// Returns the context of accesses to an object of this level, which are neither logged nor traced.
+    pub(crate) fn access_context(&self, level: CacheLevel) -> AccessContext<'_> {
         let coherent = self.hardware.coherent || self.trace.is_coherent();
-        Terms { hardware: self.hardware.caches, level, coherent, watch: None, trace: None }
+        AccessContext { hardware: self.hardware.caches, level, coherent, watch: None, trace: None }
     }
 
     /// Applies the faults that are due to `request`.

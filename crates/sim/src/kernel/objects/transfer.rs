@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 
 use super::object::Object;
-use crate::memory::store::Terms;
+use crate::memory::store::AccessContext;
 use crate::sync::progress::Patience;
 use gem_coherency::backend::Advice;
 use gem_coherency::cacheops::LineOp;
@@ -71,12 +71,12 @@ impl Flushes {
     }
 
     /// Flushes `range` if a rule requires it.
-    fn flush(&mut self, object: &Object, terms: Terms<'_>, range: ByteRange) -> Result<()> {
+    fn flush(&mut self, object: &Object, ctx: AccessContext<'_>, range: ByteRange) -> Result<()> {
         if self.effect.is_some() {
             let mut store = object.store();
             // drm_clflush_virt_range begins with a CPU fence, which does not reach the chipset.
-            store.drain_route(terms, Route::CpuUncached)?;
-            self.lines_written += store.maintain(terms, range.lines(), LineOp::Flush)?;
+            store.drain_route(ctx, Route::CpuUncached)?;
+            self.lines_written += store.maintain(ctx, range.lines(), LineOp::Flush)?;
             self.bytes += range.len();
         }
         Ok(())
@@ -132,12 +132,12 @@ fn copy_out<S: Sink>(
     route: Route,
     before: Option<Rule>,
 ) -> Result<()> {
-    let terms = object.terms(&object.state());
+    let ctx = object.access_context(&object.state());
     let mut flushes = Flushes::new(Action::FlushBefore, before);
     let mut done = Ok(());
     for piece in pieces(range, S::AT_ONCE) {
-        flushes.flush(object, terms, piece)?;
-        let mut fill = |bytes: &mut [u8]| object.store().read(terms, route, piece.offset(), bytes);
+        flushes.flush(object, ctx, piece)?;
+        let mut fill = |bytes: &mut [u8]| object.store().read(ctx, route, piece.offset(), bytes);
         let len = piece.len() as usize;
         if sink.put(piece.offset() - range.offset(), len, &mut fill)? < len {
             done = fault(call);
@@ -237,7 +237,7 @@ fn copy_in<S: Source>(
     source: &mut S,
     way: Way,
 ) -> Result<()> {
-    let terms = object.terms(&object.state());
+    let ctx = object.access_context(&object.state());
     let (route, before, after) = match way {
         Way::PageCache => (Route::CpuCached, None, None),
         Way::Aperture => (Route::Aperture, None, None),
@@ -248,18 +248,18 @@ fn copy_in<S: Source>(
     let mut done = Ok(());
     for piece in pieces(range, S::AT_ONCE) {
         for part in pieces(piece, PAGE_BYTES).filter(|&part| is_partial(part)) {
-            before.flush(object, terms, part)?;
+            before.flush(object, ctx, part)?;
         }
         let len = piece.len() as usize;
         let bytes = source.get(piece.offset() - range.offset(), len);
         let all = bytes.len() == len;
         let bytes = if all { bytes } else { way.after_a_fault(bytes, len) };
-        object.store().write(terms, route, piece.offset(), &bytes)?;
+        object.store().write(ctx, route, piece.offset(), &bytes)?;
         if !all {
             done = fault(call);
             break;
         }
-        after.flush(object, terms, piece)?;
+        after.flush(object, ctx, piece)?;
     }
     before.log(object, call);
     after.log(object, call);

@@ -120,9 +120,9 @@ impl Object {
         if !self.system().faults.take_stray() {
             return Ok(());
         }
-        let (terms, route) = (self.terms(state), Route::Gpu(MocsClass::PageTable));
+        let (ctx, route) = (self.access_context(state), Route::Gpu(MocsClass::PageTable));
         let mut byte = [0];
-        self.read(terms, route, 0, &mut byte)?;
-        self.write(terms, route, 0, &[!byte[0]])
+        self.read(ctx, route, 0, &mut byte)?;
+        self.write(ctx, route, 0, &[!byte[0]])
     }
 }

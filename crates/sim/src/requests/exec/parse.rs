@@ -65,7 +65,7 @@ impl Submission<'_> {
                 object.happen(&mut state, call, Event::Pread).map_err(|error| error.errno())?
             }
         };
-        let terms = object.terms(&state);
+        let ctx = object.access_context(&state);
         let (mut at, end) = (start, start + len);
         let mut checker = Checker::new(machine, self.engine, canonical(slot.entry.offset + start), len);
         let (mut copy, mut verdict) = (Vec::new(), None);
@@ -80,7 +80,7 @@ impl Submission<'_> {
             if verdict.is_none() {
                 let mut bytes = [0; PAGE_BYTES as usize];
                 let bytes = bytes.get_mut(..piece as usize).unwrap_or_default();
-                let read = object.read(terms, Route::CpuCached, at, bytes);
+                let read = object.read(ctx, Route::CpuCached, at, bytes);
                 read.map_err(|error| error.errno())?;
                 copy.extend_from_slice(bytes);
                 verdict = checker.look(&copy);

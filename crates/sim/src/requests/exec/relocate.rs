@@ -190,11 +190,11 @@ fn put(object: &Object, has_llc: bool, way: &mut Option<Way>, offset: u64, word:
         Way::Aperture => (Route::Aperture, AroundCopy::default()),
     };
     let flush = |action, rule| object.flush_range(&state, call, Effect { action, rule }, range);
-    let terms = object.terms(&state);
+    let ctx = object.access_context(&state);
     let done = around
         .before
         .map_or(Ok(()), |rule| flush(Action::FlushBefore, rule))
-        .and_then(|()| object.write(terms, route, offset, word))
+        .and_then(|()| object.write(ctx, route, offset, word))
         .and_then(|()| around.after.map_or(Ok(()), |rule| flush(Action::FlushAfter, rule)));
     done.map_err(|error| error.errno())
 }

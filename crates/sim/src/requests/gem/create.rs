@@ -6,7 +6,7 @@ use crate::SimDevice;
 use crate::kernel::faults::Needs;
 use crate::kernel::limits;
 use crate::kernel::objects::object::Object;
-use crate::observe::deeds::Deed;
+use crate::observe::trace_event::TraceEvent;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::backend::{Created, Placement};
@@ -211,7 +211,7 @@ impl SimDevice {
             return refuse(request, errno);
         }
         let object = Object::new(&self.system, size, snapshot);
-        self.system.trace.add(object.id(), Deed::Created { size, creation });
+        self.system.trace.add(object.id(), TraceEvent::Created { size, creation });
         self.named(request, object)
     }
 }

@@ -4,7 +4,7 @@ use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Domains, Handle};
 use gem_coherency_sim::IncoherentKind::{self, DirtyOnScreen, StaleRead};
-use gem_coherency_sim::{Deed, Pages};
+use gem_coherency_sim::{Pages, TraceEvent};
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
 use gem_coherency_uapi::i915::*;
@@ -199,9 +199,9 @@ fn a_trace_has_what_the_screens_show_and_for_how_long() {
     let end = 16 * ROW;
     let lines = LineRange::new(0, end);
     let handle = Handle::new(frame.handle);
-    let (shown, left) = (Deed::OnScreen { lines, handle }, Deed::LeftScreen { lines, handle });
-    let passed = Deed::BlanksPassed { lines, count: 2, handle };
-    let deeds: Vec<_> = kms.soft.take_trace().0.into_iter().map(|fact| fact.deed).collect();
-    let of_screens: Vec<_> = deeds.iter().filter(|deed| [shown, passed, left].contains(deed)).collect();
-    assert_eq!(of_screens, [&shown, &passed, &shown, &shown, &left], "{deeds:?}");
+    let (shown, left) = (TraceEvent::OnScreen { lines, handle }, TraceEvent::LeftScreen { lines, handle });
+    let passed = TraceEvent::BlanksPassed { lines, count: 2, handle };
+    let events: Vec<_> = kms.soft.take_trace().0.into_iter().map(|one| one.event).collect();
+    let of_screens: Vec<_> = events.iter().filter(|event| [shown, passed, left].contains(event)).collect();
+    assert_eq!(of_screens, [&shown, &passed, &shown, &shown, &left], "{events:?}");
 }

@@ -8,7 +8,7 @@ use gem_coherency::platform::EngineClass::{self, Copy, Render, Video};
 use gem_coherency::platform::by_name;
 use gem_coherency::vocabulary::{Handle, KernelVersion};
 use gem_coherency_exercise::commands::{Bytes, Walker, kernels, walker};
-use gem_coherency_sim::{Coverage, CoveredWork, Deed};
+use gem_coherency_sim::{Coverage, CoveredWork, TraceEvent};
 
 use crate::gpu::{BATCH, END, Gpu, SIZE, SOURCE, TARGET};
 
@@ -259,13 +259,13 @@ fn copies_by_the_kernel_are_judged_without_a_submission() {
     assert_eq!((seen.transfers, seen.submissions, seen.is_judged()), (2, 0, true));
 }
 
-/// Returns the objects that a batch may access unseen, in the order of the facts.
+/// Returns the objects that a batch may access unseen, in the order of the events.
 fn unfollowed(gpu: &Gpu, words: &[u32]) -> Vec<Option<Handle>> {
     gpu.device.take_trace();
     gpu.run_on(Render, words).unwrap();
-    let (facts, _) = gpu.device.take_trace();
-    let of_fact = |deed| if let Deed::Unfollowed { handle } = deed { Some(handle) } else { None };
-    facts.into_iter().filter_map(|fact| of_fact(fact.deed)).collect()
+    let (traced, _) = gpu.device.take_trace();
+    let of_event = |event| if let TraceEvent::Unfollowed { handle } = event { Some(handle) } else { None };
+    traced.into_iter().filter_map(|one| of_event(one.event)).collect()
 }
 
 #[test]

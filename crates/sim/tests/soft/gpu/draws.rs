@@ -4,7 +4,7 @@ use gem_coherency::platform::EngineClass::Render;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_sim::IncoherentKind::{self, DirtySurface, StaleRead};
-use gem_coherency_sim::{Deed, HangCause, Route};
+use gem_coherency_sim::{HangCause, Route, TraceEvent};
 
 use crate::gpu::{END, Gpu, SIZE, SOURCE};
 
@@ -153,12 +153,12 @@ fn a_traced_draw_binds_its_surface_by_the_route_that_other_platforms_take() {
         gpu.device.trace();
         let state = surface(&gpu, mocs);
         let bound = |gpu: &Gpu| {
-            let (facts, _) = gpu.device.take_trace();
-            let of_deed = |deed| {
-                let Deed::Bound { route, lines, .. } = deed else { return None };
+            let (traced, _) = gpu.device.take_trace();
+            let of_event = |event| {
+                let TraceEvent::Bound { route, lines, .. } = event else { return None };
                 Some((route, lines))
             };
-            facts.into_iter().filter_map(|fact| of_deed(fact.deed)).collect::<Vec<_>>()
+            traced.into_iter().filter_map(|one| of_event(one.event)).collect::<Vec<_>>()
         };
         run(&gpu, &[&state]);
         assert_eq!(bound(&gpu), [], "{name}: not drawn");
@@ -173,9 +173,9 @@ fn a_traced_draw_reads_its_vertices() {
     gpu.device.trace();
     run(&gpu, &[&vertex_state(2), &DRAW]);
     let route = Route::Gpu(MocsClass::PageTable);
-    let (facts, _) = gpu.device.take_trace();
-    let read = facts.into_iter().any(|fact| {
-        matches!(fact.deed, Deed::Accessed { route: by, access: Access::Read, lines, .. }
+    let (traced, _) = gpu.device.take_trace();
+    let read = traced.into_iter().any(|one| {
+        matches!(one.event, TraceEvent::Accessed { route: by, access: Access::Read, lines, .. }
             if by == route && lines == LineRange::new(4, 16))
     });
     assert!(read);

@@ -5,14 +5,14 @@ use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Relocation, Run
 use gem_coherency::platform::{Call, EngineClass};
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, MmapMode};
-use gem_coherency_sim::Deed;
+use gem_coherency_sim::TraceEvent;
 
 use crate::errno;
 use crate::gpu::{END, Gpu, SIZE};
 
 /// Returns whether the trace since the last time has an event.
 fn has(gpu: &Gpu, wanted: Event) -> bool {
-    gpu.device.take_trace().0.iter().any(|fact| fact.deed == Deed::Event(wanted))
+    gpu.device.take_trace().0.iter().any(|one| one.event == TraceEvent::Event(wanted))
 }
 
 #[test]

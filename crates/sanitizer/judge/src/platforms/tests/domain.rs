@@ -7,7 +7,7 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
-use gem_coherency_sim::{FoundLine, Instruction, SimDevice, Upkeep};
+use gem_coherency_sim::{FlushKind, FoundLine, Instruction, SimDevice};
 
 use super::super::Judge;
 use crate::need::Need;
@@ -56,8 +56,8 @@ fn judged(device: &str, cached: bool, steps: &[Do]) -> Vec<Option<Need>> {
         Flush => {
             map.perform(LineOp::Flush, LineRange::new(0, 64)).unwrap();
             for line in 0..64 {
-                let (upkeep, found) = (Upkeep::Flush, FoundLine::Clean);
-                device.maintained(&Instruction { object: 1, line, upkeep, site: 0, found, bytes: [0; 64] });
+                let (kind, found) = (FlushKind::Flush, FoundLine::Clean);
+                device.maintained(&Instruction { object: 1, line, kind, site: 0, found, bytes: [0; 64] });
             }
         }
         Submit(access) => {
@@ -69,7 +69,7 @@ fn judged(device: &str, cached: bool, steps: &[Do]) -> Vec<Option<Need>> {
     [Flush, Store(1), Flush, RUN, Wait].into_iter().for_each(take);
     steps.iter().copied().for_each(take);
     let mut judge = Judge::own(device.machine(), device.rules());
-    judge.hear(device.take_trace());
+    judge.feed(device.take_trace());
     let mut calls: BTreeMap<u64, Option<Need>> = BTreeMap::new();
     for change in judge.take_domain_changes() {
         calls.insert(change.number, (!change.is_open).then(|| change.need()));
@@ -135,11 +135,11 @@ fn a_call_that_brings_pages_in_is_needed_and_nothing_is_judged_untraced() {
     let next = device.create(4096).unwrap().handle;
     device.set_domain(next, Domains::CPU, Domains::CPU).unwrap();
     device.set_domain(next, Domains::CPU, Domains::CPU).unwrap();
-    let facts = device.take_trace();
-    let called = facts.0.iter().filter_map(|fact| super::super::made(&fact.deed));
+    let traced = device.take_trace();
+    let called = traced.0.iter().filter_map(|one| super::super::made(&one.event));
     assert_eq!(called.map(|made| made.call).collect::<Vec<_>>(), ["DRM_IOCTL_I915_GEM_SET_DOMAIN"; 2]);
     let mut judge = Judge::own(device.machine(), device.rules());
-    judge.hear(facts);
+    judge.feed(traced);
     let needs: Vec<_> = judge.take_domain_changes().iter().map(|change| change.need()).collect();
     assert_eq!(needs, [Need::Needed, Need::Useless]);
 }
@@ -159,7 +159,7 @@ fn a_call_whose_flush_may_have_found_an_unseen_store_is_precautionary() {
         }
         submit();
         let mut judge = Judge::own(device.machine(), device.rules());
-        judge.hear(device.take_trace());
+        judge.feed(device.take_trace());
         let changes = judge.take_domain_changes();
         changes.last().map(|change| (change.is_open, change.need()))
     };

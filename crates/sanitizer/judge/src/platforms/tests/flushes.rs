@@ -6,21 +6,21 @@ use crate::need::Need;
 /// The place of the flushes that are judged.
 const HERE: u64 = 7;
 
-fn flush(line: u64) -> Deed {
-    Deed::Maintained { line, upkeep: Upkeep::Flush, site: HERE, stale: false }
+fn flush(line: u64) -> TraceEvent {
+    TraceEvent::Maintained { line, kind: FlushKind::Flush, site: HERE, stale: false }
 }
 
-fn write_back(line: u64) -> Deed {
-    Deed::Maintained { line, upkeep: Upkeep::WriteBack, site: HERE, stale: false }
+fn write_back(line: u64) -> TraceEvent {
+    TraceEvent::Maintained { line, kind: FlushKind::WriteBack, site: HERE, stale: false }
 }
 
-fn write(route: Route, line: u64) -> Deed {
-    Deed::Accessed { route, access: Access::Write, lines: LineRange::new(line, line + 1), handle: None }
+fn write(route: Route, line: u64) -> TraceEvent {
+    TraceEvent::Accessed { route, access: Access::Write, lines: LineRange::new(line, line + 1), handle: None }
 }
 
 /// Returns the greatest verdict on the flushes of a run by [`HERE`] on each of these platforms.
-fn needs(deeds: &[Deed], on: [&str; 3]) -> [Need; 3] {
-    let (judge, _) = heard(deeds.iter().copied(), 1);
+fn needs(events: &[TraceEvent], on: [&str; 3]) -> [Need; 3] {
+    let (judge, _) = fed(events.iter().copied(), 1);
     let flushed = judge.flushed();
     let has = |least, name| flushed.on(HERE, least).iter().any(|platform| platform.name == name);
     on.map(|name| {
@@ -35,8 +35,8 @@ const U: Need = Need::Useless;
 
 /// The verdicts on glk, whose GPU does not see the cache, on tgl, where it does, and on jsl, where it can bypass it.
 #[track_caller]
-fn are(deeds: &[Deed], wanted: [Need; 3]) {
-    assert_eq!(needs(deeds, ["glk", "tgl", "jsl"]), wanted);
+fn are(events: &[TraceEvent], wanted: [Need; 3]) {
+    assert_eq!(needs(events, ["glk", "tgl", "jsl"]), wanted);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_flush_of_a_clean_line_is_useless_where_no_old_copy_can_be_loaded() {
     are(&[flush(3), write(PLAIN, 3), flushed(3)], [P, U, U]);
     are(&[flush(3), write(PLAIN, 3)], [P, U, U]);
     are(&[write(PLAIN, 3), flush(3)], [N, U, P]);
-    let copy = Deed::Accessed {
+    let copy = TraceEvent::Accessed {
         route: Route::CpuCached,
         access: Access::Read,
         lines: LineRange::new(3, 4),
@@ -69,25 +69,25 @@ fn a_flush_of_a_clean_line_is_useless_where_no_old_copy_can_be_loaded() {
 #[test]
 fn no_old_copy_is_loaded_from_a_page_that_is_hidden() {
     let page = LineRange::new(0, 64);
-    let verdict = |hides: &[bool], deeds: &[Deed]| {
-        let (mut judge, _) = heard([flush(3), write(PLAIN, 3)], 1);
+    let verdict = |hides: &[bool], events: &[TraceEvent]| {
+        let (mut judge, _) = fed([flush(3), write(PLAIN, 3)], 1);
         for hides in hides {
             assert_eq!(judge.take_fresh(*hides), [(1, vec![page])]);
             assert_eq!(judge.is_hidden(1), *hides);
             assert_eq!(judge.take_fresh(true), [], "taken");
         }
-        judge.hear((deeds.iter().map(|&deed| Fact { object: 1, deed }).collect(), 0));
+        judge.feed((events.iter().map(|&event| Traced { object: 1, event }).collect(), 0));
         let flushed = judge.flushed();
         [Need::Needed, Need::Precautionary, Need::Useless]
             .into_iter()
             .find(|&least| flushed.on(HERE, least).iter().any(|platform| platform.name == "glk"))
     };
-    let shown = |line| Deed::Shown { line };
+    let shown = |line| TraceEvent::Shown { line };
     let copy = read(Route::CpuCached, 3, 4);
     assert_eq!(verdict(&[true], &[flushed(3)]), Some(U));
     assert_eq!(verdict(&[true], &[]), Some(U));
     assert_eq!(verdict(&[true], &[copy]), Some(N), "by the kernel");
-    for shows in [shown(0), Deed::Opened { line: 0 }] {
+    for shows in [shown(0), TraceEvent::Opened { line: 0 }] {
         assert_eq!(verdict(&[true], &[shows, flushed(3)]), Some(P));
         assert_eq!(verdict(&[true], &[flushed(3), shows]), Some(U), "too late");
     }
@@ -106,44 +106,50 @@ fn of_two_flushes_of_a_line_the_second_is_useless() {
 
 #[test]
 fn the_display_and_other_devices_miss_what_the_gpu_sees() {
-    let shown = Deed::Event(Event::AddFramebuffer);
+    let shown = TraceEvent::Event(Event::AddFramebuffer);
     let display = read(Route::Display, 3, 4);
     are(&[shown, stored(3, 4), flush(3), display], [N, N, N]);
     are(&[stored(3, 4), flush(3), shown, display], [N, N, N]);
     are(&[shown, stored(3, 4), flush(3)], [P, P, P]);
     let lines = LineRange::new(3, 4);
-    let foreign = |access| Deed::Foreign { access, lines };
-    are(&[stored(3, 4), flush(3), Deed::Attached, foreign(Some(Access::Read))], [N, N, N]);
-    are(&[stored(3, 4), flush(3), Deed::Attached, foreign(None)], [P, P, P]);
-    are(&[Deed::Exported, stored(3, 4), flush(3)], [P, P, P]);
-    are(&[stored(3, 4), flush(3), Deed::Exported, Deed::Unexported], [P, P, P]);
+    let foreign = |access| TraceEvent::Foreign { access, lines };
+    are(&[stored(3, 4), flush(3), TraceEvent::Attached, foreign(Some(Access::Read))], [N, N, N]);
+    are(&[stored(3, 4), flush(3), TraceEvent::Attached, foreign(None)], [P, P, P]);
+    are(&[TraceEvent::Exported, stored(3, 4), flush(3)], [P, P, P]);
+    are(&[stored(3, 4), flush(3), TraceEvent::Exported, TraceEvent::Unexported], [P, P, P]);
     // As soon as its dma-buf is closed, only the GPU can reach the object.
-    are(&[Deed::Exported, Deed::Unexported, stored(3, 4), flush(3)], [P, U, P]);
-    are(&[Deed::Exported, Deed::Exported, Deed::Unexported, stored(3, 4), flush(3)], [P, P, P]);
-    are(&[Deed::Attached, Deed::Detached, stored(3, 4), flush(3)], [P, U, P]);
-    are(&[Deed::Attached, Deed::Attached, Deed::Detached, stored(3, 4), flush(3)], [P, P, P]);
-    are(&[Deed::Exported, flush(3)], [U, U, U]);
-    are(&[Deed::Attached, flush(3)], [P, P, P]);
+    are(&[TraceEvent::Exported, TraceEvent::Unexported, stored(3, 4), flush(3)], [P, U, P]);
+    are(
+        &[TraceEvent::Exported, TraceEvent::Exported, TraceEvent::Unexported, stored(3, 4), flush(3)],
+        [P, P, P],
+    );
+    are(&[TraceEvent::Attached, TraceEvent::Detached, stored(3, 4), flush(3)], [P, U, P]);
+    are(
+        &[TraceEvent::Attached, TraceEvent::Attached, TraceEvent::Detached, stored(3, 4), flush(3)],
+        [P, P, P],
+    );
+    are(&[TraceEvent::Exported, flush(3)], [U, U, U]);
+    are(&[TraceEvent::Attached, flush(3)], [P, P, P]);
 }
 
 #[test]
 fn the_display_reads_what_it_shows_without_a_request() {
     let lines = LineRange::new(0, 8);
-    let shown = Deed::OnScreen { lines, handle: None };
-    let passed = |count| Deed::BlanksPassed { lines, count, handle: None };
-    let left = Deed::LeftScreen { lines, handle: None };
-    let of = |deeds: &[Deed], wanted| {
-        let begin = [Deed::Event(Event::AddFramebuffer), shown, stored(3, 4), flush(3)];
-        are(&[&begin, deeds].concat(), wanted);
+    let shown = TraceEvent::OnScreen { lines, handle: None };
+    let passed = |count| TraceEvent::BlanksPassed { lines, count, handle: None };
+    let left = TraceEvent::LeftScreen { lines, handle: None };
+    let of = |events: &[TraceEvent], wanted| {
+        let begin = [TraceEvent::Event(Event::AddFramebuffer), shown, stored(3, 4), flush(3)];
+        are(&[&begin, events].concat(), wanted);
     };
     of(&[], [P, P, P]);
     of(&[passed(1)], [P, P, P]);
     of(&[passed(1), passed(1)], [N, N, N]);
     of(&[left], [N, N, N]);
-    of(&[Deed::LeftScreen { lines: LineRange::new(4, 8), handle: None }], [P, P, P]);
-    let ends = |deeds: &[Deed]| {
-        let begin = [Deed::Event(Event::AddFramebuffer), stored(3, 4), flush(3)];
-        let mut judge = heard([&begin, deeds].concat(), 1).0;
+    of(&[TraceEvent::LeftScreen { lines: LineRange::new(4, 8), handle: None }], [P, P, P]);
+    let ends = |events: &[TraceEvent]| {
+        let begin = [TraceEvent::Event(Event::AddFramebuffer), stored(3, 4), flush(3)];
+        let mut judge = fed([&begin, events].concat(), 1).0;
         assert_eq!(judge.part().len(), 0);
         judge.flushed().on(HERE, Need::Needed).len()
     };
@@ -152,14 +158,14 @@ fn the_display_reads_what_it_shows_without_a_request() {
 
 #[test]
 fn a_line_of_an_open_page_may_be_dirty() {
-    let open = Deed::Opened { line: 0 };
-    let closed = Deed::Closed { line: 0 };
+    let open = TraceEvent::Opened { line: 0 };
+    let closed = TraceEvent::Closed { line: 0 };
     are(&[open, flush(3), write(PLAIN, 3)], [P, U, P]);
     are(&[open, closed, flush(3), write(PLAIN, 3)], [P, U, P]);
     are(&[open, closed, flushed(3), flush(3), read(PLAIN, 3, 4)], [U, U, U]);
     are(&[open, stored(3, 4), closed, flush(3), write(PLAIN, 3)], [N, U, P]);
     are(&[open, flush(64)], [U, U, U]);
-    let (judge, _) = heard([open, stored(4, 5), write(PLAIN, 3), write(PLAIN, 4)], 1);
+    let (judge, _) = fed([open, stored(4, 5), write(PLAIN, 3), write(PLAIN, 4)], 1);
     assert_eq!(judge.possibly_lost(), 1, "on the first platform, and no line that is certainly dirty");
 }
 
@@ -168,7 +174,7 @@ fn what_was_not_simulated_makes_a_flush_precautionary() {
     // Where the GPU shares the LLC, what it wrote is there, and is missed by a read that bypasses it.
     are(&[bound(PLAIN, 3, 4), flush(3)], [P, U, P]);
     are(&[bound(PLAIN, 4, 5), flush(3)], [U, U, U]);
-    let unfollowed = Deed::Unfollowed { handle: None };
+    let unfollowed = TraceEvent::Unfollowed { handle: None };
     are(&[unfollowed, flush(3)], [P, U, P]);
     are(&[unfollowed, flushed(3), flush(3)], [U, U, U]);
     are(&[bound(PLAIN, 3, 4), flushed(3), flush(3)], [U, U, U]);
@@ -177,12 +183,12 @@ fn what_was_not_simulated_makes_a_flush_precautionary() {
 
 #[test]
 fn a_flush_that_the_kernel_repeats_is_precautionary() {
-    let kernel = [Deed::Event(Event::SetDomainCpu(Access::Write)), stored(3, 4), flush(3), RUN];
+    let kernel = [TraceEvent::Event(Event::SetDomainCpu(Access::Write)), stored(3, 4), flush(3), RUN];
     are(&[&[RUN], &kernel[..]].concat(), [P, U, P]);
 }
 
 #[test]
 fn flushes_are_decided_when_the_object_is_freed() {
-    are(&[stored(3, 4), flush(3), Deed::Freed], [P, U, P]);
-    are(&[Deed::Freed, flush(3)], [P, P, P]);
+    are(&[stored(3, 4), flush(3), TraceEvent::Freed], [P, U, P]);
+    are(&[TraceEvent::Freed, flush(3)], [P, P, P]);
 }

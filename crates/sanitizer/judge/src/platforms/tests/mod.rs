@@ -8,7 +8,7 @@ use super::*;
 use gem_coherency::platform::by_name;
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
-use gem_coherency_sim::Upkeep;
+use gem_coherency_sim::FlushKind;
 
 const BYPASS: Route = Route::Gpu(MocsClass::BypassLlc);
 const PLAIN: Route = Route::Gpu(MocsClass::PageTable);
@@ -17,43 +17,50 @@ const GLK: &[&str] = &["glk"];
 const JSL: &[&str] = &["jsl", "ehl"];
 
 /// Judges a run with an object of four pages, number 1, that a program maps write-back; returns the judge, too.
-fn heard(deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verdict>) {
-    heard_on(ALL, deeds, object)
+fn fed(events: impl IntoIterator<Item = TraceEvent>, object: u64) -> (Judge, Vec<Verdict>) {
+    fed_on(ALL, events, object)
 }
 
-fn heard_on(platforms: &[&str], deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verdict>) {
+fn fed_on(
+    platforms: &[&str],
+    events: impl IntoIterator<Item = TraceEvent>,
+    object: u64,
+) -> (Judge, Vec<Verdict>) {
     let platforms: Vec<_> = platforms.iter().map(|name| by_name(name).unwrap()).collect();
     let kernel = KernelVersion::new(6, 12);
     let machine = by_name("tgl").unwrap().machine(kernel, false);
     let mut judge = Judge::new(machine, KernelRules::of(kernel).unwrap(), &platforms);
     let start = [
-        Deed::Created { size: 0x4000, creation: Creation::User },
-        Deed::Mapped(Route::CpuCached),
-        Deed::Stored(LineRange::new(0, 256)),
+        TraceEvent::Created { size: 0x4000, creation: Creation::User },
+        TraceEvent::Mapped(Route::CpuCached),
+        TraceEvent::Stored(LineRange::new(0, 256)),
     ];
     let flushes = (0..256).map(flushed);
-    let start = start.into_iter().chain(flushes).map(|deed| Fact { object: 1, deed });
-    let all = start.chain(deeds.into_iter().map(|deed| Fact { object, deed }));
-    judge.hear((all.collect(), 0));
+    let start = start.into_iter().chain(flushes).map(|event| Traced { object: 1, event });
+    let all = start.chain(events.into_iter().map(|event| Traced { object, event }));
+    judge.feed((all.collect(), 0));
     let verdicts = judge.take_verdicts();
     (judge, verdicts)
 }
 
 /// Returns kinds, lines and platforms of the mistakes in such a run.
-fn judged(deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
-    judged_on(ALL, deeds)
+fn judged(events: &[TraceEvent]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
+    judged_on(ALL, events)
 }
 
-fn judged_on(platforms: &[&str], deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
-    let verdicts = heard_on(platforms, deeds.iter().copied(), 1).1;
+fn judged_on(
+    platforms: &[&str],
+    events: &[TraceEvent],
+) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
+    let verdicts = fed_on(platforms, events.iter().copied(), 1).1;
     let names = |verdict: &Verdict| names(&verdict.platforms);
     verdicts.into_iter().map(|verdict| (verdict.kind, verdict.lines.clone(), names(&verdict))).collect()
 }
 
-/// Returns what is last known of the domain changes among deeds of an object, by number: the platforms on which one is needed,
+/// Returns what is last known of the domain changes among events of an object, by number: the platforms on which one is needed,
 /// and whether that can change.
-fn changes(deeds: &[Deed], object: u64) -> BTreeMap<u64, (Vec<&'static str>, bool)> {
-    let mut judge = heard(deeds.iter().copied(), object).0;
+fn changes(events: &[TraceEvent], object: u64) -> BTreeMap<u64, (Vec<&'static str>, bool)> {
+    let mut judge = fed(events.iter().copied(), object).0;
     let known = judge.take_domain_changes().into_iter();
     assert_eq!(judge.take_domain_changes(), [], "taken");
     let on = |change: &DomainChange| [&change.needed_on[..], &change.precautionary_on[..]].concat();
@@ -64,27 +71,27 @@ fn names(platforms: &[&'static Platform]) -> Vec<&'static str> {
     platforms.iter().map(|platform| platform.name).collect()
 }
 
-fn flushed(line: u64) -> Deed {
-    Deed::Maintained { line, upkeep: Upkeep::Flush, site: 0, stale: false }
+fn flushed(line: u64) -> TraceEvent {
+    TraceEvent::Maintained { line, kind: FlushKind::Flush, site: 0, stale: false }
 }
 
 /// SET_DOMAIN for writes.
-fn called(number: u64, waited: bool) -> Deed {
+fn called(number: u64, waited: bool) -> TraceEvent {
     let thread = std::thread::current().id();
     let made = MadeCall { number, call: "SET_DOMAIN", thread, waited, attached: false };
-    Deed::Called { event: Event::SetDomainCpu(Access::Write), made }
+    TraceEvent::Called { event: Event::SetDomainCpu(Access::Write), made }
 }
 
-fn stored(first: u64, end: u64) -> Deed {
-    Deed::Stored(LineRange::new(first, end))
+fn stored(first: u64, end: u64) -> TraceEvent {
+    TraceEvent::Stored(LineRange::new(first, end))
 }
 
-fn bound(route: Route, first: u64, end: u64) -> Deed {
-    Deed::Bound { route, lines: LineRange::new(first, end), handle: None }
+fn bound(route: Route, first: u64, end: u64) -> TraceEvent {
+    TraceEvent::Bound { route, lines: LineRange::new(first, end), handle: None }
 }
 
-fn read(route: Route, first: u64, end: u64) -> Deed {
-    Deed::Accessed { route, access: Access::Read, lines: LineRange::new(first, end), handle: None }
+fn read(route: Route, first: u64, end: u64) -> TraceEvent {
+    TraceEvent::Accessed { route, access: Access::Read, lines: LineRange::new(first, end), handle: None }
 }
 
 #[test]
@@ -95,18 +102,18 @@ fn a_surface_is_dirty_where_its_route_does_not_see_the_lines() {
     assert_eq!(judged(&[stored(8, 12), bound(PLAIN, 10, 64)]), on(GLK));
     assert_eq!(judged(&[stored(8, 12), bound(BYPASS, 10, 64)]), on(&[GLK, JSL].concat()));
     assert_eq!(judged(&[bound(BYPASS, 10, 64)]), [], "flushed");
-    let cached = Deed::Event(Event::SetCaching(CachingMode::Cached));
+    let cached = TraceEvent::Event(Event::SetCaching(CachingMode::Cached));
     assert_eq!(judged(&[cached, stored(8, 12), bound(PLAIN, 10, 64)]), []);
     assert_eq!(judged(&[cached, stored(8, 12), bound(BYPASS, 10, 64)]), on(JSL));
 }
 
 #[test]
 fn an_object_is_not_judged_where_the_kernel_refuses_to_make_it_coherent() {
-    let on = |deeds: &[Deed]| judged_on(&["glk", "i965g"], deeds);
+    let on = |events: &[TraceEvent]| judged_on(&["glk", "i965g"], events);
     let (stores, reads) = (stored(8, 12), read(PLAIN, 8, 12));
     let stale = (FindingKind::StaleRead, vec![LineRange::new(8, 12)], vec!["glk", "i965g"]);
     assert_eq!(on(&[stores, reads]), std::slice::from_ref(&stale));
-    let mode = |mode| Deed::Event(Event::SetCaching(mode));
+    let mode = |mode| TraceEvent::Event(Event::SetCaching(mode));
     assert_eq!(on(&[mode(CachingMode::Cached), stores, reads]), []);
     assert_eq!(on(&[mode(CachingMode::None), stores, reads]), [stale], "it relies on nothing");
 }
@@ -132,16 +139,16 @@ fn lines_that_are_read_several_times_are_reported_once_and_in_order() {
     assert_eq!(judged(&apart), [(FindingKind::StaleRead, lines, GLK.to_vec())]);
 }
 
-const RUN: Deed = Deed::Event(Event::Exec(Access::Read));
+const RUN: TraceEvent = TraceEvent::Event(Event::Exec(Access::Read));
 
 #[test]
 fn a_domain_change_is_needed_where_the_kernel_flushes_what_is_stored() {
-    let of = |deeds: &[Deed]| changes(&[&[RUN], deeds].concat(), 1);
+    let of = |events: &[TraceEvent]| changes(&[&[RUN], events].concat(), 1);
     let known = |on: &[&'static str]| BTreeMap::from([(1, (on.to_vec(), false))]);
     assert_eq!(of(&[called(1, false), stored(8, 9), RUN]), known(GLK));
     assert_eq!(of(&[called(1, false), RUN]), known(&[]), "no store");
     assert_eq!(of(&[called(1, false), stored(8, 9), flushed(8), RUN]), known(&[]), "the program flushed");
-    let cached = Deed::Event(Event::SetCaching(CachingMode::Cached));
+    let cached = TraceEvent::Event(Event::SetCaching(CachingMode::Cached));
     assert_eq!(of(&[cached, called(1, false), stored(8, 9), RUN]), known(&[]), "the GPU snoops");
     assert_eq!(of(&[called(1, true), stored(8, 9), RUN]), known(ALL), "it may have waited");
 }
@@ -160,9 +167,13 @@ fn a_domain_change_of_an_object_that_is_not_judged_may_be_needed() {
 
 #[test]
 fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
-    let written =
-        Deed::Accessed { route: PLAIN, access: Access::Write, lines: LineRange::new(3, 5), handle: None };
-    let (mut judge, _) = heard([written], 1);
+    let written = TraceEvent::Accessed {
+        route: PLAIN,
+        access: Access::Write,
+        lines: LineRange::new(3, 5),
+        handle: None,
+    };
+    let (mut judge, _) = fed([written], 1);
     let made: Vec<_> = judge.take_made_stale().into_iter().map(|stale| stale.lines).collect();
     assert_eq!((made, judge.take_made_stale()), (vec![vec![LineRange::new(3, 5)]], Vec::new()));
     let loads = |judge: &mut Judge, first, end| {
@@ -172,14 +183,14 @@ fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
     let mistake =
         |first, end| (FindingKind::MissingInvalidate, vec![LineRange::new(first, end)], GLK.to_vec());
     assert_eq!(loads(&mut judge, 0, 9), [mistake(3, 5)]);
-    judge.hear((vec![Fact { object: 1, deed: flushed(3) }], 0));
+    judge.feed((vec![Traced { object: 1, event: flushed(3) }], 0));
     assert_eq!(loads(&mut judge, 0, 9), [mistake(4, 5)]);
     assert_eq!((loads(&mut judge, 0, 4), judge.load(2, LineRange::new(0, 9)).len()), (Vec::new(), 0));
 }
 
 #[test]
 fn platforms_refuse_the_calls_that_their_kernels_refuse() {
-    let judge = heard([], 1).0;
+    let judge = fed([], 1).0;
     let refusing = |calls: &[Call]| {
         let refusals = judge.refusals(calls).into_iter();
         refusals.map(|(platform, why)| (platform.name, why.len())).collect::<Vec<_>>()
@@ -192,19 +203,19 @@ fn platforms_refuse_the_calls_that_their_kernels_refuse() {
 
 #[test]
 fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
-    let shown = |line| Deed::OnScreen { lines: LineRange::new(line, line + 8), handle: None };
-    let stored = Deed::Stored(LineRange::new(2, 4));
-    let passed = |count| Deed::BlanksPassed { lines: LineRange::new(0, 8), count, handle: None };
-    let left = Deed::LeftScreen { lines: LineRange::new(0, 256), handle: None };
-    let read = Deed::Accessed {
+    let shown = |line| TraceEvent::OnScreen { lines: LineRange::new(line, line + 8), handle: None };
+    let stored = TraceEvent::Stored(LineRange::new(2, 4));
+    let passed = |count| TraceEvent::BlanksPassed { lines: LineRange::new(0, 8), count, handle: None };
+    let left = TraceEvent::LeftScreen { lines: LineRange::new(0, 256), handle: None };
+    let read = TraceEvent::Accessed {
         route: Route::Display,
         access: Access::Read,
         lines: LineRange::new(0, 8),
         handle: None,
     };
-    let of = |deeds: &[Deed]| {
-        let begin = [Deed::Event(Event::AddFramebuffer)];
-        judged(&[&begin, deeds].concat())
+    let of = |events: &[TraceEvent]| {
+        let begin = [TraceEvent::Event(Event::AddFramebuffer)];
+        judged(&[&begin, events].concat())
     };
     let found = |lines| vec![(FindingKind::DirtyOnScreen, vec![lines], ALL.to_vec())];
     let both = LineRange::new(2, 4);
@@ -219,7 +230,7 @@ fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
     assert_eq!(of(&[stored, shown(0), called(7, false), shown(0), passed(2)]), [], "the kernel was told");
     let told = of(&[stored, shown(0), read, shown(0), passed(2), left]);
     assert_eq!(told, [(FindingKind::StaleRead, vec![both], ALL.to_vec())]);
-    let mut judge = heard([Deed::Event(Event::AddFramebuffer), stored, shown(0)], 1).0;
+    let mut judge = fed([TraceEvent::Event(Event::AddFramebuffer), stored, shown(0)], 1).0;
     let verdicts: Vec<_> = judge.part().into_iter().map(|verdict| verdict.lines).collect();
     assert_eq!(verdicts, [vec![both]], "at the end");
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gem_coherency::policy::kernel::Event;
 use gem_coherency_memory_model::Route;
-use gem_coherency_sim::Deed;
+use gem_coherency_sim::TraceEvent;
 
 use super::super::Judge;
 use crate::need::Need;
@@ -22,7 +22,7 @@ use run::{Run, Told};
 /// Seeds of the adversary.
 const SEEDS: u64 = 16;
 
-/// A cause of wrong verdicts that can be put back, by the facts that the judge is not told.
+/// A cause of wrong verdicts that can be put back, by the events that the judge is not told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Root {
     Display,
@@ -33,17 +33,19 @@ enum Root {
 }
 
 impl Root {
-    /// Returns whether the judge is told of a fact.
-    fn tells(self, deed: &Deed) -> bool {
+    /// Returns whether the judge is told of an event.
+    fn tells(self, event: &TraceEvent) -> bool {
         match self {
             Self::Display => {
-                !matches!(deed, Deed::Accessed { route: Route::Display, .. })
-                    && *deed != Deed::Event(Event::AddFramebuffer)
+                !matches!(event, TraceEvent::Accessed { route: Route::Display, .. })
+                    && *event != TraceEvent::Event(Event::AddFramebuffer)
             }
-            Self::Import => !matches!(deed, Deed::Foreign { .. } | Deed::Exported | Deed::Attached),
-            Self::EqualBytes => !matches!(deed, Deed::Opened { .. } | Deed::Closed { .. }),
-            Self::NotSimulated => !matches!(deed, Deed::Bound { .. } | Deed::Unfollowed { .. }),
-            Self::Loads => !matches!(deed, Deed::Shown { .. }),
+            Self::Import => {
+                !matches!(event, TraceEvent::Foreign { .. } | TraceEvent::Exported | TraceEvent::Attached)
+            }
+            Self::EqualBytes => !matches!(event, TraceEvent::Opened { .. } | TraceEvent::Closed { .. }),
+            Self::NotSimulated => !matches!(event, TraceEvent::Bound { .. } | TraceEvent::Unfollowed { .. }),
+            Self::Loads => !matches!(event, TraceEvent::Shown { .. }),
         }
     }
 }
@@ -61,14 +63,14 @@ fn run(platform: &str, program: &[Step], without: Option<usize>, seed: Option<u6
 fn useless(platform: &str, program: &[Step], root: Option<Root>) -> Vec<usize> {
     let run = run(platform, program, None, None);
     let mut judge = Judge::own(run.device.machine(), run.device.rules());
-    let mut facts = Vec::new();
-    for &told in &run.facts {
+    let mut traced = Vec::new();
+    for &told in &run.traced {
         match told {
-            Told::Fact(fact) if root.is_none_or(|root| root.tells(&fact.deed)) => facts.push(fact),
-            Told::Fact(_) => {}
+            Told::Event(one) if root.is_none_or(|root| root.tells(&one.event)) => traced.push(one),
+            Told::Event(_) => {}
             Told::UserFlush(step) => judge.user_flush(step),
             Told::EndOfStep { hides } => {
-                judge.hear((std::mem::take(&mut facts), 0));
+                judge.feed((std::mem::take(&mut traced), 0));
                 drop(judge.take_fresh(hides));
             }
         }

@@ -6,7 +6,9 @@ use gem_coherency::platform::Call;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode, MocsClass};
 use gem_coherency_memory_model::Route;
-use gem_coherency_sim::{Deed, Fact, FoundLine, Instruction, Minor, Pages, Process, SimDevice, Upkeep};
+use gem_coherency_sim::{
+    FlushKind, FoundLine, Instruction, Minor, Pages, Process, SimDevice, TraceEvent, Traced,
+};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_flink, drm_gem_open};
 use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_USERPTR, drm_i915_gem_userptr};
@@ -52,13 +54,13 @@ pub(super) struct Run {
     /// The bytes that agents got.
     pub(super) seen: Vec<u8>,
     /// What the judge is told. The library does not see every load of an old copy, so that it is told of none.
-    pub(super) facts: Vec<Told>,
+    pub(super) traced: Vec<Told>,
 }
 
 /// What a judge is told.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Told {
-    Fact(Fact),
+    Event(Traced),
     /// The step with a number flushed the program's own memory.
     UserFlush(u64),
     /// All that a step did is told. With `hides`, the pages that agents wrote to are hidden from the program.
@@ -100,26 +102,26 @@ impl Run {
             hides: !uses(|step| matches!(step, Store(.., true) | Load(_, true))),
             hidden: Default::default(),
             seen: Vec::new(),
-            facts: Vec::new(),
+            traced: Vec::new(),
         };
-        run.hear(|_| true);
+        run.feed(|_| true);
         let past = [(&run.wc, Route::CpuUncached), (&run.gtt, Route::Aperture)];
         let past = past.into_iter().filter(|(map, _)| map.is_some()).map(|(_, route)| route);
         let mapped: Vec<_> = std::iter::once(Route::CpuCached).chain(past).collect();
-        mapped.into_iter().for_each(|route| run.tell(Deed::Mapped(route)));
+        mapped.into_iter().for_each(|route| run.tell(TraceEvent::Mapped(route)));
         run
     }
 
-    fn tell(&mut self, deed: Deed) {
-        self.facts.push(Told::Fact(Fact { object: OBJECT, deed }));
+    fn tell(&mut self, event: TraceEvent) {
+        self.traced.push(Told::Event(Traced { object: OBJECT, event }));
     }
 
-    /// Takes the facts since the last time, as far as `is_told`.
-    fn hear(&mut self, is_told: impl Fn(&Deed) -> bool) {
-        let (facts, dropped) = self.device.take_trace();
+    /// Takes the events since the last time, as far as `is_told`.
+    fn feed(&mut self, is_told: impl Fn(&TraceEvent) -> bool) {
+        let (traced, dropped) = self.device.take_trace();
         assert_eq!(dropped, 0);
-        let facts = facts.into_iter().filter(|fact| is_told(&fact.deed));
-        self.facts.extend(facts.map(Told::Fact));
+        let traced = traced.into_iter().filter(|one| is_told(&one.event));
+        self.traced.extend(traced.map(Told::Event));
     }
 
     /// Stores as the program does: a store to a page that is not open is seen, and another one shows in its bytes.
@@ -128,15 +130,15 @@ impl Run {
         let map = &self.maps[usize::from(second)];
         let mut before = [0];
         map.copy_out(line * LINE_BYTES, &mut before).unwrap();
-        self.hear(|deed| !is_load(deed));
+        self.feed(|event| !is_load(event));
         if !std::mem::replace(&mut self.open[usize::from(second)][page], true) {
             self.device.opened(OBJECT, page as u64 * 64, 1 << (line % 64));
         } else if before != [byte] {
-            self.tell(Deed::Stored(LineRange::new(line, line + 1)));
+            self.tell(TraceEvent::Stored(LineRange::new(line, line + 1)));
         }
-        self.hear(|_| true);
+        self.feed(|_| true);
         self.maps[usize::from(second)].copy_in(line * LINE_BYTES, &[byte]).unwrap();
-        self.hear(|deed| !matches!(deed, Deed::Accessed { .. }));
+        self.feed(|event| !matches!(event, TraceEvent::Accessed { .. }));
     }
 
     /// Flushes a line, or in its place a spare one.
@@ -149,9 +151,9 @@ impl Run {
                 self.device.closed(OBJECT, page as u64 * 64);
             }
         }
-        let upkeep = if op == LineOp::Flush { Upkeep::Flush } else { Upkeep::WriteBack };
+        let kind = if op == LineOp::Flush { FlushKind::Flush } else { FlushKind::WriteBack };
         let found = FoundLine::Clean;
-        self.device.maintained(&Instruction { object: OBJECT, line, upkeep, site, found, bytes: [0; 64] });
+        self.device.maintained(&Instruction { object: OBJECT, line, kind, site, found, bytes: [0; 64] });
     }
 
     /// Returns the second device's handle, importing the object at first.
@@ -164,13 +166,13 @@ impl Run {
 
     /// Tells the judge of a batch that names the object, and that is not simulated.
     fn not_simulated(&mut self, step: Step) {
-        self.hear(|_| true);
+        self.feed(|_| true);
         let (route, lines) = (Route::Gpu(MocsClass::PageTable), LineRange::new(0, SIZE / LINE_BYTES));
         let is_unfollowed = matches!(step, UnfollowedRead(_) | UnfollowedWrite(..));
         self.tell(if is_unfollowed {
-            Deed::Unfollowed { handle: None }
+            TraceEvent::Unfollowed { handle: None }
         } else {
-            Deed::Bound { route, lines, handle: None }
+            TraceEvent::Bound { route, lines, handle: None }
         });
     }
 
@@ -221,28 +223,28 @@ impl Run {
             Store(line, byte, second) => self.store(line, byte, second),
             StoreEqual(line) => {
                 self.maps[0].copy_out(at(line), &mut byte).unwrap();
-                self.hear(|deed| !is_load(deed));
+                self.feed(|event| !is_load(event));
                 self.store(line, byte[0], false);
             }
             // What programs do through mappings past the cache is not seen.
             StoreWc(line, byte) => {
                 drop(self.wc.as_ref().map(|map| map.copy_in(at(line), &[byte])));
-                self.hear(|deed| !is_past(deed));
+                self.feed(|event| !is_past(event));
             }
             StoreGtt(line, byte) => {
                 drop(self.gtt.as_ref().map(|map| map.copy_in(at(line), &[byte])));
-                self.hear(|deed| !is_past(deed));
+                self.feed(|event| !is_past(event));
             }
             Load(line, second) => {
                 self.show(line);
                 self.maps[usize::from(second)].copy_out(at(line), &mut byte).unwrap();
-                self.hear(|deed| !is_load(deed));
+                self.feed(|event| !is_load(event));
                 self.seen.extend(byte);
             }
             LoadWc(line) => {
                 if let Some(wc) = &self.wc {
                     wc.copy_out(at(line), &mut byte).unwrap();
-                    self.hear(|deed| !is_past(deed));
+                    self.feed(|event| !is_past(event));
                 }
                 self.seen.extend(byte);
             }
@@ -281,12 +283,12 @@ impl Run {
                 self.not_simulated(step);
                 self.device.gpu_read(self.handle, MocsClass::PageTable, at(line), &mut byte).unwrap();
                 self.seen.extend(byte);
-                self.hear(|deed| !matches!(deed, Deed::Accessed { .. }));
+                self.feed(|event| !matches!(event, TraceEvent::Accessed { .. }));
             }
             SkippedWrite(line, byte) | UnfollowedWrite(line, byte) => {
                 self.not_simulated(step);
                 self.device.gpu_write(self.handle, MocsClass::PageTable, at(line), &[byte]).unwrap();
-                self.hear(|deed| !matches!(deed, Deed::Accessed { .. }));
+                self.feed(|event| !matches!(event, TraceEvent::Accessed { .. }));
             }
             OtherRead(line) => {
                 let (file, handle) = self.other();
@@ -298,7 +300,7 @@ impl Run {
                 file.gpu_write(handle, MocsClass::PageTable, at(line), &[byte]).unwrap();
             }
             UserStore(line, byte) => self.process.store(USER + at(line), &[byte]).unwrap(),
-            UserFlush(_) => self.facts.push(Told::UserFlush(number as u64)),
+            UserFlush(_) => self.traced.push(Told::UserFlush(number as u64)),
             UserRead(line, mocs) => {
                 if let Some(user) = self.user() {
                     self.device.gpu_read(user, mocs, at(line), &mut byte).unwrap();
@@ -311,8 +313,8 @@ impl Run {
                 }
             }
         }
-        self.hear(|_| true);
-        self.facts.push(Told::EndOfStep { hides: self.hides });
+        self.feed(|_| true);
+        self.traced.push(Told::EndOfStep { hides: self.hides });
         self.hidden = [self.hides; 2];
         // A page to which the program can store is not hidden.
         for page in (0..2).filter(|page| self.open[0][*page]).collect::<Vec<_>>() {
@@ -324,17 +326,17 @@ impl Run {
     fn show(&mut self, line: u64) {
         let page = line / 64;
         if std::mem::take(&mut self.hidden[page as usize]) {
-            self.tell(Deed::Shown { line: page * 64 });
+            self.tell(TraceEvent::Shown { line: page * 64 });
         }
     }
 }
 
-/// Returns whether a fact is of an access past the cache.
-fn is_past(deed: &Deed) -> bool {
-    matches!(deed, Deed::Accessed { route: Route::CpuUncached | Route::Aperture, .. })
+/// Returns whether an event is of an access past the cache.
+fn is_past(event: &TraceEvent) -> bool {
+    matches!(event, TraceEvent::Accessed { route: Route::CpuUncached | Route::Aperture, .. })
 }
 
-/// Returns whether a fact is of a load or a store through a write-back mapping, which a program's are not.
-fn is_load(deed: &Deed) -> bool {
-    matches!(deed, Deed::Accessed { route: Route::CpuCached, .. })
+/// Returns whether an event is of a load or a store through a write-back mapping, which a program's are not.
+fn is_load(event: &TraceEvent) -> bool {
+    matches!(event, TraceEvent::Accessed { route: Route::CpuCached, .. })
 }
