@@ -25,7 +25,7 @@ const CONSTANTS: usize = 8;
 /// Choices of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Ends of lanes are moved to the top, where that is allowed.
+    /// Early returns and discards are moved before the first side effect, where that is allowed.
     pub move_ends: bool,
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 macro_rules! passes {
     ($($(#[$comment:meta])* $name:ident = $text:literal,)*) => {
-        /// A pass of the compiler. Each has a file of its name.
+        /// A pass of the compiler. Each has a file or a folder of its name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Pass {
@@ -28,21 +28,21 @@ macro_rules! passes {
 }
 
 passes! {
-    /// Loads of variables whose numbers are known. Runs twice.
+    /// Forwards stored values to later loads of the same variable. Runs twice.
     OptForwardStores = "opt_forward_stores",
-    /// Constant folding and algebraic identities. Runs twice.
+    /// Folds constants, and applies algebraic identities. Runs twice.
     OptAlgebraic = "opt_algebraic",
-    /// Dead code elimination. Runs twice.
+    /// Removes operations whose results are not used. Runs twice.
     OptDce = "opt_dce",
-    /// Ends of lanes, to the top. Does not run without [`crate::Options::move_ends`].
+    /// Moves early returns and discards before the first side effect. Does not run without [`crate::Options::move_ends`].
     HoistDiscard = "hoist_discard",
-    /// Inputs of lanes, from those of threads.
+    /// Computes the inputs of lanes from those of threads.
     LowerInputs = "lower_inputs",
-    /// Ends of pixels, by ends of lanes.
+    /// Replaces discards by returns, or by a variable that switches a lane's stores off where derivatives need the lane.
     LowerDiscard = "lower_discard",
-    /// Exits from several scopes at once, by exits from the innermost one.
+    /// Replaces exits from several scopes at once by exits from the innermost one.
     StructurizeExits = "structurize_exits",
-    /// Operations that the platform lacks, by others.
+    /// Replaces operations that the platform lacks by others.
     LowerAlu = "lower_alu",
     /// Instruction selection: a program before it, a function of the machine after it.
     Select = "select",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gem_coherency_protocol::{
-    self as wire, Flushed, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
+    self as protocol, Flushed, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
 };
 use gem_coherency_trap::watch::{self, Store};
 use gem_coherency_trap::{Event, NEAREST, callers};
@@ -93,8 +93,8 @@ pub(crate) fn log(site: u32, place: &Place, found: Found, effect: LineEffect) {
 
 /// Logs an instruction of a site for memory of a userptr object.
 pub(crate) fn log_user_memory(site: u32, effect: LineEffect) {
-    let (object, found) = (wire::USER_MEMORY, Found::Clean);
-    append(&Flushed { object, line: 0, site, effect, found, bytes: [0; wire::LINE_WORDS] });
+    let (object, found) = (protocol::USER_MEMORY, Found::Clean);
+    append(&Flushed { object, line: 0, site, effect, found, bytes: [0; protocol::LINE_WORDS] });
 }
 
 fn append(flushed: &Flushed) {
@@ -104,7 +104,7 @@ fn append(flushed: &Flushed) {
     }
     // SAFETY: the log was mapped with this size and stays mapped; words are atomics, for which all bytes are valid.
     let words = unsafe { std::slice::from_raw_parts(log, LOG_BYTES / size_of::<u64>()) };
-    wire::append(words, flushed);
+    protocol::append(words, flushed);
 }
 
 /// Logs what becomes of the page of an address; `stored` has a bit for each line that the
