@@ -26,6 +26,7 @@ mod commands;
 mod engines;
 mod execution;
 mod fault_log;
+#[path = "shader_clock.rs"]
 mod kernel_clock;
 mod memory;
 mod pipeline;
