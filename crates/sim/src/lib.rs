@@ -76,8 +76,8 @@ pub use display::on_screen::Screens;
 pub use gem_coherency_memory_model::{Place, Route};
 pub use gpu::real_gpu::{Ended, Operand, RealGpu, Work, Written};
 pub use gpu::{
-    GpuFault, GpuHang, GpuTimes, HangCause, KernelClock, KernelProgress, Overtime, Remedy, end_kernels_when,
-    report_kernels,
+    GpuFault, GpuHang, GpuTimes, HangCause, Overtime, Remedy, ShaderClock, ShaderProgress, end_shaders_when,
+    report_shaders,
 };
 pub use kernel::counterpart::Counterpart;
 pub use kernel::faults::Fault;

@@ -221,7 +221,7 @@ impl Bo {
     /// # Errors
     /// As [`crate::device::Device::submit_with`].
     pub fn flush(&self) -> Result<FlushReport> {
-        self.shared.make_current(Step::Sync)
+        self.shared.flush_for_any_reader(Step::Sync)
     }
 
     /// Checks that this process opened the BO's device.

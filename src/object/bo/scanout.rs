@@ -31,7 +31,7 @@ impl ScanoutGuard {
     /// # Errors
     /// As [`Bo::prepare_scanout`].
     pub fn flush(&self) -> Result<FlushReport> {
-        self.bo.shared().make_current(Step::Scanout)
+        self.bo.shared().flush_for_any_reader(Step::Scanout)
     }
 
     /// Ends the scanout: the BO is no longer on screen, or was not shown. The level stays as the display left

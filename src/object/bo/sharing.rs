@@ -21,7 +21,7 @@ impl Bo {
     /// # Errors
     /// Those of [`Bo::flush`] and of PRIME_HANDLE_TO_FD.
     pub fn export(&self) -> Result<OwnedFd> {
-        self.shared().make_current(Step::Export)?;
+        self.shared().flush_for_any_reader(Step::Export)?;
         self.never_reuse();
         let _request = self.shared().begin_request()?;
         self.shared().device.drm.export(self.handle())

@@ -149,7 +149,7 @@ pub(crate) fn make_current<'a>(
 
 impl SharedBo {
     /// Makes memory current for a reader that looks up no cache.
-    pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
+    pub(crate) fn flush_for_any_reader(&self, step: Step) -> Result<FlushReport> {
         self.device.check()?;
         let in_use = self.begin(Use::Submit)?;
         self.flush_all(step, in_use.marks)

@@ -6,7 +6,7 @@ use gem_coherency::error::Result as Done;
 use gem_coherency::object::Bo;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_sim::{KernelClock, SimDevice};
+use gem_coherency_sim::{ShaderClock, SimDevice};
 use intel_eu::execute::{self, Bus};
 
 use super::Halt;
@@ -65,8 +65,8 @@ impl<'a> Watched<'a> {
     }
 
     /// Starts the clock of a kernel of so many threads.
-    pub(super) fn clock(&self, threads: u32) -> KernelClock {
-        self.soft.kernel_clock(threads.into())
+    pub(super) fn clock(&self, threads: u32) -> ShaderClock {
+        self.soft.shader_clock(threads.into())
     }
 
     /// Returns the first access that could not be made as an error.

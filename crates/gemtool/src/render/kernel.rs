@@ -1,17 +1,17 @@
-//! The progress of GPU kernels that take long, on standard error.
+//! The progress of shaders that take long, on standard error.
 
 use std::io::{self, Write};
 
-use gem_coherency_sim::KernelProgress;
+use gem_coherency_sim::ShaderProgress;
 
-/// Writes the progress of a kernel.
-pub fn progress(progress: KernelProgress) {
-    let KernelProgress { elapsed, ended, threads } = progress;
+/// Writes the progress of a shader.
+pub fn progress(progress: ShaderProgress) {
+    let ShaderProgress { elapsed, ended, threads } = progress;
     let percent = (u128::from(ended) * 100).checked_div(threads.into()).unwrap_or(0);
-    // Standard error may be closed; the kernel runs on.
+    // Standard error may be closed; the shader runs on.
     let _ = writeln!(
         io::stderr(),
-        "gemtool: a GPU kernel has run for {} s: {ended} of its {threads} threads have ended ({percent} %); Ctrl-C ends the run",
+        "gemtool: a shader has run for {} s: {ended} of its {threads} threads have ended ({percent} %); Ctrl-C ends the run",
         elapsed.as_secs()
     );
 }

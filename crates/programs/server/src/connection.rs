@@ -10,7 +10,7 @@ use gem_coherency_protocol::{
     MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, WANTS_FINDINGS, WANTS_LOADS, ask_for_senders,
     frames, share_memory,
 };
-use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Process, SimDevice, end_kernels_when};
+use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Process, SimDevice, end_shaders_when};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
@@ -238,7 +238,7 @@ impl Connection {
     /// Makes a request on the software device; other threads of the program make theirs while it waits.
     fn attempt(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
         let (since, socket, pid) = (Instant::now(), Arc::clone(&self.socket), client.pid());
-        end_kernels_when(move || is_closed(&socket) || is_interrupted(pid));
+        end_shaders_when(move || is_closed(&socket) || is_interrupted(pid));
         loop {
             let attempt =
                 client.with(&self.socket, |process| process.attempt_on(file, code, argument, since));

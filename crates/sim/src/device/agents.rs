@@ -9,7 +9,7 @@ use gem_coherency::Errno;
 
 use crate::SimDevice;
 use crate::gpu::real_gpu::{Operand, RealGpu};
-use crate::gpu::{GpuFault, GpuHang, GpuTimes, KernelClock};
+use crate::gpu::{GpuFault, GpuHang, GpuTimes, ShaderClock};
 use crate::kernel::faults::{Fault, Needs};
 use crate::kernel::objects::object::Object;
 use crate::observe::history::{LineStates, Recorded};
@@ -223,8 +223,8 @@ impl SimDevice {
     }
 
     /// Starts the clock of a kernel of so many threads, which the caller executes.
-    pub fn kernel_clock(&self, threads: u64) -> KernelClock {
-        self.gpu.engines.kernel_clock(threads)
+    pub fn shader_clock(&self, threads: u64) -> ShaderClock {
+        self.gpu.engines.shader_clock(threads)
     }
 
     /// Returns the batches' accesses to unbound addresses, oldest first; at most the last 65,536.

@@ -142,8 +142,10 @@ impl Display for SimDevice {
         let request = DRM_IOCTL_MODE_GETCONNECTOR.name;
         self.enter_as(request, Allowed::Primary, Needs::Nothing)?;
         let crtcs = self.display.crtcs();
-        let Some(socket) = Crtcs::socket(connector.id) else { return refuse(request, Errno::ENOENT) };
-        let modes = modes_of(socket).to_vec();
+        let Some(connector_index) = Crtcs::connector_index(connector.id) else {
+            return refuse(request, Errno::ENOENT);
+        };
+        let modes = modes_of(connector_index).to_vec();
         let connection = if modes.is_empty() { Connection::Disconnected } else { Connection::Connected };
         Ok(Port { connection, modes, crtcs: crtcs.all(), crtc: crtcs.driver_of(connector) })
     }

@@ -79,15 +79,15 @@ impl DisplayEngine {
                 crtcs.events.push(Event { file, pipe: place, crtc, kind: Kind::Flip, at, user_data });
             }
         }
-        for (&socket, &driver) in &draft.sockets {
-            if let Some(socket) = crtcs.sockets.get_mut(socket) {
-                (socket.pipe, socket.dpms) = (driver, DPMS_OFF);
+        for (&connector_index, &driver) in &draft.connector_states {
+            if let Some(state) = crtcs.connector_states.get_mut(connector_index) {
+                (state.pipe, state.dpms) = (driver, DPMS_OFF);
             }
         }
         // drm_atomic_helper_update_legacy_modeset_state.
-        for socket in &mut crtcs.sockets {
-            let Some(new) = socket.pipe.and_then(|pipe| draft.pipes.get(&pipe)) else { continue };
-            socket.dpms = if new.active { DPMS_ON } else { DPMS_OFF };
+        for state in &mut crtcs.connector_states {
+            let Some(new) = state.pipe.and_then(|pipe| draft.pipes.get(&pipe)) else { continue };
+            state.dpms = if new.active { DPMS_ON } else { DPMS_OFF };
         }
         for (&(place, slot), new) in &draft.planes {
             let Some(pipe) = crtcs.pipes.get_mut(place) else { continue };

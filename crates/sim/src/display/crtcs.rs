@@ -87,7 +87,7 @@ pub(crate) struct Pipe {
 
 /// The state of a connector.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Socket {
+pub(crate) struct ConnectorState {
     /// The place of the CRTC that drives it.
     pub(crate) pipe: Option<usize>,
     /// The value of DPMS.
@@ -99,7 +99,7 @@ pub(crate) struct Socket {
 pub(crate) struct Crtcs {
     pub(crate) machine: Machine,
     pub(crate) pipes: Vec<Pipe>,
-    pub(crate) sockets: [Socket; 2],
+    pub(crate) connector_states: [ConnectorState; 2],
     pub(crate) blobs: Blobs,
     pub(crate) events: Events,
     /// The formats of the primary plane and sprites, and of the cursor.
@@ -125,7 +125,7 @@ impl Crtcs {
         Self {
             machine,
             pipes: (0..machine.platform.pipes()).map(pipe).collect(),
-            sockets: [Socket::default(); 2],
+            connector_states: [ConnectorState::default(); 2],
             blobs,
             events: Events::default(),
             in_formats,
@@ -154,13 +154,13 @@ impl Crtcs {
     }
 
     /// Returns the place of the connector with this id.
-    pub(crate) fn socket(id: u32) -> Option<usize> {
+    pub(crate) fn connector_index(id: u32) -> Option<usize> {
         place(id, FIRST_CONNECTOR, Self::CONNECTORS.len())
     }
 
     /// Returns the id of the encoder of the connector at this place.
-    pub(crate) fn encoder_id(socket: usize) -> u32 {
-        FIRST_ENCODER + socket as u32
+    pub(crate) fn encoder_id(connector_index: usize) -> u32 {
+        FIRST_ENCODER + connector_index as u32
     }
 
     /// Returns the place of the encoder with this id, which is its connector's.
@@ -212,14 +212,14 @@ impl Crtcs {
 
     /// Returns the CRTC that drives a connector.
     pub(crate) fn driver_of(&self, connector: Connector) -> Option<Crtc> {
-        let pipe = self.sockets.get(Self::socket(connector.id)?)?.pipe?;
+        let pipe = self.connector_states.get(Self::connector_index(connector.id)?)?.pipe?;
         Some(Crtc(Self::id(pipe)))
     }
 
     /// Lists the connectors that a CRTC drives.
     pub(crate) fn connectors_of(&self, pipe: usize) -> Vec<Connector> {
-        let all = Self::CONNECTORS.iter().zip(&self.sockets);
-        all.filter(|(_, socket)| socket.pipe == Some(pipe)).map(|(connector, _)| *connector).collect()
+        let all = Self::CONNECTORS.iter().zip(&self.connector_states);
+        all.filter(|(_, state)| state.pipe == Some(pipe)).map(|(connector, _)| *connector).collect()
     }
 
     /// Turns a CRTC off at `now`: its events are due, and a flip is done. Returns the planes that the hardware showed
@@ -248,8 +248,8 @@ impl Crtcs {
             if primary {
                 (pipe.mode, pipe.active) = (None, false);
                 taken.extend(self.stop(place, now));
-                for socket in self.sockets.iter_mut().filter(|socket| socket.pipe == Some(place)) {
-                    socket.pipe = None;
+                for state in self.connector_states.iter_mut().filter(|state| state.pipe == Some(place)) {
+                    state.pipe = None;
                 }
             }
         }

@@ -46,7 +46,7 @@ pub(crate) struct PlaneDraft {
 pub(crate) struct Draft {
     pub(crate) pipes: BTreeMap<usize, PipeDraft>,
     pub(crate) planes: BTreeMap<(usize, usize), PlaneDraft>,
-    pub(crate) sockets: BTreeMap<usize, Option<usize>>,
+    pub(crate) connector_states: BTreeMap<usize, Option<usize>>,
     /// The fences that the commit waits for, and the planes that they were given for.
     pub(crate) fences: Vec<Fence>,
     pub(crate) fenced: Vec<(usize, usize)>,
@@ -106,34 +106,41 @@ impl Draft {
     ///
     /// # Errors
     /// ENOENT for a place without a connector or a CRTC.
-    pub(crate) fn connect(&mut self, crtcs: &Crtcs, socket: usize, pipe: Option<usize>) -> Result<(), Errno> {
-        let now = crtcs.sockets.get(socket).ok_or(Errno::ENOENT)?.pipe;
+    pub(crate) fn connect(
+        &mut self,
+        crtcs: &Crtcs,
+        connector_index: usize,
+        pipe: Option<usize>,
+    ) -> Result<(), Errno> {
+        let now = crtcs.connector_states.get(connector_index).ok_or(Errno::ENOENT)?.pipe;
         for pipe in [now, pipe].into_iter().flatten() {
             self.pipe(crtcs, pipe)?;
         }
-        self.sockets.insert(socket, pipe);
+        self.connector_states.insert(connector_index, pipe);
         Ok(())
     }
 
     /// Returns the CRTC that drives a connector after the commit.
-    fn driver(&self, crtcs: &Crtcs, socket: usize) -> Option<usize> {
-        let now = || crtcs.sockets.get(socket).and_then(|socket| socket.pipe);
-        self.sockets.get(&socket).copied().unwrap_or_else(now)
+    fn driver(&self, crtcs: &Crtcs, connector_index: usize) -> Option<usize> {
+        let now = || crtcs.connector_states.get(connector_index).and_then(|state| state.pipe);
+        self.connector_states.get(&connector_index).copied().unwrap_or_else(now)
     }
 
     /// Counts the connectors that a CRTC drives after the commit.
     pub(crate) fn connectors(&self, crtcs: &Crtcs, pipe: usize) -> usize {
-        (0..crtcs.sockets.len()).filter(|&socket| self.driver(crtcs, socket) == Some(pipe)).count()
+        (0..crtcs.connector_states.len())
+            .filter(|&connector_index| self.driver(crtcs, connector_index) == Some(pipe))
+            .count()
     }
 
     /// Returns whether the commit turns the CRTC on or off or changes its mode or connectors
     /// (`drm_atomic_crtc_needs_modeset`).
     pub(crate) fn sets_mode(&self, crtcs: &Crtcs, place: usize) -> bool {
         let (Some(new), Some(now)) = (self.pipes.get(&place), crtcs.pipes.get(place)) else { return false };
-        let moved = (0..crtcs.sockets.len()).any(|socket| {
-            let before = crtcs.sockets.get(socket).and_then(|socket| socket.pipe);
-            before != self.driver(crtcs, socket)
-                && [before, self.driver(crtcs, socket)].contains(&Some(place))
+        let moved = (0..crtcs.connector_states.len()).any(|connector_index| {
+            let before = crtcs.connector_states.get(connector_index).and_then(|state| state.pipe);
+            before != self.driver(crtcs, connector_index)
+                && [before, self.driver(crtcs, connector_index)].contains(&Some(place))
         });
         let same_mode = match (mode_of(new.mode.as_ref()), now.mode()) {
             (Some(new), Some(now)) => timings(&new) == timings(&now),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fault_log::FaultLog;
-use super::kernel_clock::KernelClock;
+use super::shader_clock::ShaderClock;
 use super::times::GpuTimes;
 use crate::kernel::objects::system::System;
 use gem_coherency::platform::Engine;
@@ -83,8 +83,8 @@ impl Engines {
     }
 
     /// Starts the clock of a kernel of so many threads.
-    pub(crate) fn kernel_clock(&self, threads: u64) -> KernelClock {
+    pub(crate) fn shader_clock(&self, threads: u64) -> ShaderClock {
         // With other paces, any thread may run the kernel.
-        KernelClock::start(threads, self.times().thread, self.pace == Pace::Instant)
+        ShaderClock::start(threads, self.times().thread, self.pace == Pace::Instant)
     }
 }

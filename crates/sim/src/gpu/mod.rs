@@ -11,7 +11,7 @@
 //! time; the objects of a submission are kept alive at their addresses until it is done ([`memory`]). A batch that does
 //! not complete is reset or cancelled as in the kernel ([`fault_log`], [`bans`]); it never blocks the process. A batch
 //! that stops at a command that it may not use, or that costs too much at once, does not have to wait for the kernel's
-//! watch over time. Kernels take as long as they need ([`kernel_clock`]).
+//! watch over time. Kernels take as long as they need ([`shader_clock`]).
 //!
 //! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
 //! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW; on copy engines, before graphics 6 on the render engine, the
@@ -26,12 +26,11 @@ mod commands;
 mod engines;
 mod execution;
 mod fault_log;
-#[path = "shader_clock.rs"]
-mod kernel_clock;
 mod memory;
 mod pipeline;
 mod queue;
 pub(crate) mod real_gpu;
+mod shader_clock;
 mod times;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -53,10 +52,10 @@ pub(crate) use engines::{Lane, Pace};
 pub use fault_log::{GpuFault, GpuHang, HangCause, Remedy};
 use gem_coherency::platform::Engine;
 use gem_coherency::vocabulary::Access;
-pub use kernel_clock::{KernelClock, KernelProgress, Overtime, end_kernels_when, report_kernels};
 pub(crate) use memory::{Bindings, Named};
 use queue::{After, Job, Queue};
 use real_gpu::RealGpu;
+pub use shader_clock::{Overtime, ShaderClock, ShaderProgress, end_shaders_when, report_shaders};
 pub use times::GpuTimes;
 
 /// Number of submissions in a ring of 16 KiB: 43 to 109 were seen on the driver, by engine and generation.

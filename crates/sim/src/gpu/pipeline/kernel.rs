@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use intel_eu::execute::{Access, Bus, Kernel, Rows, Stop, Why};
 use intel_eu::{Encoding as Bits, Platform, Rule, validate};
 
-use super::super::kernel_clock::Overtime;
 use super::super::memory::View;
+use super::super::shader_clock::Overtime;
 use super::compute::Dispatch;
 use super::encoding::Encoding;
 use super::reader::Reader;
@@ -68,7 +68,7 @@ pub(super) fn run(
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
     let engines = view.engines;
-    let mut clock = engines.kernel_clock(dispatch.all_threads());
+    let mut clock = engines.shader_clock(dispatch.all_threads());
     let pointer = dispatch.table.0;
     let mut surfaces =
         Surfaces { encoding, tables, view, reader, pointer, known: BTreeMap::new(), missed: false };

@@ -26,8 +26,8 @@ const SCREEN_MM: (u32, u32) = (304, 228);
 const REFRESH_HZ: u32 = 60;
 
 /// Returns the modes of the connector at a place, the preferred one first.
-pub(crate) fn modes(socket: usize) -> &'static [Mode] {
-    if socket == 0 { &[Mode::XGA, Mode::VGA] } else { &[] }
+pub(crate) fn modes(connector_index: usize) -> &'static [Mode] {
+    if connector_index == 0 { &[Mode::XGA, Mode::VGA] } else { &[] }
 }
 
 /// Returns a mode of a screen as the kernel lists it (`drm_mode_convert_to_umode`).
@@ -74,15 +74,15 @@ fn all_pipes(crtcs: &Crtcs) -> u32 {
 
 /// `drm_mode_getencoder`.
 pub(super) fn encoder(caller: &mut Caller<'_>, args: &mut drm_mode_get_encoder) -> Result<()> {
-    let Some(socket) = Crtcs::encoder(args.encoder_id) else {
+    let Some(connector_index) = Crtcs::encoder(args.encoder_id) else {
         return refuse(DRM_IOCTL_MODE_GETENCODER.name, Errno::ENOENT);
     };
     let crtcs = caller.device.display.crtcs();
-    let pipe = crtcs.sockets.get(socket).and_then(|socket| socket.pipe);
+    let pipe = crtcs.connector_states.get(connector_index).and_then(|state| state.pipe);
     args.crtc_id = pipe.map_or(0, Crtcs::id);
     args.encoder_type = DRM_MODE_ENCODER_TMDS;
     args.possible_crtcs = all_pipes(&crtcs);
-    args.possible_clones = 1 << socket;
+    args.possible_clones = 1 << connector_index;
     Ok(())
 }
 
@@ -90,12 +90,16 @@ pub(super) fn encoder(caller: &mut Caller<'_>, args: &mut drm_mode_get_encoder) 
 pub(super) fn connector(caller: &mut Caller<'_>, args: &mut drm_mode_get_connector) -> Result<()> {
     let request = DRM_IOCTL_MODE_GETCONNECTOR.name;
     let device = caller.device;
-    let Some(socket) = Crtcs::socket(args.connector_id) else { return refuse(request, Errno::ENOENT) };
-    let Some(connector) = Crtcs::CONNECTORS.get(socket) else { return refuse(request, Errno::ENOENT) };
-    caller.put_some(request, args.encoders_ptr, args.count_encoders, [Crtcs::encoder_id(socket)])?;
+    let Some(connector_index) = Crtcs::connector_index(args.connector_id) else {
+        return refuse(request, Errno::ENOENT);
+    };
+    let Some(connector) = Crtcs::CONNECTORS.get(connector_index) else {
+        return refuse(request, Errno::ENOENT);
+    };
+    caller.put_some(request, args.encoders_ptr, args.count_encoders, [Crtcs::encoder_id(connector_index)])?;
     args.count_encoders = 1;
     (args.connector_type, args.connector_type_id) = (connector.kind, connector.number);
-    let modes = modes(socket);
+    let modes = modes(connector_index);
     let connected = !modes.is_empty();
     args.connection = if connected { CONNECTED } else { DISCONNECTED };
     (args.mm_width, args.mm_height) = if connected { SCREEN_MM } else { (0, 0) };
@@ -109,9 +113,9 @@ pub(super) fn connector(caller: &mut Caller<'_>, args: &mut drm_mode_get_connect
     args.count_modes = modes.len() as u32;
     let listed = {
         let crtcs = device.display.crtcs();
-        let driven = crtcs.sockets.get(socket).is_some_and(|socket| socket.pipe.is_some());
-        args.encoder_id = if driven { Crtcs::encoder_id(socket) } else { 0 };
-        properties::of(device, &crtcs, Found::Connector(socket))
+        let driven = crtcs.connector_states.get(connector_index).is_some_and(|state| state.pipe.is_some());
+        args.encoder_id = if driven { Crtcs::encoder_id(connector_index) } else { 0 };
+        properties::of(device, &crtcs, Found::Connector(connector_index))
     };
     let to = (args.props_ptr, args.prop_values_ptr);
     args.count_props = properties::put(caller, request, to, args.count_props, &listed)?;

@@ -40,8 +40,8 @@ impl Found {
         if let Some((pipe, slot, _)) = crtcs.plane(id) {
             return is(DRM_MODE_OBJECT_PLANE).then_some(Self::Plane(pipe, slot));
         }
-        if let Some(socket) = Crtcs::socket(id) {
-            return is(DRM_MODE_OBJECT_CONNECTOR).then_some(Self::Connector(socket));
+        if let Some(connector_index) = Crtcs::connector_index(id) {
+            return is(DRM_MODE_OBJECT_CONNECTOR).then_some(Self::Connector(connector_index));
         }
         let framebuffer = || device.display.framebuffers().get(id).is_some();
         let plain = (is(ENCODER) && Crtcs::encoder(id).is_some())
@@ -68,7 +68,7 @@ impl Found {
         match self {
             Self::Crtc(place) => crtc_value(crtcs, place, property),
             Self::Plane(pipe, slot) => plane_value(crtcs, (pipe, slot), property),
-            Self::Connector(socket) => connector_value(crtcs, socket, property),
+            Self::Connector(connector_index) => connector_value(crtcs, connector_index, property),
             Self::Plain => 0,
         }
     }
@@ -116,12 +116,12 @@ fn plane_value(crtcs: &Crtcs, (place, slot): (usize, usize), property: Property)
     area.iter().find(|(of, _)| *of == property).map_or(0, |(_, value)| *value)
 }
 
-fn connector_value(crtcs: &Crtcs, socket: usize, property: Property) -> u64 {
-    let Some(socket) = crtcs.sockets.get(socket) else { return 0 };
+fn connector_value(crtcs: &Crtcs, connector_index: usize, property: Property) -> u64 {
+    let Some(state) = crtcs.connector_states.get(connector_index) else { return 0 };
     if property == Property::CrtcId {
-        socket.pipe.map_or(0, |pipe| Crtcs::id(pipe).into())
+        state.pipe.map_or(0, |pipe| Crtcs::id(pipe).into())
     } else if property == Property::Dpms {
-        socket.dpms
+        state.dpms
     } else {
         0
     }
@@ -196,13 +196,13 @@ pub(super) fn set(
             }
             Ok(())
         }
-        Found::Connector(socket) if property == Property::CrtcId => {
-            draft.connect(crtcs, socket, crtcs.place(number))
+        Found::Connector(connector_index) if property == Property::CrtcId => {
+            draft.connect(crtcs, connector_index, crtcs.place(number))
         }
         Found::Connector(_) if property == Property::Dpms => Err(Errno::EINVAL),
         // The link is good, and only the driver makes it bad.
-        Found::Connector(socket) => {
-            let driver = crtcs.sockets.get(socket).and_then(|socket| socket.pipe);
+        Found::Connector(connector_index) => {
+            let driver = crtcs.connector_states.get(connector_index).and_then(|state| state.pipe);
             driver.map_or(Ok(()), |pipe| draft.pipe(crtcs, pipe).map(drop))
         }
         Found::Plain => Err(Errno::EINVAL),

@@ -124,10 +124,10 @@ fn set_property(
         let property = of.find(|property| property.id() == args.prop_id).ok_or(Errno::EINVAL)?;
         let mut draft = Draft { may_set_mode: true, ..Draft::default() };
         match (found, property) {
-            (Found::Connector(socket), Property::Dpms) => {
+            (Found::Connector(connector_index), Property::Dpms) => {
                 check(device, crtcs, property, args.value)?;
-                dpms = Some((socket, if args.value == DPMS_ON { DPMS_ON } else { DPMS_OFF }));
-                set_dpms(crtcs, &mut draft, socket, args.value == DPMS_ON)?;
+                dpms = Some((connector_index, if args.value == DPMS_ON { DPMS_ON } else { DPMS_OFF }));
+                set_dpms(crtcs, &mut draft, connector_index, args.value == DPMS_ON)?;
             }
             (found, property) => {
                 let what = (found, property, args.value);
@@ -137,10 +137,10 @@ fn set_property(
         }
         Ok(draft)
     })?;
-    if let Some((socket, value)) = dpms
-        && let Some(socket) = device.display.crtcs().sockets.get_mut(socket)
+    if let Some((connector_index, value)) = dpms
+        && let Some(state) = device.display.crtcs().connector_states.get_mut(connector_index)
     {
-        socket.dpms = value;
+        state.dpms = value;
     }
     sleep_until(done);
     Ok(())
@@ -148,13 +148,13 @@ fn set_property(
 
 /// Turns a connector's CRTC on or off; it is on while one of its connectors is
 /// (`drm_atomic_connector_commit_dpms`).
-fn set_dpms(crtcs: &Crtcs, draft: &mut Draft, socket: usize, on: bool) -> Result<(), Errno> {
-    let Some(pipe) = crtcs.sockets.get(socket).and_then(|socket| socket.pipe) else { return Ok(()) };
-    let others = crtcs
-        .sockets
-        .iter()
-        .enumerate()
-        .filter(|(place, other)| *place != socket && other.pipe == Some(pipe) && other.dpms == DPMS_ON);
+fn set_dpms(crtcs: &Crtcs, draft: &mut Draft, connector_index: usize, on: bool) -> Result<(), Errno> {
+    let Some(pipe) = crtcs.connector_states.get(connector_index).and_then(|state| state.pipe) else {
+        return Ok(());
+    };
+    let others = crtcs.connector_states.iter().enumerate().filter(|(place, other)| {
+        *place != connector_index && other.pipe == Some(pipe) && other.dpms == DPMS_ON
+    });
     draft.pipe(crtcs, pipe)?.active = on || others.count() > 0;
     Ok(())
 }

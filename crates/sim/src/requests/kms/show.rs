@@ -114,7 +114,7 @@ impl SimDevice {
             Some(mode) => Some((mode, self.picture_of_crtc(crtcs, place, change, &mode)?)),
             None => None,
         };
-        let sockets = sockets(change)?;
+        let connector_states = connector_states(change)?;
         let mut draft = Draft { may_set_mode: true, ..Draft::default() };
         let Some((mut mode, (framebuffer, area))) = picture else {
             let pipe = draft.pipe(crtcs, place)?;
@@ -132,10 +132,10 @@ impl SimDevice {
         (pipe.mode, pipe.active) = (Some(blob), true);
         let plane = draft.plane(crtcs, (place, 0))?;
         *plane = PlaneDraft { pipe: Some(place), framebuffer: Some(framebuffer), area };
-        for &socket in &sockets {
-            draft.connect(crtcs, socket, Some(place))?;
+        for &connector_index in &connector_states {
+            draft.connect(crtcs, connector_index, Some(place))?;
         }
-        disconnect_others(crtcs, draft, place, &sockets)
+        disconnect_others(crtcs, draft, place, &connector_states)
     }
 
     /// Checks the mode and the framebuffer; returns the framebuffer's id and its visible part.
@@ -171,22 +171,25 @@ impl SimDevice {
 }
 
 /// Returns the places of the connectors in the arguments.
-fn sockets(change: &mut CrtcChange<'_>) -> Result<Vec<usize>, Errno> {
+fn connector_states(change: &mut CrtcChange<'_>) -> Result<Vec<usize>, Errno> {
     let needs = change.mode.is_some();
     let count = change.connectors;
     if needs != (count > 0) || count as usize > Crtcs::CONNECTORS.len() {
         return Err(Errno::EINVAL);
     }
-    let mut socket = |index| (change.connector)(index).and_then(|id| Crtcs::socket(id).ok_or(Errno::ENOENT));
-    (0..count).map(&mut socket).collect()
+    let mut connector_index =
+        |index| (change.connector)(index).and_then(|id| Crtcs::connector_index(id).ok_or(Errno::ENOENT));
+    (0..count).map(&mut connector_index).collect()
 }
 
 /// Takes the other connectors from the CRTC, and turns off each other CRTC that is left without connectors
 /// (`update_output_state`).
 fn disconnect_others(crtcs: &Crtcs, mut draft: Draft, place: usize, keep: &[usize]) -> Result<Draft, Errno> {
-    let sockets = crtcs.sockets.iter().enumerate();
-    for (socket, _) in sockets.filter(|(socket, now)| now.pipe == Some(place) && !keep.contains(socket)) {
-        draft.connect(crtcs, socket, None)?;
+    let connector_states = crtcs.connector_states.iter().enumerate();
+    for (connector_index, _) in connector_states
+        .filter(|(connector_index, now)| now.pipe == Some(place) && !keep.contains(connector_index))
+    {
+        draft.connect(crtcs, connector_index, None)?;
     }
     let left = |other: usize| other != place && draft.connectors(crtcs, other) == 0;
     let others: Vec<_> = draft.pipes.keys().copied().filter(|&other| left(other)).collect();
