@@ -37,9 +37,9 @@
 //! * `load`: loads around the cache. Not stores.
 //! * `store`: stores around the cache, and what is written back after them. Not loads.
 //! * `support`: what the CPU has, and what is used of it, once per process. Not how it is used.
-//! * `chosen`: an instruction for each kind of operation. Not who chooses.
+//! * `chosen`: an instruction for each kind of operation. Not the choice.
 //! * `cpu`: CPUID. Not preferences.
-//! * `error`: why the instructions cannot be used as requested. Not errors of operations, which have none.
+//! * `error`: why the instructions cannot be used as requested. Not errors of operations.
 //! * `copy`: ordinary copies whose ends may be in any memory. Not around the cache.
 //! * `environment`: the variable that limits the instructions. Not its words.
 //! * `instruction`: the instructions as values, and, in tests, a record of those executed. Not assembly.

@@ -15,7 +15,7 @@
 //!
 //! * `searches`: searches to a fixed point, traces, and repetitions without a rule. Not what a step does.
 //! * `steps`: the actions of callers and of the adversary, and what each does to a state. Not their order.
-//! * `states`: two lines of an object, and the kernel's and the library's state of it. Not who acts.
+//! * `states`: two lines of an object, and the kernel's and the library's state of it. Not the actors.
 //! * `premises`: the setting, conditions of callers, and deliberate changes. Not results.
 //! * `property`: what must hold in every state. Not where it is tested.
 

@@ -188,7 +188,7 @@ impl Connection {
         Ok((Message::default(), None))
     }
 
-    /// ioctl(2) on a file; the judge hears what it did.
+    /// ioctl(2) on a file; the judge is told what it did.
     fn ioctl(&self, file: &OpenFile, code: u32, argument: u64) -> Reply {
         let client = self.client()?;
         let on = file.device().map(AsRef::as_ref);

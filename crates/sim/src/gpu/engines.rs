@@ -46,7 +46,7 @@ pub(crate) struct Engines {
     pub(crate) system: Arc<System>,
     pub(super) pace: Pace,
     times: Mutex<GpuTimes>,
-    /// Nobody waits for kernels any more.
+    /// The program that waited for the shaders is gone.
     stopped: AtomicBool,
     /// The log of errors.
     pub(crate) fault_log: FaultLog,

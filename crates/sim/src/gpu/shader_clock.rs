@@ -45,7 +45,7 @@ pub fn end_shaders_when(is_gone: impl Fn() -> bool + 'static) {
 pub enum Overtime {
     /// A thread does not end.
     Endless,
-    /// Nobody waits for the shader any more.
+    /// The program that waited for the shader is gone.
     Unwanted,
 }
 

@@ -70,7 +70,7 @@ fn collect(path: &str, value: &Value, keys: &mut BTreeMap<String, Values>) {
             elements.iter().for_each(|element| collect(&format!("{path}[]"), element, keys));
         }
         Value::Object(fields) => {
-            fields.iter().for_each(|(key, field)| collect(&format!("{path}.{key}"), field, keys));
+            fields.iter().for_each(|(key, field)| collect(&format!("{path}/{key}"), field, keys));
         }
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             values.sample.get_or_insert_with(|| value.to_string());
@@ -89,7 +89,7 @@ fn lines(title: &str, documents: impl Iterator<Item = Value>) -> String {
             continue;
         }
         let types = types.iter().copied().collect::<Vec<_>>().join(" or ");
-        let name = path.rsplit('.').next().unwrap_or_default().trim_end_matches("[]");
+        let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches("[]");
         let sample = match sample {
             Some(_) if VARYING.contains(&name) => "  *".to_owned(),
             Some(sample) => format!("  {}", sample.chars().take(60).collect::<String>()),
