@@ -16,7 +16,7 @@ pub(super) mod loads;
 mod lock;
 mod pages;
 mod rights;
-mod steps;
+pub(super) mod steps;
 mod stores;
 
 use std::sync::atomic::Ordering::SeqCst;

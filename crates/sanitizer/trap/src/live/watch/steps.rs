@@ -31,7 +31,7 @@ pub(super) fn step(thread: usize) -> Option<&'static Step> {
 }
 
 /// Sets the trap flag for an instruction, for which this thread opens a page; returns false if there is no room.
-pub(super) fn begin(page: usize, registers: Registers) -> bool {
+pub(in crate::live) fn begin(page: usize, registers: Registers) -> bool {
     let thread = system::thread();
     let free = || STEPS.iter().find(|step| step.thread.compare_exchange(0, thread, SeqCst, SeqCst).is_ok());
     let Some(step) = step(thread).or_else(free) else { return false };
