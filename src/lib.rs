@@ -149,8 +149,8 @@
 //!
 //! # Modules
 //!
-//! A driver uses [`Device`], [`Bo`], their guards and reports. [`backend`], [`cacheops`], [`error`], [`fork`] and [`units`] are public for
-//! what is built on the library: another device, the C interface, batches and screens. [`engine`] and [`tracking`] are public for those that
+//! A driver uses [`Device`], [`Bo`], their guards and reports. [`backend`], [`cacheops`], [`error`], [`fork`], [`sync`] and [`units`] are
+//! public for what is built on the library: another device, the C interface, batches and screens. [`engine`] and [`tracking`] are public for those that
 //! run the library's own steps on states of theirs: the explorer, the software device, the models of `loom-tests`. A version of the
 //! library promises no stability of these two.
 //!
@@ -175,7 +175,7 @@
 //! * `fork`: the process that opened a thing. Not devices.
 //! * `units`: ranges of bytes, lines and pages, checked once. Not objects.
 //! * `error`: errors with operands, errno, and what to do. Not results of the rules.
-//! * `sync`: atomics and locks, or those of loom. Not data.
+//! * `sync`: atomics, and mutexes without poison, or those of loom. Not data.
 //!
 //! Below them are the crates `gem-coherency-cacheops`, the cache instructions, `gem-coherency-uapi`, the kernel's structs, and
 //! `gem-coherency-policy`: vocabulary, platforms, policy.
@@ -189,7 +189,7 @@ pub mod engine;
 pub mod error;
 pub mod fork;
 pub mod object;
-mod sync;
+pub mod sync;
 pub mod tracking;
 pub mod units;
 

@@ -1,7 +1,7 @@
-//! The atomics and locks of [`crate::tracking`]: the standard library's, or loom's under `cfg(loom)`.
+//! Atomics and locks: the standard library's, or loom's under `cfg(loom)`.
 //!
 //! Both modules have the same interface, so that loom checks the production code and no other file depends on
-//! the choice.
+//! the choice. The software device, the server, the sanitizer and the C interface use [`Mutex`], too.
 //!
 //! # Safety
 //! The one unsafe function makes a boxed slice of zeroes from memory of the global allocator: the layout is the
@@ -12,7 +12,8 @@ mod inner {
     use std::alloc::{Layout, alloc_zeroed};
     use std::ptr::NonNull;
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
-    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+    pub use std::sync::{Condvar, MutexGuard};
+    pub(crate) use std::sync::{Mutex as Lock, OnceLock};
 
     /// Allocates `count` zeroed words, whose pages take memory at the first write; `None` if the address
     /// space is too small.
@@ -48,8 +49,9 @@ mod inner {
 
 #[cfg(loom)]
 mod inner {
+    pub(crate) use loom::sync::Mutex as Lock;
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
-    pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub use loom::sync::{Condvar, MutexGuard};
 
     std::thread_local! {
         static PEEKS: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
@@ -118,3 +120,50 @@ mod inner {
 #[cfg(loom)]
 pub use inner::set_peeks;
 pub(crate) use inner::*;
+
+use std::sync::{PoisonError, TryLockError};
+
+/// A mutex without poison: the next thread takes it after one that panicked under it.
+///
+/// The data of its users is valid between any two statements, so that a panic, which only a bug causes, does not stop the threads that
+/// did not panic.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(Lock<T>);
+
+impl<T> Mutex<T> {
+    /// Makes a mutex that no thread holds.
+    #[cfg(not(loom))]
+    pub const fn new(value: T) -> Self {
+        Self(Lock::new(value))
+    }
+
+    /// Makes a mutex that no thread holds.
+    #[cfg(loom)]
+    pub fn new(value: T) -> Self {
+        Self(Lock::new(value))
+    }
+
+    /// Waits until no other thread holds the mutex, and takes it until the guard is dropped.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the mutex, unless a thread holds it.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Returns the value, which no other thread can reach.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the value.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -8,8 +8,6 @@
 //! the mapping and marks its lines itself. No thread gets a mapping before its creator has marked the lines
 //! that may be stale.
 
-use std::sync::PoisonError;
-
 use super::lines::LineMap;
 use crate::sync::{AtomicU64, Mutex, OnceLock, Ordering};
 use crate::units::LineRange;
@@ -133,7 +131,7 @@ impl<T: Remap> Mappings<T> {
             return Ok(mapping);
         }
         // A panic in `make` leaves nothing half done.
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making.lock();
         if let Some(mapping) = self.get(mode) {
             return Ok(mapping);
         }
@@ -182,7 +180,7 @@ impl<T: Remap> Mappings<T> {
         is_cached: impl Fn(MmapMode) -> bool,
         detach: impl Fn(&T) -> P,
     ) -> [Option<P>; MmapMode::ALL.len()] {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making.lock();
         self.forget_choice();
         // Relaxed: accesses are ordered by the object word, and flushes by the wait for them.
         let usable = self.usable.swap(0, Ordering::Relaxed);

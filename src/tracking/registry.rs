@@ -9,9 +9,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::PoisonError;
 
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use crate::vocabulary::Handle;
 
 /// A BO that a registry can find while it exists, without keeping it alive.
@@ -28,6 +27,9 @@ pub trait Named: Sized {
 }
 
 /// The BOs of one device by handle.
+///
+/// While a thread holds the lock, no other can close or import. Everything done under it, requests included, happens before what is
+/// done under it later.
 pub struct Registry<B: Named>(Mutex<Names<B::Weak>>);
 
 /// The contents of a registry, under its lock: no other thread closes or imports.
@@ -72,21 +74,12 @@ impl<B: Named> Default for Registry<B> {
 }
 
 impl<B: Named> Registry<B> {
-    /// Locks the registry: no other thread can close or import.
-    ///
-    /// The lock provides the ordering: everything done under it, requests included, happens before what is
-    /// done under it later.
-    fn lock(&self) -> MutexGuard<'_, Names<B::Weak>> {
-        // A panic elsewhere cannot leave the registry half changed: every change is one statement.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Registers the BO of `handle`, which the kernel has just created and no other thread knows.
     ///
     /// # Errors
     /// Those of `make`; then nothing is registered.
     pub fn enter<E>(&self, handle: Handle, make: impl FnOnce(Number) -> Result<B, E>) -> Result<B, E> {
-        self.lock().enter(handle, make)
+        self.0.lock().enter(handle, make)
     }
 
     /// Gets a handle by `request`; returns the BO that owns it already, or the one that `make` creates.
@@ -101,7 +94,7 @@ impl<B: Named> Registry<B> {
         request: impl FnOnce() -> Result<(Handle, C), E>,
         make: impl FnOnce(C, Number) -> Result<B, E>,
     ) -> Result<B, E> {
-        let mut names = self.lock();
+        let mut names = self.0.lock();
         let (handle, created) = request()?;
         match names.living(handle) {
             Some(bo) => Ok(bo),
@@ -118,7 +111,7 @@ impl<B: Named> Registry<B> {
         handle: Handle,
         make: impl FnOnce(Number) -> Result<B, E>,
     ) -> Result<Adopted<B>, E> {
-        let mut names = self.lock();
+        let mut names = self.0.lock();
         match names.living(handle) {
             Some(bo) => Ok(Adopted::Before(bo)),
             None => names.enter(handle, make).map(Adopted::Now),
@@ -127,13 +120,13 @@ impl<B: Named> Registry<B> {
 
     /// Returns the living BO of a handle.
     pub fn find(&self, handle: Handle) -> Option<B> {
-        self.lock().living(handle)
+        self.0.lock().living(handle)
     }
 
     /// Registers the BO that `make` creates for an object whose BO, number `number`, was dropped without
     /// closing the handle. Returns `None` if another BO owns the handle now, or `make` returns `None`.
     pub fn revive(&self, handle: Handle, number: Number, make: impl FnOnce() -> Option<B>) -> Option<B> {
-        let mut names = self.lock();
+        let mut names = self.0.lock();
         let name = names.named.get_mut(&handle).filter(|name| name.number == number)?;
         let bo = make()?;
         name.bo = bo.weak();
@@ -150,7 +143,7 @@ impl<B: Named> Registry<B> {
         number: Number,
         request: impl FnOnce() -> Result<(), E>,
     ) -> Result<Closed, E> {
-        let mut names = self.lock();
+        let mut names = self.0.lock();
         if names.named.get(&handle).is_none_or(|name| name.number != number) {
             return Ok(Closed::AnotherOwner);
         }
@@ -183,8 +176,8 @@ impl<B: Named> fmt::Debug for Registry<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `try_lock`, because the caller may hold the lock.
         match self.0.try_lock() {
-            Ok(names) => write!(f, "{} handles", names.named.len()),
-            Err(_) => f.write_str("handles, in use"),
+            Some(names) => write!(f, "{} handles", names.named.len()),
+            None => f.write_str("handles, in use"),
         }
     }
 }

@@ -10,7 +10,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::PoisonError;
 
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
@@ -113,7 +112,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
     /// Returns the number of values held.
     pub fn count(&self) -> usize {
         let entries = |bucket: &Bucket<K, V>| bucket.iter().map(|queue| queue.entries.len()).sum::<usize>();
-        self.buckets.iter().map(|bucket| entries(&lock(bucket))).sum()
+        self.buckets.iter().map(|bucket| entries(&bucket.lock())).sum()
     }
 
     /// Sets the limit in bytes; returns the values in excess of it, oldest first.
@@ -122,7 +121,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         // that puts into a bucket later finds the new limit when it checks again; the bytes of earlier puts
         // are found here.
         self.limit.store(bytes, Ordering::Relaxed);
-        self.buckets.iter().for_each(|bucket| drop(lock(bucket)));
+        self.buckets.iter().for_each(|bucket| drop(bucket.lock()));
         let mut evicted = Vec::new();
         self.shrink(&mut evicted);
         evicted
@@ -170,7 +169,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
     pub fn clear(&self) -> Vec<V> {
         let mut all = Vec::new();
         for bucket in &self.buckets {
-            for queue in lock(bucket).iter_mut() {
+            for queue in bucket.lock().iter_mut() {
                 for entry in queue.entries.drain(..) {
                     self.uncount(entry.bytes);
                     all.push(entry.value);
@@ -234,14 +233,14 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
     /// Takes the oldest value of all.
     fn take_oldest(&self) -> Option<V> {
         loop {
-            let age = |bucket: &Mutex<Bucket<K, V>>| oldest_queue(&mut lock(bucket)).map(|(stamp, _)| stamp);
+            let age = |bucket: &Mutex<Bucket<K, V>>| oldest_queue(&mut bucket.lock()).map(|(stamp, _)| stamp);
             let (_, bucket) = self
                 .buckets
                 .iter()
                 .filter_map(|bucket| Some((age(bucket)?, bucket)))
                 .min_by_key(|it| it.0)?;
             // Another thread may have taken it meanwhile; the next one here is about as old.
-            let entry = oldest_queue(&mut lock(bucket)).and_then(|(_, queue)| queue.entries.pop_front());
+            let entry = oldest_queue(&mut bucket.lock()).and_then(|(_, queue)| queue.entries.pop_front());
             if let Some(entry) = entry {
                 self.uncount(entry.bytes);
                 return Some(entry.value);
@@ -257,7 +256,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         self.oldest.store(NEVER, Ordering::Relaxed);
         let mut oldest = NEVER;
         for bucket in &self.buckets {
-            for Queue { entries, .. } in lock(bucket).iter_mut() {
+            for Queue { entries, .. } in bucket.lock().iter_mut() {
                 let too_old = |entry: &Entry<V>| now.saturating_sub(entry.stamp) > max_age;
                 while entries.front().is_some_and(too_old) {
                     let Some(entry) = entries.pop_front() else { break };
@@ -282,14 +281,8 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         key.hash(&mut hasher);
         // There is at least one bucket, and the index is below their number.
         let place = hasher.finish() as usize % self.buckets.len();
-        lock(&self.buckets[place])
+        self.buckets[place].lock()
     }
-}
-
-/// Locks a bucket.
-fn lock<T>(bucket: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere cannot leave a queue half changed: every change is one call.
-    bucket.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the queue with the oldest entry of a bucket, and that entry's stamp.

@@ -1,9 +1,10 @@
 //! Submits BOs to the GPU and shows them on the display.
 
 use std::ffi::{c_int, c_uint};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use super::buffers::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
@@ -271,7 +272,7 @@ pub unsafe extern "C" fn gemco_scanout_flush(
         // SAFETY: a scanout, and room for a report or null: the caller's obligations.
         let (scanout, out) = unsafe { (object(scanout, "scanout")?, Out::optional(report, "report")?) };
         // In a child process, a thread of the parent may hold the lock forever.
-        let guard = scanout.guard.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let guard = scanout.guard.get()?.lock();
         write_report(guard.flush()?, out);
         Ok(0)
     })

@@ -1,9 +1,9 @@
 //! GPU addresses for the objects of batches.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use gem_coherency::platform::{Caps, Machine, Ppgtt};
+use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::Handle;
 
 use crate::{Error, Result};
@@ -65,7 +65,7 @@ impl Addresses {
         objects: impl Iterator<Item = (Handle, u64)> + Clone,
         addresses: &mut Vec<u64>,
     ) -> Result<()> {
-        let mut ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.ranges.lock();
         let mut all = |ranges: &mut Ranges| {
             addresses.clear();
             objects.clone().try_for_each(|(handle, bytes)| {

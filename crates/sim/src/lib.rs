@@ -95,7 +95,7 @@ pub use process::files::{FileKind, OpenFile, ProgramFiles};
 pub use sync::eventfd::{EventFile, deliver_events};
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use display::DisplayEngine;
 use display::masters::Client;
@@ -105,6 +105,7 @@ use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
+use gem_coherency::sync::Mutex;
 use gpu::{Gpu, Pace};
 use kernel::objects::handles::Handles;
 use kernel::objects::system::System;
@@ -307,22 +308,22 @@ impl SimDevice {
 
     /// Locks the file's master state; locked after the masters where both are.
     fn client(&self) -> MutexGuard<'_, Client> {
-        self.own.client.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.client.lock()
     }
 
     /// Locks the ids of the framebuffers that the file created, newest first; no other lock is taken under
     /// it.
     fn own_framebuffers(&self) -> MutexGuard<'_, Vec<u32>> {
-        self.own.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.framebuffers.lock()
     }
 
     /// Locks the file's syncobjs; no other lock is taken under it.
     fn syncobjs(&self) -> MutexGuard<'_, Syncobjs> {
-        self.own.syncobjs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.syncobjs.lock()
     }
 
     fn handles(&self) -> MutexGuard<'_, Handles> {
-        self.own.handles.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.handles.lock()
     }
 }
 
@@ -343,7 +344,7 @@ impl Drop for SimDevice {
             let _ = self.display.remove_framebuffer(id);
         }
         self.release_display();
-        let client = self.own.client.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let client = self.own.client.get_mut();
         self.display.masters().release(client);
         self.close_contexts();
         if self.system.accounting.close() {

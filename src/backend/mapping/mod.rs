@@ -13,13 +13,14 @@ mod pages;
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use gem_coherency_policy::Errno;
 use memmap2::MmapRaw;
 
 use crate::cacheops::{self, LineOp};
 use crate::error::{Error, Result};
+use crate::sync::Mutex;
 use crate::tracking::Remap;
 use crate::units::{ByteRange, LINE_BYTES};
 use crate::vocabulary::{Handle, MmapMode};
@@ -103,7 +104,7 @@ impl Mapping {
     }
 
     fn pages(&self) -> MutexGuard<'_, Option<Pages>> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pages.lock()
     }
 
     /// Returns the bytes; fails after [`Mapping::detach`].

@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 pub use open::{Found, find, find_in};
 
@@ -35,6 +35,7 @@ use crate::backend::{
 };
 use crate::error::Result;
 use crate::fork::Owner;
+use crate::sync::Mutex;
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 use gem_coherency_uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
 
@@ -72,7 +73,7 @@ impl Node {
     }
 
     fn handles(&self) -> MutexGuard<'_, HashSet<Handle>> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handles.lock()
     }
 
     /// Records a new handle.

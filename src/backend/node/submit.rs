@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency_policy::Errno;
 
@@ -12,6 +12,7 @@ use crate::backend::execbuffer::{Structs, entry};
 use crate::backend::mapping::{Counted, Mapping};
 use crate::backend::{Created, ExecObject, Run};
 use crate::error::{Error, Result, room};
+use crate::sync::Mutex;
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, Domains, Handle, MmapMode};
 use gem_coherency_uapi::i915_exec::{
@@ -33,7 +34,7 @@ impl Batch {
     /// # Errors
     /// Those of creating, mapping or writing the object; the next call tries again.
     pub(super) fn handle(&self, file: &File) -> Result<Handle> {
-        let mut handle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handle = self.0.lock();
         if let Some(handle) = *handle {
             return Ok(handle);
         }
@@ -48,7 +49,7 @@ impl Batch {
 
     /// Takes the object's handle out, if it was created.
     pub(super) fn take(&mut self) -> Option<Handle> {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.get_mut().take()
     }
 }
 

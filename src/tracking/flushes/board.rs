@@ -6,7 +6,7 @@
 
 use std::sync::PoisonError;
 
-use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicU64, Condvar, Mutex, Ordering};
 
 /// Bit of [`Flushes::open`]: a flush is open that is not on the board.
 const ALONE: u64 = 1;
@@ -54,11 +54,6 @@ impl Default for Flushes {
 }
 
 impl Flushes {
-    fn lock(&self) -> MutexGuard<'_, Board> {
-        // A panic elsewhere cannot leave the board half changed: no change can panic.
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Begins a flush.
     #[inline]
     pub(super) fn begin(&self) -> Open {
@@ -72,7 +67,7 @@ impl Flushes {
 
     #[cold]
     fn begin_on_board(&self) -> Open {
-        let mut board = self.lock();
+        let mut board = self.board.lock();
         let number = board.next;
         board.next += 1;
         board.open.push(number);
@@ -121,7 +116,7 @@ impl Flushes {
 
     #[cold]
     fn end_on_board(&self, flush: Open, sweep: Option<impl FnOnce()>) -> Option<Wait> {
-        let mut board = self.lock();
+        let mut board = self.board.lock();
         let others = self.remove(&mut board, flush);
         if others {
             board.waiting += 1;
@@ -134,7 +129,7 @@ impl Flushes {
 
     /// Ends a flush that has failed.
     pub(super) fn fail(&self, flush: Open) {
-        let mut board = self.lock();
+        let mut board = self.board.lock();
         self.remove(&mut board, flush);
         self.leave(&board, flush);
     }
@@ -174,7 +169,7 @@ impl Flushes {
     /// Waits for the flushes that are open. One that begins later finds what this thread did before.
     pub(super) fn wait_for_open(&self) {
         let until = {
-            let mut board = self.lock();
+            let mut board = self.board.lock();
             board.waiting += 1;
             // Release pairs with the Acquire of `begin`, and Acquire: as in `is_current`.
             self.open.fetch_or(BOARD, Ordering::AcqRel);
@@ -185,7 +180,7 @@ impl Flushes {
 
     /// Waits for other flushes, after one's own has ended.
     pub(super) fn wait(&self, Wait { until }: Wait) {
-        let mut board = self.lock();
+        let mut board = self.board.lock();
         // While a thread waits, none begins alone: one that is open was so when this thread's flush ended.
         while board.open.iter().any(|&open| open < until) || self.has_alone() {
             board = self.ended.wait(board).unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! CPU accesses.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::buffers::bo::{gemco_bo, open_bo};
 use crate::error::{Failure, run};
@@ -11,6 +11,7 @@ use crate::report::write_report;
 use crate::steps::{self, gemco_report};
 use gem_coherency::fork::Confined;
 use gem_coherency::object::CpuAccess;
+use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_capi_pure::pointers::{Out, bytes_mut, elements};
 use gem_coherency_capi_pure::types;
@@ -35,7 +36,7 @@ impl Owned for gemco_access {
 
 impl gemco_access {
     fn lock(&self) -> Result<MutexGuard<'_, CpuAccess<'static>>, Failure> {
-        Ok(self.guard.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.guard.get()?.lock())
     }
 }
 
@@ -253,7 +254,7 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
         // SAFETY: null, or an access that C gives up: the caller's obligation.
         let Some(access) = unsafe { take_back(access, "access") }? else { return Ok(0) };
         // Ends the access before any error below returns: unmarked lines would be lost.
-        let ended = access.guard.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+        let ended = access.guard.take()?.into_inner().finish();
         // SAFETY: room for a report, or null: the caller's obligation.
         let out = unsafe { Out::optional(report, "report") }?;
         write_report(ended, out);

@@ -2,9 +2,10 @@
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
 use gem_coherency::fork::PerProcess;
+use gem_coherency::sync::Mutex;
 
 /// Number of the levels of logging.
 pub(crate) const LEVELS: usize = 6;
@@ -49,7 +50,7 @@ pub(crate) fn highest() -> c_uint {
 
 /// Counts the replacement of a callback, by their levels.
 fn count(before: Option<Sink>, after: Option<Sink>) {
-    let mut counts = CALLBACKS.get().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counts = CALLBACKS.get().lock();
     let place = |sink: Sink| usize::try_from(sink.level).unwrap_or(usize::MAX);
     if let Some(count) = before.and_then(|sink| counts.get_mut(place(sink))) {
         *count -= 1;

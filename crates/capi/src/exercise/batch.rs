@@ -1,7 +1,7 @@
 //! Batches of stores, fills and copies.
 
 use std::ffi::{c_int, c_uint};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::buffers::bo::gemco_bo;
@@ -12,6 +12,7 @@ use crate::objects::{Owned, Pass as _, object, take_back};
 use crate::steps::gemco_report;
 use crate::submit::Outs;
 use gem_coherency::fork::Confined;
+use gem_coherency::sync::Mutex;
 use gem_coherency_capi_pure::pointers::{Out, borrow};
 use gem_coherency_capi_pure::types;
 use gem_coherency_exercise::commands::Extent;
@@ -70,7 +71,7 @@ impl gemco_batch {
         &self,
         write: impl FnOnce(&mut Batch) -> gem_coherency_exercise::Result<T>,
     ) -> Result<c_int, Failure> {
-        write(&mut self.batch.get()?.lock().unwrap_or_else(PoisonError::into_inner))?;
+        write(&mut self.batch.get()?.lock())?;
         Ok(0)
     }
 }
@@ -224,7 +225,7 @@ pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *
         let to = unsafe { Out::new(job, "job") }?;
         let batch = batch.ok_or(Failure::argument("batch", "is NULL"))?;
         let gemco_batch { batch, owner } = *batch;
-        let batch = batch.take()?.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let batch = batch.take()?.into_inner();
         to.pass_ownership(gemco_job { job: Confined::new(batch.submit()?), owner });
         Ok(0)
     })

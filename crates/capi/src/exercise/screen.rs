@@ -1,7 +1,7 @@
 //! A screen of a device.
 
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::buffers::bo::gemco_bo;
 use crate::device::{gemco_device, open_device};
@@ -11,6 +11,7 @@ use crate::objects::{Owned, Pass as _, object, take_back};
 use crate::report::write_report;
 use crate::steps::gemco_report;
 use gem_coherency::fork::Confined;
+use gem_coherency::sync::Mutex;
 use gem_coherency_capi_pure::pointers::Out;
 use gem_coherency_exercise::Screen;
 
@@ -33,7 +34,7 @@ static_assertions::assert_impl_all!(gemco_screen: Send, Sync);
 
 impl gemco_screen {
     fn lock(&self) -> Result<MutexGuard<'_, Screen>, Failure> {
-        Ok(self.screen.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.screen.get()?.lock())
     }
 }
 
@@ -163,7 +164,7 @@ pub unsafe extern "C" fn gemco_screen_destroy(screen: *mut gemco_screen) -> c_in
     run("gemco_screen_destroy", || {
         // SAFETY: null, or a screen that C gives up: the caller's obligation.
         if let Some(screen) = unsafe { take_back(screen, "screen") }? {
-            screen.screen.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).close()?;
+            screen.screen.take()?.into_inner().close()?;
         }
         Ok(0)
     })

@@ -1,9 +1,10 @@
 //! This program as a process of a software device's kernel.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::fork::Confined;
+use gem_coherency::sync::Mutex;
 use gem_coherency_sim::{Process, ProgramMemory, SimDevice};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
@@ -26,7 +27,7 @@ impl Program {
     }
 
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Process>, Failure> {
-        Ok(self.process.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.process.get()?.lock())
     }
 }
 

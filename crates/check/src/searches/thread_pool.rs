@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+use gem_coherency::sync::Mutex;
 
 /// Calls `work` for every item on `jobs` threads; returns the results in the items' order.
 pub fn in_parallel<T, R>(items: &[T], jobs: NonZeroUsize, work: impl Fn(&T) -> R + Sync) -> Vec<R>
@@ -21,12 +22,12 @@ where
                     && let Some(item) = items.get(place)
                 {
                     let result = work(item);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+                    results.lock().push((place, result));
                 }
             });
         }
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut results = results.into_inner();
     results.sort_by_key(|(place, _)| *place);
     results.into_iter().map(|(_, result)| result).collect()
 }

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, MutexGuard};
 use std::time::Duration;
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
 use crate::files::errno;
@@ -55,7 +56,7 @@ impl Connections {
     }
 
     fn live(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock()
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_sim::{FileKind, OpenFile};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -150,10 +151,10 @@ impl Files {
     }
 
     fn delivery(&self) -> MutexGuard<'_, ()> {
-        self.delivering.lock().unwrap_or_else(PoisonError::into_inner)
+        self.delivering.lock()
     }
 
     fn table(&self) -> MutexGuard<'_, BTreeMap<u64, Entry>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }

@@ -1,9 +1,9 @@
 //! A count of the requests of all programs, with the errnos that they got.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use gem_coherency_uapi as uapi;
 
 /// Bits of a code that the size of its struct does not change: type, number.
@@ -43,7 +43,7 @@ struct Counts {
 impl Requests {
     /// Counts a request, on a file of the device with this number.
     pub(crate) fn count(&self, device: Option<usize>, code: u32, done: Result<i32, Errno>) {
-        let mut counts = self.lock();
+        let mut counts = self.0.lock();
         if let Some(device) = device {
             *counts.devices.entry(device).or_default() += 1;
         }
@@ -56,7 +56,8 @@ impl Requests {
 
     /// Returns the counts, by code.
     pub(crate) fn all(&self) -> Vec<RequestCount> {
-        self.lock()
+        self.0
+            .lock()
             .rows
             .iter()
             .map(|(&code, row)| RequestCount {
@@ -70,11 +71,7 @@ impl Requests {
 
     /// Returns the number of requests on the files of a device.
     pub(crate) fn on_device(&self, number: usize) -> u64 {
-        self.lock().devices.get(&number).copied().unwrap_or(0)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().devices.get(&number).copied().unwrap_or(0)
     }
 }
 

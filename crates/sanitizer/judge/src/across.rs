@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency::platform::Platform;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
 use gem_coherency_server::Family;
@@ -77,7 +78,7 @@ impl Across {
             let &Flushed { object, line, .. } = flushed;
             if object == USER_MEMORY {
                 // One of the judges has it; they differ in nothing that matters here.
-                return self.judges.first().into_iter().for_each(|judge| lock(judge).user_flush(site));
+                return self.judges.first().into_iter().for_each(|judge| judge.lock().user_flush(site));
             }
             let kind = match flushed.effect {
                 LineEffect::Flush => FlushKind::Flush,
@@ -108,7 +109,7 @@ impl Across {
     pub(crate) fn judge(&self, number: usize, device: &SimDevice) -> Judged {
         let Some(judge) = self.judges.get(number) else { return Judged::default() };
         // Held first, so that parts of a trace are judged in their order.
-        let mut judge = lock(judge);
+        let mut judge = judge.lock();
         judge.feed(device.take_trace());
         let verdicts = judge.take_verdicts();
         let verdicts = if self.by_many {
@@ -123,7 +124,7 @@ impl Across {
 
     /// Returns and clears the lines of a device of which a write made old copies on some platform, as far as it is judged.
     pub(crate) fn made_stale(&self, number: usize) -> Vec<MadeStale> {
-        self.judges.get(number).map(|judge| lock(judge).take_made_stale()).unwrap_or_default()
+        self.judges.get(number).map(|judge| judge.lock().take_made_stale()).unwrap_or_default()
     }
 
     /// Calls `hide` with the lines of each object of a device that can be hidden before a program loads old copies which flushes have
@@ -131,24 +132,24 @@ impl Across {
     pub(crate) fn hide(&self, number: usize, mut hide: impl FnMut(u64, &[LineRange]) -> bool) {
         let Some(judge) = self.judges.get(number) else { return };
         // The program calls the judge while it answers.
-        let fresh = lock(judge).take_fresh(true);
+        let fresh = judge.lock().take_fresh(true);
         for (object, lines) in fresh {
             if !hide(object, &lines) {
-                lock(judge).show(object, &lines);
+                judge.lock().show(object, &lines);
             }
         }
     }
 
     /// Returns whether lines of an object are hidden from programs.
     pub(crate) fn is_hidden(&self, object: u64) -> bool {
-        self.judges.iter().any(|judge| lock(judge).is_hidden(object))
+        self.judges.iter().any(|judge| judge.lock().is_hidden(object))
     }
 
     /// Judges a program's load of an object's lines, after what it stored and flushed so far.
     pub(crate) fn load(&self, devices: &[SimDevice], object: u64, lines: LineRange) -> Vec<Verdict> {
         self.hear_flushes(devices);
         let of_device = |(judge, device): (&Mutex<Judge>, &SimDevice)| {
-            let mut judge = lock(judge);
+            let mut judge = judge.lock();
             device.trace_stores(object, lines);
             judge.feed(device.take_trace());
             judge.load(object, lines)
@@ -159,7 +160,7 @@ impl Across {
     /// Judges the dirty lines of a device's screens, and the flushes of lines that they show, as a program ends.
     pub(crate) fn part(&self, number: usize, device: &SimDevice) -> Vec<Verdict> {
         let Some(judge) = self.judges.get(number) else { return Vec::new() };
-        let mut judge = lock(judge);
+        let mut judge = judge.lock();
         drop(device.look_at_screens());
         judge.feed(device.take_trace());
         judge.part()
@@ -173,7 +174,7 @@ impl Across {
         // What is not known may have needed each of them.
         let least = if self.lost() > 0 { Need::Useless } else { Need::Precautionary };
         for (judge, device) in self.judges.iter().zip(devices) {
-            let mut judge = lock(judge);
+            let mut judge = judge.lock();
             // Flushes alone are no mistakes.
             judge.feed(device.take_trace());
             let flushed = judge.flushed();
@@ -209,14 +210,14 @@ impl Across {
     /// Returns the number of lines that a GPU wrote on the first platform without looking into the cache, where the program may have stored the
     /// bytes that were there.
     pub(crate) fn possibly_lost(&self) -> u64 {
-        self.judges.iter().map(|judge| lock(judge).possibly_lost()).sum()
+        self.judges.iter().map(|judge| judge.lock().possibly_lost()).sum()
     }
 
     /// Returns the platforms that refuse requests which `devices` accepted, with the reasons.
     pub(crate) fn refusals(&self, devices: &[SimDevice]) -> BTreeMap<&'static str, Vec<&'static str>> {
         let mut all: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
         let of_device =
-            |(judge, device): (&Mutex<Judge>, &SimDevice)| lock(judge).refusals(&device.accepted_calls());
+            |(judge, device): (&Mutex<Judge>, &SimDevice)| judge.lock().refusals(&device.accepted_calls());
         for (platform, reasons) in self.judges.iter().zip(devices).flat_map(of_device) {
             let known = all.entry(platform.name).or_default();
             for why in reasons {
@@ -230,7 +231,7 @@ impl Across {
 
     /// Returns the number of flushes and other events that were lost.
     pub(crate) fn lost(&self) -> u64 {
-        self.judges.iter().fold(self.logs.lost(), |sum, judge| sum.saturating_add(lock(judge).dropped()))
+        self.judges.iter().fold(self.logs.lost(), |sum, judge| sum.saturating_add(judge.lock().dropped()))
     }
 }
 
@@ -246,8 +247,4 @@ impl FlushSite {
         }
         self.precautionary_on.retain(|name| !self.needed_on.contains(name));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

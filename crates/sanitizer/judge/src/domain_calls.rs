@@ -1,10 +1,11 @@
 //! The calls by which programs move objects between domains, by the place in the program, with the verdicts on them.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::thread::{self, ThreadId};
 
 use gem_coherency::platform::Platform;
+use gem_coherency::sync::Mutex;
 use gem_coherency_protocol::Frame;
 
 use crate::need::{Counts, Need};
@@ -104,7 +105,7 @@ impl DomainSites {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use gem_coherency_memory_model::Route;
@@ -159,14 +160,14 @@ impl Findings {
         exported_as: Option<u64>,
         history: impl FnOnce(&Histories) -> Option<History>,
     ) -> Option<usize> {
-        let mut found = lock(&self.found);
+        let mut found = self.found.lock();
         match found.iter_mut().find(|other| is_same(other, &finding)) {
             Some(other) => {
                 other.times += finding.times;
                 None
             }
             None => {
-                let mut told = lock(&self.told);
+                let mut told = self.told.lock();
                 if told.len() < MOST_HISTORIES {
                     told.push(self.histories.as_ref().and_then(history));
                 }
@@ -181,15 +182,15 @@ impl Findings {
 
     /// Locks what the screens had dirty when a program was about to end.
     pub(crate) fn partings(&self) -> MutexGuard<'_, Vec<Finding>> {
-        lock(&self.partings)
+        self.partings.lock()
     }
 
     /// Adds lines to the finding with an index, and to the wrong access of its history.
     pub(crate) fn extend(&self, index: usize, lines: LineRange) {
-        if let Some(finding) = lock(&self.found).get_mut(index) {
+        if let Some(finding) = self.found.lock().get_mut(index) {
             lines.push_to(&mut finding.lines);
         }
-        if let Some(Some(history)) = lock(&self.told).get_mut(index)
+        if let Some(Some(history)) = self.told.lock().get_mut(index)
             && let Some(wrong) = history.steps.last_mut()
         {
             lines.push_to(&mut wrong.lines);
@@ -198,7 +199,7 @@ impl Findings {
 
     /// Returns the history of a finding's object before its first time, if it is kept.
     pub(crate) fn history(&self, finding: usize) -> Option<History> {
-        lock(&self.told).get(finding).cloned().flatten()
+        self.told.lock().get(finding).cloned().flatten()
     }
 
     /// Returns the last flushes of an object that may have two numbers, by place.
@@ -222,13 +223,13 @@ impl Findings {
 
     /// Returns the records of all programs.
     fn records(&self) -> Vec<SiteCounts> {
-        let Records { open, ended } = &*lock(&self.records);
+        let Records { open, ended } = &*self.records.lock();
         open.iter().flat_map(|(file, _)| records_in(file)).chain(ended.iter().cloned()).collect()
     }
 
     /// Returns the findings, in the order of their first times.
     pub(crate) fn all(&self) -> Vec<Finding> {
-        lock(&self.found).clone()
+        self.found.lock().clone()
     }
 
     /// Adds the places of a program's processes. The files of those that have ended are closed; of their places, those stay that have
@@ -237,7 +238,7 @@ impl Findings {
         if let Some(histories) = &self.histories {
             histories.add_log(Arc::clone(&file), family);
         }
-        let Records { open, ended } = &mut *lock(&self.records);
+        let Records { open, ended } = &mut *self.records.lock();
         for (file, _) in open.extract_if(.., |(_, family)| family.strong_count() == 0) {
             ended.extend(records_in(&file));
         }
@@ -265,10 +266,6 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
         && top(&one.store) == top(&other.store)
         && top(&one.load) == top(&other.load)
         && (!one.store.is_empty() || !one.load.is_empty() || one.object == other.object)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl From<IncoherentKind> for FindingKind {

@@ -1,9 +1,9 @@
 //! Lines that agents made stale: by object, and by the last write.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::backend::Drm as _;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
 use gem_coherency_server::StaleLines;
@@ -41,24 +41,20 @@ pub(crate) struct FoundLoad {
 impl StaleObjects {
     /// Returns the lines of an object that became stale so far.
     pub(crate) fn lines_of(&self, object: u64) -> Vec<LineRange> {
-        lock(&self.lines).of(object)
+        self.lines.lock().of(object)
     }
 
     /// Notes a write by which lines became stale, and the call stack of the request that showed it.
     pub(crate) fn wrote(&self, device: &SimDevice, stale: MadeStale, request: Vec<Frame>) {
-        lock(&self.lines).add(stale.object, &stale.lines);
+        self.lines.lock().add(stale.object, &stale.lines);
         let (object, device) = (stale.object, device.name().to_owned());
-        lock(&self.objects).insert(object, Written { device, stale, request, found: Vec::new() });
+        self.objects.lock().insert(object, Written { device, stale, request, found: Vec::new() });
     }
 
     /// Calls `act` with the last write to an object, if there is one.
     pub(crate) fn with_write(&self, object: u64, act: impl FnOnce(&mut Written)) {
-        if let Some(written) = lock(&self.objects).get_mut(&object) {
+        if let Some(written) = self.objects.lock().get_mut(&object) {
             act(written);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

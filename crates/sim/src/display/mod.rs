@@ -34,11 +34,12 @@ pub(crate) mod planes;
 pub(crate) mod properties;
 pub(crate) mod vblanks;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::kernel::objects::system::System;
 use crtcs::Crtcs;
 use framebuffers::Framebuffers;
+use gem_coherency::sync::Mutex;
 use masters::Masters;
 use on_screen::OnScreen;
 
@@ -66,18 +67,18 @@ impl DisplayEngine {
 
     /// Locks the masters.
     pub(crate) fn masters(&self) -> MutexGuard<'_, Masters> {
-        self.masters.lock().unwrap_or_else(PoisonError::into_inner)
+        self.masters.lock()
     }
 
     /// Locks the framebuffers; no other lock is taken under it.
     pub(crate) fn framebuffers(&self) -> MutexGuard<'_, Framebuffers> {
-        self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.framebuffers.lock()
     }
 
     /// Locks the CRTCs, and completes the flips whose vertical blank passed; framebuffers and objects are locked
     /// under it.
     pub(crate) fn crtcs(&self) -> MutexGuard<'_, Crtcs> {
-        let mut crtcs = self.crtcs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut crtcs = self.crtcs.lock();
         // Hiding a plane never fails on a real kernel.
         let _ = self.complete_flips(&mut crtcs, vblanks::now());
         crtcs

@@ -9,7 +9,7 @@
 //! which [`SimDevice::read_screens`](crate::SimDevice::read_screens) judges them, and SET_DOMAIN.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use super::DisplayEngine;
 use super::crtcs::Crtcs;
@@ -21,6 +21,7 @@ use crate::observe::incoherent::{Incoherent, IncoherentKind};
 use crate::observe::trace::Tracing;
 use crate::observe::trace_event::TraceEvent;
 use gem_coherency::error::Result;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel};
 use gem_coherency_memory_model::{self as hierarchy, Line, Place, Route, Transfer};
@@ -222,7 +223,7 @@ impl DisplayEngine {
     }
 
     fn shown(&self) -> MutexGuard<'_, BTreeMap<u64, Shown>> {
-        self.on_screen.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.on_screen.0.lock()
     }
 }
 

@@ -5,14 +5,15 @@
 //! with EIO. A file's hangs and bans add to its score; above a limit it cannot create contexts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::commands::registers::Values;
 use super::engines::Lane;
 use super::pipeline::Images;
 use crate::kernel::counterpart::Counterpart;
+use gem_coherency::sync::Mutex;
 
 /// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).
 const CONTEXT_FAST: Duration = Duration::from_secs(120);
@@ -73,11 +74,11 @@ impl Default for Client {
 impl Client {
     /// Returns whether the file cannot create contexts (`client_is_banned`).
     pub(crate) fn is_banned(&self) -> bool {
-        lock(&self.0).score >= SCORE_BANNED
+        self.0.lock().score >= SCORE_BANNED
     }
 
     fn guilty(&self, banned: bool, now: Instant) {
-        let mut score = lock(&self.0);
+        let mut score = self.0.lock();
         let fast = now.saturating_duration_since(score.last) < CLIENT_FAST;
         score.last = now;
         score.score += if banned { SCORE_BAN } else { 0 } + if fast { SCORE_HANG } else { 0 };
@@ -87,29 +88,29 @@ impl Client {
 impl Standing {
     /// Takes the registers that the last batch of a queue left.
     pub(super) fn take_registers(&self, lane: Lane) -> Values {
-        lock(&self.registers).remove(&lane).unwrap_or_default()
+        self.registers.lock().remove(&lane).unwrap_or_default()
     }
 
     /// Keeps a queue's registers for its next batch. Those of a new context need no entry.
     pub(super) fn keep_registers(&self, lane: Lane, values: Values) {
         if !values.are_new() {
-            lock(&self.registers).insert(lane, values);
+            self.registers.lock().insert(lane, values);
         }
     }
 
     /// Returns whether the context is banned from this queue (`intel_context_is_banned`).
     pub(crate) fn is_banned(&self, lane: Lane) -> bool {
-        lock(&self.hangs).banned.contains(&lane)
+        self.hangs.lock().banned.contains(&lane)
     }
 
     /// Cancels the context's batches, because it is closed and not persistent (`kill_context`).
     pub(crate) fn revoke(&self) {
-        lock(&self.hangs).revoked = true;
+        self.hangs.lock().revoked = true;
     }
 
     /// Returns how many batches hung (`batch_active` of GET_RESET_STATS).
     pub(crate) fn guilty_count(&self) -> u32 {
-        lock(&self.hangs).guilty
+        self.hangs.lock().guilty
     }
 }
 
@@ -129,12 +130,12 @@ impl Owner {
     /// Returns the timeline of its submissions; `None` before the first one.
     pub(super) fn timeline(&self) -> Option<u64> {
         let lane = (!self.single_timeline).then_some(self.lane);
-        lock(&self.context.hangs).timelines.get(&lane).map(|&(timeline, _)| timeline)
+        self.context.hangs.lock().timelines.get(&lane).map(|&(timeline, _)| timeline)
     }
 
     /// Returns the timeline of the next submission, and its place there.
     pub(super) fn next_on_timeline(&self) -> (u64, u64) {
-        let mut hangs = lock(&self.context.hangs);
+        let mut hangs = self.context.hangs.lock();
         let lane = (!self.single_timeline).then_some(self.lane);
         // Relaxed: a unique number; it publishes no other data.
         let made = || (TIMELINES.fetch_add(1, Ordering::Relaxed) + 1, 0);
@@ -145,7 +146,7 @@ impl Owner {
 
     /// Returns whether batches that have not ended are cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
-        let hangs = lock(&self.context.hangs);
+        let hangs = self.context.hangs.lock();
         hangs.revoked || hangs.banned.contains(&self.lane)
     }
 
@@ -156,7 +157,7 @@ impl Owner {
 
     /// Records a hang of the batch.
     pub(super) fn guilty(&self, now: Instant) {
-        let mut hangs = lock(&self.context.hangs);
+        let mut hangs = self.context.hangs.lock();
         hangs.guilty = hangs.guilty.saturating_add(1);
         if !self.bannable {
             return;
@@ -170,10 +171,6 @@ impl Owner {
         }
         self.file.guilty(banned, now);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

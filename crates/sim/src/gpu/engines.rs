@@ -1,13 +1,14 @@
 //! What a device's engines share: the device, the errors, and the times after which batches are ended.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fault_log::FaultLog;
 use super::shader_clock::ShaderClock;
 use super::times::GpuTimes;
 use crate::kernel::objects::system::System;
 use gem_coherency::platform::Engine;
+use gem_coherency::sync::Mutex;
 
 /// The speed of a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,12 +63,12 @@ impl Engines {
 
     /// Returns the times after which the kernel ends batches.
     pub(super) fn times(&self) -> GpuTimes {
-        *self.times.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.times.lock()
     }
 
     /// Sets the times after which the kernel ends batches.
     pub(crate) fn set_times(&self, times: GpuTimes) {
-        *self.times.lock().unwrap_or_else(PoisonError::into_inner) = times;
+        *self.times.lock() = times;
     }
 
     /// Ends the kernels that run, and those that are started.

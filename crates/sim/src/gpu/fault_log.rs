@@ -1,11 +1,12 @@
 //! The log of GPU errors: accesses to unbound addresses, and hangs.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use serde::Serialize;
 
 use gem_coherency::platform::EngineClass;
+use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::{Access, words};
 
 /// Number of entries of each kind kept; older ones are dropped.
@@ -88,7 +89,7 @@ impl FaultLog {
     /// Logs an access to an unbound address.
     pub(super) fn fault(&self, fault: GpuFault) {
         tracing::warn!(address = fault.address, access = %fault.access, engine = ?fault.engine, "GPU fault");
-        push(&mut lock(&self.faults), fault);
+        push(&mut self.faults.lock(), fault);
     }
 
     /// Logs a hang.
@@ -102,22 +103,18 @@ impl FaultLog {
             rule = hang.rule,
             "GPU hang"
         );
-        push(&mut lock(&self.hangs), hang);
+        push(&mut self.hangs.lock(), hang);
     }
 
     /// Locks the list of accesses to unbound addresses.
     pub(crate) fn faults(&self) -> MutexGuard<'_, VecDeque<GpuFault>> {
-        lock(&self.faults)
+        self.faults.lock()
     }
 
     /// Locks the list of hangs.
     pub(crate) fn hangs(&self) -> MutexGuard<'_, VecDeque<GpuHang>> {
-        lock(&self.hangs)
+        self.hangs.lock()
     }
-}
-
-fn lock<T>(list: &Mutex<VecDeque<T>>) -> MutexGuard<'_, VecDeque<T>> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn push<T>(list: &mut VecDeque<T>, entry: T) {

@@ -33,10 +33,11 @@ pub(crate) mod real_gpu;
 mod shader_clock;
 mod times;
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use crate::kernel::objects::system::System;
 use crate::kernel::space::{Space, address_space};
@@ -167,7 +168,7 @@ impl Gpu {
 
     /// Begins a submission to an engine.
     pub(crate) fn begin(&self, owner: Owner, engine: Engine) -> Turn<'_> {
-        let alone = self.submitting.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = self.submitting.lock();
         let request = Arc::new(Request::new(owner.next_on_timeline(), engine));
         Turn { gpu: self, request, owner, after: Vec::new(), alone }
     }
@@ -179,7 +180,7 @@ impl Gpu {
         if self.state().queue.jobs.is_empty() {
             return false;
         }
-        let _alone = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.running.lock();
         // Others, also earlier ones, may wait for a submission that is done.
         while self.pass() {
             progress::happened();
@@ -288,7 +289,7 @@ impl Gpu {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -6,9 +6,10 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::{Object, Origin};
@@ -173,7 +174,7 @@ impl WriteLog {
     /// Adds the bytes of an object.
     pub(crate) fn add(&self, object: u64, range: Range<u64>) {
         let Some(log) = &self.0 else { return };
-        let mut log = lock(log);
+        let mut log = log.lock();
         match log.last_mut() {
             Some(last) if last.object == object && last.range.end == range.start => {
                 last.range.end = range.end
@@ -184,10 +185,6 @@ impl WriteLog {
 
     /// Returns and clears the entries.
     pub(crate) fn take(&self) -> Vec<Written> {
-        self.0.as_ref().map(|log| std::mem::take(&mut *lock(log))).unwrap_or_default()
+        self.0.as_ref().map(|log| std::mem::take(&mut *log.lock())).unwrap_or_default()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

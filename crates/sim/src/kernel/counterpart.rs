@@ -2,9 +2,10 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 /// What a real device has in the place of an object, a context or an address space. It is dropped with that.
 #[derive(Default)]
@@ -19,7 +20,7 @@ impl Counterpart {
         &self,
         make: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<Arc<T>, Errno> {
-        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.0.lock();
         let any = match &*slot {
             Some(any) => Arc::clone(any),
             None => {

@@ -1,8 +1,7 @@
 //! Injected faults.
 
-use std::sync::{Mutex, PoisonError};
-
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use gem_coherency::error::{Error, Result};
 use gem_coherency::vocabulary::words;
@@ -130,11 +129,11 @@ impl Faults {
 
     /// Restores the faults from before a request that will be made again, which then counts once.
     pub(crate) fn restore(&self, saved: Faults) {
-        *self.state() = saved.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.state() = saved.0.into_inner();
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use super::holes::{Holes, Prefer};
 use crate::kernel::counterpart::Counterpart;
@@ -61,18 +62,14 @@ pub(crate) struct Bound {
 impl Bound {
     /// Returns the binding that contains `address`: its start and the object.
     pub(crate) fn at(&self, address: u64) -> Option<(u64, Weak<Object>)> {
-        let nodes = self.lock();
+        let nodes = self.nodes.lock();
         let (&start, node) = nodes.range(..=address).next_back()?;
         (address - start < node.len).then(|| (start, Weak::clone(&node.object)))
     }
 
     /// Returns the start of the next binding after `address`.
     pub(crate) fn next(&self, address: u64) -> Option<u64> {
-        self.lock().range(address.checked_add(1)?..).next().map(|(&start, _)| start)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Node>> {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.nodes.lock().range(address.checked_add(1)?..).next().map(|(&start, _)| start)
     }
 }
 
@@ -106,7 +103,7 @@ impl Space {
     /// Returns where the object is bound: its start, and its length including padding.
     pub(crate) fn find(&self, object: &Object) -> Option<(u64, u64)> {
         let &start = self.starts.get(&object.id())?;
-        Some((start, self.bound.lock().get(&start)?.len))
+        Some((start, self.bound.nodes.lock().get(&start)?.len))
     }
 
     /// The bindings, which stay up to date.
@@ -121,14 +118,14 @@ impl Space {
 
     fn unbind_number(&mut self, id: u64) {
         let Some(start) = self.starts.remove(&id) else { return };
-        if let Some(node) = self.bound.lock().remove(&start) {
+        if let Some(node) = self.bound.nodes.lock().remove(&start) {
             self.holes.give(start..start + node.len);
         }
     }
 
     /// Unbinds every object (`i915_gem_evict_vm`).
     pub(crate) fn unbind_all(&mut self) {
-        self.bound.lock().clear();
+        self.bound.nodes.lock().clear();
         self.starts.clear();
         self.holes = Holes::new(self.usable.clone(), Prefer::Lowest);
     }
@@ -174,7 +171,7 @@ impl Space {
         };
         self.holes.take(start..start + wish.len);
         let node = Node { len: wish.len, id: object.id(), object: Arc::downgrade(object) };
-        self.bound.lock().insert(start, node);
+        self.bound.nodes.lock().insert(start, node);
         self.starts.insert(object.id(), start);
         object.links.bound_in(&self.gone);
         Ok(start)
@@ -191,7 +188,7 @@ impl Space {
             return Err(Errno::ENOSPC);
         }
         let in_the_way: Vec<(u64, Weak<Object>)> = {
-            let nodes = self.bound.lock();
+            let nodes = self.bound.nodes.lock();
             let before = nodes.range(..range.end).rev();
             let overlapping = before.take_while(|(at, node)| *at + node.len > range.start);
             overlapping.map(|(_, node)| (node.id, Weak::clone(&node.object))).collect()
@@ -217,7 +214,7 @@ impl Space {
     /// Unbinds the objects that give way, and those that were freed.
     fn unbind_where(&mut self, gives_way: impl Fn(&Object) -> bool) {
         let nodes: Vec<_> =
-            self.bound.lock().values().map(|node| (node.id, Weak::clone(&node.object))).collect();
+            self.bound.nodes.lock().values().map(|node| (node.id, Weak::clone(&node.object))).collect();
         for (id, object) in nodes {
             if object.upgrade().is_none_or(|object| gives_way(&object)) {
                 self.unbind_number(id);

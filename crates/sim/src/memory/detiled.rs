@@ -17,9 +17,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use super::store::{AccessContext, Store};
 use super::tiling::Order;
@@ -158,7 +159,7 @@ impl Detiled {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Returns the rows of tiles in which the ranges have bytes: the first byte, and the number of bytes.

@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::Access;
 
 use super::store::Store;
@@ -93,22 +94,18 @@ pub(crate) struct Presence {
 impl Presence {
     /// Notes a mapping of an object's bytes in an address space.
     pub(crate) fn new(store: &Arc<Mutex<Store>>, space: u64) -> Arc<Self> {
-        lock(store).mapped_in.push(space);
+        store.lock().mapped_in.push(space);
         Arc::new(Self { store: Arc::clone(store), space })
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let mapped_in = &mut lock(&self.store).mapped_in;
+        let mapped_in = &mut self.store.lock().mapped_in;
         if let Some(at) = mapped_in.iter().position(|space| *space == self.space) {
             mapped_in.swap_remove(at);
         }
     }
-}
-
-fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Store {

@@ -1,9 +1,10 @@
 //! What a device simulated of the batches of programs, and what it skipped and why.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use gem_coherency::sync::Mutex;
 use serde::Serialize;
 
 /// Number of different reasons that are kept of each kind; programs choose some of their text.
@@ -136,7 +137,7 @@ impl Counts {
     pub(crate) fn so_far(&self) -> Coverage {
         // Relaxed: a statistic. Read first: what ends afterwards counts as running.
         let ended = self.ended.load(Ordering::Relaxed);
-        let mut coverage = self.lock().clone();
+        let mut coverage = self.counts.lock().clone();
         let running = coverage.submissions.saturating_sub(ended);
         if running > 0 {
             coverage.unfinished.insert(STILL_RUNS.to_owned(), running);
@@ -146,13 +147,13 @@ impl Counts {
 
     /// Counts a submission of a batch.
     pub(crate) fn submitted(&self) {
-        self.lock().submissions += 1;
+        self.counts.lock().submissions += 1;
     }
 
     /// Adds the commands that a batch executed.
     pub(crate) fn ran(&self, tally: &Tally) {
         // Relaxed: see `Tally::miss`.
-        self.lock().commands += tally.commands.swap(0, Ordering::Relaxed);
+        self.counts.lock().commands += tally.commands.swap(0, Ordering::Relaxed);
     }
 
     /// Counts the end of a batch, which was not followed further for the reason `unfinished`.
@@ -160,7 +161,7 @@ impl Counts {
         // Relaxed: see `Tally::miss`.
         let [followed, streamed, missed] =
             [&tally.followed, &tally.streamed, &tally.missed].map(|flag| flag.load(Ordering::Relaxed));
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         if followed || streamed && !missed {
             counts.followed_submissions += 1;
         }
@@ -174,7 +175,7 @@ impl Counts {
 
     /// Counts work that was followed.
     pub(crate) fn followed(&self, kind: Kind) {
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         match kind {
             Kind::Draw => counts.draws.followed += 1,
             Kind::Dispatch => counts.dispatches.followed += 1,
@@ -186,7 +187,7 @@ impl Counts {
 
     /// Counts work that was skipped for a reason.
     pub(crate) fn skipped(&self, kind: Kind, why: &str) {
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         match kind {
             Kind::Draw => count(&mut counts.draws.skipped, why),
             Kind::Dispatch => count(&mut counts.dispatches.skipped, why),
@@ -197,16 +198,12 @@ impl Counts {
 
     /// Counts a read of a picture by the display engine.
     pub(crate) fn displayed(&self) {
-        self.lock().display_reads += 1;
+        self.counts.lock().display_reads += 1;
     }
 
     /// Counts a PREAD or a PWRITE.
     pub(crate) fn transferred(&self) {
-        self.lock().transfers += 1;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Coverage> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().transfers += 1;
     }
 }
 

@@ -4,8 +4,8 @@
 //! known. Stores of programs in other processes are not seen when they happen: they show as dirty lines before the next event
 //! of the object.
 
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::incoherent::slice;
 use crate::memory::lines::{Lines, Run};
@@ -13,6 +13,7 @@ use crate::memory::observer::RunAccess;
 use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
 use gem_coherency_memory_model::{Line, Place, Route, Transfer};
@@ -175,7 +176,7 @@ impl History {
     }
 
     fn events(&self) -> MutexGuard<'_, Vec<Recorded>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+        self.events.lock()
     }
 }
 

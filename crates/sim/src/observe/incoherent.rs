@@ -4,14 +4,15 @@
 //! memory. An access whose bytes are the same in both is not logged.
 
 use std::ops::Range;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::history::{Accessed, History};
 use crate::memory::lines::Run;
 use crate::memory::observer::{About, Observed, Observer, RunAccess};
 use crate::memory::store::Store;
 use gem_coherency::error::Result;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use gem_coherency_memory_model::{Line, Place, Route, Transfer};
@@ -211,7 +212,7 @@ impl IncoherentLog {
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+        self.found.lock()
     }
 }
 

@@ -1,12 +1,12 @@
 //! The log of the simulated kernel's flushes.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Action;
+use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::Handle;
 
 /// Number of entries kept; older ones are dropped.
@@ -52,7 +52,7 @@ impl Log {
             lines = flush.lines_written,
             "flush"
         );
-        let mut flushes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut flushes = self.0.lock();
         if flushes.len() == KEPT {
             flushes.pop_front();
         }
@@ -60,10 +60,10 @@ impl Log {
     }
 
     pub(crate) fn take(&self) -> Vec<KernelFlush> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+        self.0.lock().drain(..).collect()
     }
 
     pub(crate) fn all(&self) -> Vec<KernelFlush> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+        self.0.lock().iter().copied().collect()
     }
 }

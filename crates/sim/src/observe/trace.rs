@@ -10,7 +10,6 @@
 //! program tells, as far as it sees it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::trace_event::{FlushKind, FoundLine, Instruction, TraceEvent, Traced};
 use crate::memory::observer::{About, Observed, Observer};
@@ -18,6 +17,7 @@ use crate::memory::store::{AccessContext, Store};
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Handle};
 use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
@@ -73,7 +73,7 @@ impl Trace {
         if !self.is_on() {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         if let Some(last) = kept.traced.last_mut().filter(|last| last.object == object)
             && let Some(longer) = extended(last.event, event)
         {
@@ -88,7 +88,7 @@ impl Trace {
     /// Adds a call that the device accepts and some platforms refuse.
     pub(crate) fn add_call(&self, call: Call) {
         if self.is_on() {
-            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut calls = self.calls.lock();
             if !calls.contains(&call) {
                 calls.push(call);
             }
@@ -97,12 +97,12 @@ impl Trace {
 
     /// Returns the calls so far.
     pub(crate) fn calls(&self) -> Vec<Call> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.calls.lock().clone()
     }
 
     /// Returns and clears the events, oldest first, and the number of those for which there was no room.
     pub(crate) fn take(&self) -> (Vec<Traced>, u64) {
-        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let kept = std::mem::take(&mut *self.kept.lock());
         (kept.traced, kept.dropped)
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use crate::kernel::mappings::window::Window;
 use crate::memory::adversary::Adversary;
@@ -64,7 +65,7 @@ impl Area {
                     Ok(())
                 }
                 Backing::Shared(store) => {
-                    lock(store).read(AccessContext::ORDINARY, Route::CpuCached, at, part)
+                    store.lock().read(AccessContext::ORDINARY, Route::CpuCached, at, part)
                 }
                 Backing::Window(window) => window.try_load(at, part),
             };
@@ -90,7 +91,7 @@ impl Area {
                     Ok(())
                 }
                 Backing::Shared(store) => {
-                    lock(store).write(AccessContext::ORDINARY, Route::CpuCached, at, part)
+                    store.lock().write(AccessContext::ORDINARY, Route::CpuCached, at, part)
                 }
                 Backing::Window(window) => window.try_store(at, part),
             };
@@ -115,7 +116,7 @@ impl Area {
             Backing::Anonymous(_) => Ok(()),
             Backing::Shared(store) => {
                 let lines = LineRange::new(offset / LINE_BYTES, (offset + len).div_ceil(LINE_BYTES));
-                lock(store).maintain(AccessContext::ORDINARY, lines, op).map(drop)
+                store.lock().maintain(AccessContext::ORDINARY, lines, op).map(drop)
             }
             Backing::Window(window) => window.maintain(offset, len, op),
         };
@@ -177,10 +178,6 @@ impl Area {
             }
         }
     }
-}
-
-fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the `len` bytes at `offset`, which are in one page, as a range within it.

@@ -1,10 +1,11 @@
 //! Eventfds, which a program passes to SYNCOBJ_EVENTFD: signalled along with a point of a syncobj.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use gem_coherency::fork::PerProcess;
+use gem_coherency::sync::Mutex;
 
 use super::fence::Fence;
 use super::progress;
@@ -47,7 +48,7 @@ static AWAITED: PerProcess<Mutex<Awaited>> = PerProcess::new();
 
 /// Locks them; no other lock is taken under it.
 fn awaited() -> MutexGuard<'static, Awaited> {
-    AWAITED.get().lock().unwrap_or_else(PoisonError::into_inner)
+    AWAITED.get().lock()
 }
 
 /// Signals the eventfds whose fences are signalled.

@@ -5,12 +5,13 @@
 
 use std::cell::Cell;
 use std::fmt::Debug;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
 use gem_coherency::error::Result;
 use gem_coherency::fork::PerProcess;
+use gem_coherency::sync::Mutex;
 
 use super::eventfd;
 use crate::refuse::refuse;
@@ -38,7 +39,7 @@ static PROGRESS: PerProcess<Progress> = PerProcess::new();
 
 impl Progress {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

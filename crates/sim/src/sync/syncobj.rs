@@ -1,11 +1,12 @@
 //! Syncobjs, which hold fences.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use super::eventfd::Waiter;
 use super::fence::Fence;
 use super::progress;
+use gem_coherency::sync::Mutex;
 
 /// The contents of a syncobj.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ pub(crate) struct Syncobj(Mutex<State>);
 impl Syncobj {
     /// Locks the state; only the lock of eventfds is taken under it.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Signals an eventfd along with a point (`drm_syncobj_add_eventfd`).

@@ -7,9 +7,10 @@ mod tree;
 use std::fs::{remove_dir_all, rename};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use gem_coherency_sim::SimDevice;
 
 use crate::error::ServeError;
@@ -82,7 +83,7 @@ impl Folder {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
 use gem_coherency::device::Device;
+use gem_coherency::sync::Mutex;
 use gem_coherency_sim::Work;
 
 use super::{file, kernel};
@@ -50,7 +51,7 @@ impl RealContext {
     pub(super) fn of(device: &Device, work: &Work<'_>) -> Result<Arc<Self>, Errno> {
         let space = work.space.get_or_make(|| RealSpace::new(device))?;
         let queues = work.context.get_or_make(|| Ok(Queues::default()))?;
-        let mut queues = queues.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = queues.0.lock();
         // A context can change its address space before its first batch.
         if let Some(known) = queues.get(&work.queue).filter(|known| Arc::ptr_eq(&known.space, &space)) {
             return Ok(Arc::clone(known));

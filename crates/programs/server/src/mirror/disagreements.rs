@@ -1,9 +1,9 @@
 //! A count of the requests that the kernel answers otherwise than the software device.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use crate::requests::name;
 
@@ -37,14 +37,14 @@ impl Disagreements {
         }
         let number = |answer: Result<(), Errno>| answer.err().map_or(0, Errno::get);
         tracing::debug!(code = %format_args!("{code:#010x}"), ?software, ?kernel, "disagreement");
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         *counts.entry((code, number(software), number(kernel))).or_default() += 1;
     }
 
     /// Returns the counts, by code.
     pub(super) fn all(&self) -> Vec<Disagreement> {
         let errno = |number: i32| Some(number).filter(|&number| number != 0).map(Errno::new);
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.0.lock();
         let row = |(&(code, software, kernel), &count): (&Key, &u64)| Disagreement {
             code,
             name: name(code),

@@ -1,12 +1,12 @@
 //! The real object of a program's object, and the bytes that move between them.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use gem_coherency::Errno;
 use gem_coherency::device::{AdoptRequest, Contents, Device};
 use gem_coherency::error::Result;
 use gem_coherency::object::Bo;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CachingMode, Handle};
 use gem_coherency_sim::{Operand, Written};
@@ -78,7 +78,7 @@ impl RealObject {
     /// Those of the accesses.
     pub(super) fn load(&self, operand: &Operand) -> Result<()> {
         let Some(bo) = &self.bo else { return Ok(()) };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let mut now = [0; PIECE];
         for (offset, known) in (0..).step_by(PIECE).zip(known.chunks_mut(PIECE)) {
             let now = now.get_mut(..known.len()).unwrap_or_default();
@@ -98,7 +98,7 @@ impl RealObject {
     /// Those of the accesses.
     pub(super) fn write_results(&self, operand: &Operand, simulated: &[Written]) -> Result<()> {
         let Some(bo) = &self.bo else { return Ok(()) };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let simulated = written_to(operand.number(), simulated);
         let access = bo.read(0, operand.size())?;
         let (mut now, mut seen) = ([0; PIECE], [0; PIECE]);

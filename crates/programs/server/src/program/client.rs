@@ -1,9 +1,10 @@
 //! The process of a program: one for all its threads and connections.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{Frame, Message};
 use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _, ProgramMemory};
@@ -39,7 +40,7 @@ impl Client {
     pub(crate) fn fork(&self) -> Result<Arc<Self>, Errno> {
         // The child tells its id when it exists.
         let remote = Arc::new(Remote::new(Arc::clone(&self.shared), Pid::from_raw(0)));
-        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = self.process.lock();
         let process = process.fork(remote.clone(), remote.clone())?;
         Ok(Self::register(&self.shared, remote, process, Arc::clone(&self.family)))
     }
@@ -112,7 +113,7 @@ impl Client {
 
     /// Runs `request` on the process, which calls the program on `connection`.
     pub(crate) fn with<T>(&self, connection: &Arc<OwnedFd>, request: impl FnOnce(&mut Process) -> T) -> T {
-        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut process = self.process.lock();
         self.remote.on(Some(connection));
         let done = request(&mut process);
         self.remote.on(None);

@@ -3,10 +3,11 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::Access;
 use gem_coherency_memory_model::Place;
@@ -55,19 +56,19 @@ impl Remote {
 
     /// Sets the connection on which the program is called.
     pub(crate) fn on(&self, connection: Option<&Arc<OwnedFd>>) {
-        *self.connection.lock().unwrap_or_else(PoisonError::into_inner) = connection.cloned();
+        *self.connection.lock() = connection.cloned();
     }
 
     /// Notes lines of an object that became stale.
     pub(crate) fn note_stale(&self, object: u64, lines: &[LineRange]) {
         if !lines.is_empty() {
-            self.stale.lock().unwrap_or_else(PoisonError::into_inner).add(object, lines);
+            self.stale.lock().add(object, lines);
         }
     }
 
     /// Returns and forgets these lines.
     pub(crate) fn take_stale(&self) -> StaleLines {
-        std::mem::take(&mut *self.stale.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.stale.lock())
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -100,7 +101,7 @@ impl Remote {
         descriptors: &[RawFd],
         payload: &mut [u8; MOST_PAYLOAD],
     ) -> Result<(Message, usize, Option<OwnedFd>), Errno> {
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let connection = self.connection.lock().clone();
         let connection = connection.ok_or(Errno::EFAULT)?;
         let fd = connection.as_raw_fd();
         gem_coherency_protocol::send(fd, message, &[], descriptors).map_err(|_| Errno::EFAULT)?;

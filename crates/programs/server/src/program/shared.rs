@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use gem_coherency_sim::SimDevice;
 
 use super::client::Client;
@@ -117,6 +118,6 @@ impl Shared {
     }
 
     fn clients(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Client>>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+        self.clients.lock()
     }
 }

@@ -6,8 +6,9 @@ mod step;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect};
 use gem_coherency_server::Family;
@@ -136,7 +137,7 @@ impl Histories {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

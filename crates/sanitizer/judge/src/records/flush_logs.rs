@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
+use gem_coherency::sync::Mutex;
 use gem_coherency_protocol::{
     ENTRY_BYTES, Entry, Flushed, Frame, LOG_ENTRIES, MOST_SITES, SITE_BYTES, SiteCounts, entry_at,
 };
@@ -90,7 +91,7 @@ impl FlushLogs {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

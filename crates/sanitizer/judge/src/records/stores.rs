@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use gem_coherency::sync::Mutex;
 use gem_coherency_protocol::{Frame, STORES_BYTES, store_in, stored_objects};
 use gem_coherency_server::Family;
 
@@ -22,7 +23,7 @@ impl Stores {
     /// Adds the table of a program. Those of programs that have ended are dropped if they have no object for which `exists`
     /// holds.
     pub(crate) fn add(&self, file: File, family: &Family, exists: impl Fn(u64) -> bool) {
-        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.0.lock();
         tables.retain(|table| {
             let mut bytes = Vec::new();
             let mut is_read = || {
@@ -37,7 +38,7 @@ impl Stores {
     /// Returns the call stack of the first store to a page since it was clean, by the program that was the last to store first;
     /// empty if none is known. The page is of an object that may have two numbers.
     pub(crate) fn first(&self, objects: [Option<u64>; 2], page: u64) -> Vec<Frame> {
-        let tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.0.lock();
         let of_table = |table: &Table| {
             let of = |object| {
                 store_in(|offset, bytes| table.file.read_exact_at(bytes, offset).is_ok(), (object, page))
@@ -95,7 +96,7 @@ mod tests {
         let (stores, family) = (Stores::default(), Family::default());
         let child = Arc::clone(&family);
         stores.add(table(&[(1, 0, 10, 100)]), &family, |_| true);
-        let count = || stores.0.lock().unwrap().len();
+        let count = || stores.0.lock().len();
         drop(family);
         stores.add(tempfile::tempfile().unwrap(), &child, |_| false);
         assert_eq!(count(), 2, "the child lives");

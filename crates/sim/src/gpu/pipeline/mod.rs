@@ -34,7 +34,7 @@ mod topology;
 mod vertices;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use super::commands::Streamer;
 use super::commands::encoding::{
@@ -47,6 +47,7 @@ use crate::kernel::objects::system::System;
 use crate::observe::coverage::Kind;
 use compute::{Compute, PostSync};
 use encoding::{Encoding, bits};
+use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::MocsClass;
 use kernel::Outcome;
 pub(in crate::gpu) use kernel::Refusal;
@@ -161,7 +162,7 @@ impl Pipeline {
 
 impl Images {
     fn states(&self) -> MutexGuard<'_, BTreeMap<Lane, State>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The objects that programs map both through the CPU's caches and past them, and what requests do about them.
 
 use std::collections::BTreeSet;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::system::System;
@@ -70,6 +70,6 @@ impl System {
     }
 
     fn aliased(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.aliased.lock().unwrap_or_else(PoisonError::into_inner)
+        self.aliased.lock()
     }
 }

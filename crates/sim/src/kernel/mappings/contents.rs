@@ -12,7 +12,7 @@
 //! programs follow at the end of their next ones.
 
 use std::os::fd::AsFd;
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use super::linear_views::{self, linear_view};
 use super::window::{Memory, PAGE_FAULT, Window};
@@ -130,7 +130,7 @@ impl System {
 
     /// Locks the objects that the request brought up to date; no other lock is taken under it.
     fn settled(&self) -> MutexGuard<'_, Vec<Weak<Object>>> {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
+        self.settled.lock()
     }
 }
 

@@ -1,12 +1,13 @@
 //! The linear views of tiled objects that mappings show, and when they are brought up to date.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::state::State;
 use crate::memory::detiled::{Detiled, end_request};
 use crate::memory::tiling::Order;
 use gem_coherency::error::Result;
+use gem_coherency::sync::Mutex;
 
 /// The views that mappings show, of objects of all devices.
 static VIEWS: Mutex<Vec<View>> = Mutex::new(Vec::new());
@@ -92,5 +93,5 @@ pub(crate) fn settle() {
 }
 
 fn views() -> MutexGuard<'static, Vec<View>> {
-    VIEWS.lock().unwrap_or_else(PoisonError::into_inner)
+    VIEWS.lock()
 }

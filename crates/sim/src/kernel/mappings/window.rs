@@ -6,10 +6,11 @@
 //! it shows fresh zeroes after a purge.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use super::contents::MappingContents;
 use crate::kernel::objects::object::Object;
@@ -182,7 +183,7 @@ impl Window {
     pub(crate) fn object(&self) -> u64 {
         match &self.memory {
             Memory::Object(object) => object.id(),
-            Memory::File(store, _) => self.number(&lock(store)),
+            Memory::File(store, _) => self.number(&store.lock()),
         }
     }
 
@@ -326,7 +327,7 @@ impl Window {
                         .map(|tracing| tracing.observed(about.size)),
                     ..system.access_context(level)
                 });
-                access(&mut lock(store), ctx, self.route(level))
+                access(&mut store.lock(), ctx, self.route(level))
             }
         }
     }
@@ -369,10 +370,6 @@ pub(crate) const PAGE_FAULT: &str = "page fault";
 
 /// The error of a fault that raises SIGBUS (`i915_error_to_vmf_fault`).
 const REFUSED: Error = Error::Ioctl { request: PAGE_FAULT, errno: Errno::EFAULT };
-
-fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl SoftMemory for Window {
     fn as_ptr(&self) -> *mut u8 {

@@ -4,9 +4,10 @@
 //! the dma-buf is open or attached to another device.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use super::object::{Object, Origin};
 use crate::memory::store::{Store, Zeroing};
@@ -78,7 +79,7 @@ impl DmaBuf {
     pub(crate) fn number(&self) -> u64 {
         match &self.exporter {
             Exporter::Object(object) => object.id(),
-            Exporter::Memory(memory) => memory.store.lock().unwrap_or_else(PoisonError::into_inner).number(),
+            Exporter::Memory(memory) => memory.store.lock().number(),
         }
     }
 
@@ -183,16 +184,12 @@ pub(crate) struct Gone(Mutex<Vec<u64>>);
 impl Gone {
     /// Records that an object was freed.
     pub(crate) fn note(&self, id: u64) {
-        self.lock().push(id);
+        self.0.lock().push(id);
     }
 
     /// Returns and clears the numbers.
     pub(crate) fn take(&self) -> Vec<u64> {
-        std::mem::take(&mut self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut self.0.lock())
     }
 }
 
@@ -311,6 +308,6 @@ impl Links {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

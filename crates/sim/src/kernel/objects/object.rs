@@ -1,8 +1,9 @@
 //! A buffer object: its caching state and its bytes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
 use super::state::State;
@@ -181,21 +182,17 @@ impl Object {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Locks the caching state, unless a request holds the lock.
     pub(crate) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Some(state),
-            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        self.state.try_lock()
     }
 
     /// Locks the store; locked after the state where both are.
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store.lock()
     }
 
     /// Returns whether an event would change the object's level, or be refused.
@@ -358,7 +355,7 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         if state.snapshot.pages {
             self.system.accounting.give_memory(self.size, state.snapshot.backing);
         }

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 use nix::fcntl::OFlag;
 use nix::libc::{dev_t, ino_t};
 use nix::sys::stat::fstat;
@@ -67,7 +68,7 @@ impl Exports {
 }
 
 fn exports() -> MutexGuard<'static, Exports> {
-    EXPORTS.get().lock().unwrap_or_else(PoisonError::into_inner)
+    EXPORTS.get().lock()
 }
 
 /// Drops the references that closed dma-bufs hold to objects.

@@ -1,9 +1,10 @@
 //! What all objects of a software device share: the hardware, the accounting, the logs, and the list of the objects.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use super::names::Names;
 use super::object::Object;
@@ -145,7 +146,7 @@ impl System {
     }
 
     fn offsets(&self) -> MutexGuard<'_, Offsets> {
-        self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
+        self.offsets.lock()
     }
 
     /// Returns the object with a number, if it still exists.
@@ -179,10 +180,10 @@ impl System {
 
     /// Locks the global names; no other lock is taken under it.
     pub(crate) fn names(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock()
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+        self.objects.lock()
     }
 }

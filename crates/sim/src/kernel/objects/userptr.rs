@@ -5,11 +5,12 @@
 //! fails with EFAULT. The pages of a program that is not simulated are read and written at its addresses.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::memory::program::ProgramMemory;
 use crate::memory::store::Store;
 use gem_coherency::error::Result;
+use gem_coherency::sync::Mutex;
 use gem_coherency::units::ByteRange;
 
 /// A range of a process's memory.
@@ -57,7 +58,7 @@ pub(crate) struct Piece {
 impl Piece {
     /// Locks the store; locked after the object's state where both are.
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store.lock()
     }
 }
 
@@ -95,6 +96,6 @@ impl UserMemory {
     }
 
     pub(crate) fn pinned(&self) -> MutexGuard<'_, Pinned> {
-        self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pinned.lock()
     }
 }

@@ -17,7 +17,7 @@ mod relocate;
 mod typed;
 mod waits;
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency::Errno;
 use zerocopy::IntoBytes;
@@ -224,7 +224,7 @@ impl<'a> Submission<'a> {
         }
         self.wait_for_room(&owner)?;
         let space = Arc::clone(&self.context.space);
-        let mut space = space.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut space = space.lock();
         self.bind(&mut space)?;
         if Arc::ptr_eq(&self.context.space, &self.device.gpu.global_space) {
             for slot in &self.slots {
@@ -321,7 +321,7 @@ impl<'a> Submission<'a> {
 
     /// Returns the bindings that the batch can use.
     fn bindings(&self) -> Bindings {
-        let space = self.context.space.lock().unwrap_or_else(PoisonError::into_inner);
+        let space = self.context.space.lock();
         let own = self.slots.iter().map(|slot| {
             let is_written = slot.flags & EXEC_OBJECT_WRITE != 0;
             (slot.entry.offset, Named { object: Arc::clone(&slot.object), is_written })

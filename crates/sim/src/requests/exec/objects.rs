@@ -1,6 +1,6 @@
 //! Looks up and checks the objects of a submission, one after the other.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use gem_coherency::Errno;
 
@@ -44,7 +44,7 @@ impl Submission<'_> {
         memory: &mut Memory,
         list: &[drm_i915_gem_exec_object2],
     ) -> Result<(), Errno> {
-        let total = self.context.space.lock().unwrap_or_else(PoisonError::into_inner).total();
+        let total = self.context.space.lock().total();
         // A typed submission has a buffer_count of 0: its batch is not in the list.
         let batch = match self.args.buffer_count {
             0 => None,

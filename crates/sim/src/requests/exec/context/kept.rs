@@ -4,9 +4,10 @@
 //! finalized, and errors in them reported (`i915_gem_proto_context`).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use crate::SimDevice;
 use crate::gpu::Standing;
@@ -229,7 +230,7 @@ fn lowest<T>(taken: &BTreeMap<u32, T>) -> u32 {
 impl SimDevice {
     /// Locks the file's contexts.
     pub(crate) fn contexts(&self) -> MutexGuard<'_, Contexts> {
-        self.own.contexts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.contexts.lock()
     }
 
     /// Closes the file's contexts.

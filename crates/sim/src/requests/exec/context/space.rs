@@ -1,8 +1,7 @@
 //! VM_CREATE and VM_DESTROY.
 
-use std::sync::{Mutex, PoisonError};
-
 use gem_coherency::Errno;
+use gem_coherency::sync::Mutex;
 
 use crate::kernel::faults::Needs;
 use crate::kernel::space::{Space, address_space};
@@ -52,5 +51,5 @@ fn destroy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_vm_control) -> Resul
 
 /// Size of an address space in bytes.
 pub(super) fn total(space: &Mutex<Space>) -> u64 {
-    space.lock().unwrap_or_else(PoisonError::into_inner).total()
+    space.lock().total()
 }
