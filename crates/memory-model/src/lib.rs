@@ -12,20 +12,23 @@
 //!
 //! ```text
 //! L1  moves   route
-//! L0  assumption
+//! L0  assumption   mistake
 //! ```
 //!
 //! * `moves`: effects of flushes and of the caches' own activity. Not accesses.
 //! * `route`: the ways of an access to memory, and how each meets the caches. Not what a driver does about it.
 //! * `assumption`: what is taken for granted of hardware, by name. Not its consequences.
+//! * `mistake`: names of what goes wrong if a flush is missing. Not whether it does.
 
 #![deny(unsafe_code)]
 
 mod assumption;
+mod mistake;
 mod moves;
 mod route;
 
 pub use assumption::{Assumption, Assumptions};
+pub use mistake::Mistake;
 pub use moves::{CacheMove, Maintenance, maintain};
 pub use route::Route;
 

@@ -73,7 +73,7 @@ pub use calls::attempt::{Attempt, Waits};
 pub use calls::process::Process;
 pub use display::crc::Crc;
 pub use display::on_screen::Screens;
-pub use gem_coherency_memory_model::{Place, Route};
+pub use gem_coherency_memory_model::{Mistake, Place, Route};
 pub use gpu::real_gpu::{Ended, Operand, RealGpu, Work, Written};
 pub use gpu::{
     GpuFault, GpuHang, GpuTimes, HangCause, Overtime, Remedy, ShaderClock, ShaderProgress, end_shaders_when,
@@ -88,7 +88,7 @@ pub use memory::views::Views;
 pub use observe::coverage::{Coverage, Reasons, Work as CoveredWork};
 pub use observe::domain_calls::MadeCall;
 pub use observe::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
-pub use observe::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
+pub use observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 pub use observe::log::KernelFlush;
 pub use observe::trace_event::{FlushKind, FoundLine, Instruction, TraceEvent, Traced};
 pub use process::files::{FileKind, OpenFile, ProgramFiles};

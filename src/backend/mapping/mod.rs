@@ -12,15 +12,15 @@ mod lines;
 mod pages;
 
 use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use gem_coherency_policy::Errno;
 use memmap2::MmapRaw;
 
 use crate::cacheops::{self, LineOp};
 use crate::error::{Error, Result};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 use crate::tracking::Remap;
 use crate::units::{ByteRange, LINE_BYTES};
 use crate::vocabulary::{Handle, MmapMode};

@@ -22,8 +22,8 @@ mod submit;
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 pub use open::{Found, find, find_in};
 
@@ -35,7 +35,7 @@ use crate::backend::{
 };
 use crate::error::Result;
 use crate::fork::Owner;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 use gem_coherency_uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
 

@@ -2,15 +2,16 @@
 
 use gem_coherency::backend::Drm;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency_memory_model::Mistake;
 use gem_coherency_protocol::Frame;
-use gem_coherency_sim::{Incoherent, IncoherentKind, SimDevice};
+use gem_coherency_sim::{Incoherent, SimDevice};
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_CURSOR2, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
 };
 
 use crate::across::Judged;
-use crate::findings::{Finding, FindingKind, Findings};
+use crate::findings::{Finding, Findings};
 use crate::history::Stored;
 use crate::platforms::Verdict;
 
@@ -88,7 +89,7 @@ pub(crate) fn placed(
 /// Returns an access that the device logged as a finding without places.
 pub(crate) fn of_access(device: &SimDevice, access: Incoherent) -> Finding {
     let object = (access.object, access.handle, access.size);
-    let finding = Finding::new(access.kind.into(), device.name(), object, access.level, access.lines);
+    let finding = Finding::new(access.kind, device.name(), object, access.level, access.lines);
     Finding { route: Some(access.route), ..finding }
 }
 
@@ -97,11 +98,9 @@ fn logged(device: &SimDevice) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     // The certain ones come first: a surface's lines that an agent read are known exactly.
     let (surfaces, accesses): (Vec<_>, Vec<_>) =
-        device.incoherent().into_iter().partition(|access| access.kind == IncoherentKind::DirtySurface);
+        device.incoherent().into_iter().partition(|access| access.kind == Mistake::DirtySurface);
     for access in accesses.into_iter().chain(surfaces) {
-        if access.kind == IncoherentKind::DirtySurface
-            && are_known(found.iter(), access.object, &access.lines)
-        {
+        if access.kind == Mistake::DirtySurface && are_known(found.iter(), access.object, &access.lines) {
             continue;
         }
         found.push(of_access(device, access));
@@ -111,7 +110,7 @@ fn logged(device: &SimDevice) -> Vec<Finding> {
             continue;
         }
         let object = (submitted.object, submitted.handle, submitted.size);
-        let kind = FindingKind::DirtyAtSubmission;
+        let kind = Mistake::DirtyAtSubmission;
         found.push(Finding::new(kind, device.name(), object, submitted.level, submitted.lines));
     }
     found
@@ -123,12 +122,11 @@ pub(crate) fn findings_of(device: &SimDevice, verdicts: Vec<Verdict>) -> Vec<Fin
     for verdict in verdicts {
         let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name).collect();
         // The certain ones come first.
-        let is_certain = !matches!(verdict.kind, FindingKind::DirtySurface | FindingKind::DirtyAtSubmission);
         let are_known_on = |name| {
             let there = found.iter().filter(move |finding| finding.platforms.contains(name));
             are_known(there, verdict.object, &verdict.lines)
         };
-        if !is_certain && platforms.iter().all(are_known_on) {
+        if !verdict.kind.is_certain() && platforms.iter().all(are_known_on) {
             continue;
         }
         let object = (verdict.object, verdict.handle, verdict.size);

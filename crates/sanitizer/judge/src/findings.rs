@@ -8,10 +8,9 @@ use std::sync::{Arc, MutexGuard, Weak};
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use gem_coherency_memory_model::Route;
+use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_protocol::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 use gem_coherency_server::Family;
-use gem_coherency_sim::IncoherentKind;
 
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
@@ -21,32 +20,11 @@ use crate::stale::StaleObjects;
 /// Frames of a call stack that must be equal for two findings to be one.
 const SAME_FRAMES: usize = 4;
 
-/// The kind of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FindingKind {
-    /// An agent read memory, and the CPU's cache had newer bytes.
-    StaleRead,
-    /// An agent wrote memory under lines that were dirty in the CPU's cache.
-    LostWrite,
-    /// The CPU read clean cached bytes, and memory had newer ones.
-    StaleCpuRead,
-    /// The program loaded old bytes of a stale line through its mapping: an invalidate was missing.
-    MissingInvalidate,
-    /// A shown line was dirty in the CPU's cache, and the program told nobody, when two vertical blanks had passed, the plane showed
-    /// other lines, or the program ended.
-    DirtyOnScreen,
-    /// A surface of a draw or a dispatch had dirty lines that the GPU did not see; whether a kernel accessed them is not
-    /// known.
-    DirtySurface,
-    /// An object of a batch had dirty lines that the GPU did not see; whether it read them is not known.
-    DirtyAtSubmission,
-}
-
 /// Something that a program did wrong, once or several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Its kind.
-    pub kind: FindingKind,
+    pub kind: Mistake,
     /// The device, as the server opened it.
     pub device: String,
     /// The object's number on the device, its first handle, and its size in bytes, at the first time.
@@ -57,15 +35,15 @@ pub struct Finding {
     pub size: u64,
     /// The object's level.
     pub level: CacheLevel,
-    /// The route of the access; `None` for [`FindingKind::DirtyAtSubmission`].
+    /// The route of the access; `None` for [`Mistake::DirtyAtSubmission`].
     pub route: Option<Route>,
-    /// The route of the write of which [`FindingKind::MissingInvalidate`] missed the bytes; `None` otherwise.
+    /// The route of the write of which [`Mistake::MissingInvalidate`] missed the bytes; `None` otherwise.
     pub writer: Option<Route>,
     /// The lines at the first time.
     pub lines: Vec<LineRange>,
     /// The call stack of the first store to the first line's page; empty if it is not known.
     pub store: Vec<Frame>,
-    /// The call stack of the load of [`FindingKind::MissingInvalidate`]; empty otherwise.
+    /// The call stack of the load of [`Mistake::MissingInvalidate`]; empty otherwise.
     pub load: Vec<Frame>,
     /// The call stack of the request that showed it; for a load, of the one that showed the agent's write.
     pub request: Vec<Frame>,
@@ -80,7 +58,7 @@ pub struct Finding {
 impl Finding {
     /// Returns a finding on an object's lines that happened once, without places, routes or platforms.
     pub(crate) fn new(
-        kind: FindingKind,
+        kind: Mistake,
         device: &str,
         (object, handle, size): (u64, Option<Handle>, u64),
         level: CacheLevel,
@@ -266,16 +244,4 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
         && top(&one.store) == top(&other.store)
         && top(&one.load) == top(&other.load)
         && (!one.store.is_empty() || !one.load.is_empty() || one.object == other.object)
-}
-
-impl From<IncoherentKind> for FindingKind {
-    fn from(kind: IncoherentKind) -> Self {
-        match kind {
-            IncoherentKind::StaleRead => Self::StaleRead,
-            IncoherentKind::LostWrite => Self::LostWrite,
-            IncoherentKind::StaleCpuRead => Self::StaleCpuRead,
-            IncoherentKind::DirtySurface => Self::DirtySurface,
-            IncoherentKind::DirtyOnScreen => Self::DirtyOnScreen,
-        }
-    }
 }

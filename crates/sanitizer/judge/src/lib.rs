@@ -26,7 +26,7 @@
 //! ```text
 //! L3  sanitizer: what the server calls, and the results
 //! L2  screens -> collect   loads
-//! L1  across -> platforms -> findings -> history
+//! L1  across -> platforms   findings -> history
 //! L0  domain_calls -> need   records   stale
 //! ```
 //!
@@ -60,7 +60,8 @@ mod stale;
 
 pub use across::FlushSite;
 pub use domain_calls::DomainSite;
-pub use findings::{Finding, FindingKind, RecentFlush};
+pub use findings::{Finding, RecentFlush};
+pub use gem_coherency_memory_model::Mistake;
 pub use history::{History, Step, What};
 pub use need::{Counts, Need};
 pub use sanitizer::Sanitizer;

@@ -5,12 +5,12 @@
 
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
-use gem_coherency_memory_model::Route;
+use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_protocol::Frame;
 use gem_coherency_server::Program;
 use gem_coherency_sim::{MadeStale, SimDevice};
 
-use crate::findings::{Finding, FindingKind, Findings};
+use crate::findings::{Finding, Findings};
 use crate::history::Histories;
 use crate::platforms::Verdict;
 use crate::stale::{FoundLoad, Written};
@@ -85,7 +85,7 @@ fn add_load(
                 load: load.clone(),
                 request: request.clone(),
                 platforms: platforms.clone(),
-                ..Finding::new(FindingKind::MissingInvalidate, device, object, level, lines.clone())
+                ..Finding::new(Mistake::MissingInvalidate, device, object, level, lines.clone())
             };
             let exported_as = devices.iter().find_map(|device| device.exported_as(stale.object));
             let finding = findings.add(finding, exported_as, history);

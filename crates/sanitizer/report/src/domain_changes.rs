@@ -7,7 +7,7 @@ use crate::findings::{PlaceRow, Places};
 use crate::flushes::VerdictRow;
 
 /// The kind of a request that was not needed.
-pub const USELESS: &str = "useless SET_DOMAIN";
+pub const USELESS_SET_DOMAIN: &str = "useless SET_DOMAIN";
 
 /// The requests of one place.
 #[derive(Clone, Debug, Serialize)]

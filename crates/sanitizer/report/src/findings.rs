@@ -8,8 +8,8 @@ use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
-use gem_coherency_memory_model::Route;
-use gem_coherency_sanitizer::{Finding, FindingKind, Frame, RecentFlush};
+use gem_coherency_memory_model::{Mistake, Route};
+use gem_coherency_sanitizer::{Finding, Frame, RecentFlush};
 use gem_coherency_sim::SimDevice;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
@@ -17,8 +17,8 @@ use serde::Serialize;
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingRow {
-    /// Its kind: `stale read`.
-    pub kind: &'static str,
+    /// Its kind.
+    pub kind: Mistake,
     /// The device.
     pub device: String,
     /// The agent and its path: `gpu`.
@@ -118,9 +118,9 @@ impl Places {
             (_, Some(_)) | (None, None) => finding.platforms.clone(),
         };
         // Its name says it.
-        let agent = finding.route.filter(|_| finding.kind != FindingKind::DirtyOnScreen);
+        let agent = finding.route.filter(|_| finding.kind != Mistake::DirtyOnScreen);
         FindingRow {
-            kind: kind_name(finding.kind),
+            kind: finding.kind,
             device: finding.device.clone(),
             agent: agent.map(|route| route_name(route).to_owned()),
             handle: finding.handle.map(|handle| handle.get()),
@@ -155,18 +155,6 @@ fn machine_of(device: &str) -> Option<Machine> {
     SimDevice::open(device).ok().map(|soft| soft.machine())
 }
 
-fn kind_name(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::StaleRead => "stale read",
-        FindingKind::LostWrite => "lost write",
-        FindingKind::StaleCpuRead => "stale CPU read",
-        FindingKind::MissingInvalidate => "missing invalidate",
-        FindingKind::DirtyOnScreen => "dirty on screen",
-        FindingKind::DirtySurface => "dirty surface",
-        FindingKind::DirtyAtSubmission => "dirty at submission",
-    }
-}
-
 fn route_name(route: Route) -> &'static str {
     match route {
         Route::CpuCached => "CPU through its caches",
@@ -189,12 +177,11 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Deci
     };
     let (caps, cpu) = (machine.caps, Path::Cpu(MmapMode::Wb));
     let decision = match finding.kind {
-        FindingKind::StaleRead
-        | FindingKind::DirtyOnScreen
-        | FindingKind::DirtySurface
-        | FindingKind::DirtyAtSubmission => needs_flush(caps, level, cpu, agent, Access::Read),
-        FindingKind::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),
-        FindingKind::StaleCpuRead | FindingKind::MissingInvalidate => {
+        Mistake::StaleRead | Mistake::DirtyOnScreen | Mistake::DirtySurface | Mistake::DirtyAtSubmission => {
+            needs_flush(caps, level, cpu, agent, Access::Read)
+        }
+        Mistake::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),
+        Mistake::StaleCpuRead | Mistake::MissingInvalidate => {
             let writer = match finding.writer {
                 Some(Route::Aperture) => Path::Cpu(MmapMode::Gtt),
                 Some(Route::CpuUncached) => Path::Cpu(MmapMode::Wc),

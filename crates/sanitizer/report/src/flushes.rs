@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use crate::findings::{PlaceRow, Places};
 
+/// The kind of a flush that was not needed.
+pub const USELESS_FLUSH: &str = "useless flush";
+
 /// Numbers of lines or requests by verdict, and the verdict on all of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerdictRow {

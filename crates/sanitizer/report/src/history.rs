@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_sanitizer::{Finding, FindingKind, History, What};
+use gem_coherency_memory_model::Mistake;
+use gem_coherency_sanitizer::{Finding, History, What};
 use gem_coherency_sim::LineStates;
 use serde::Serialize;
 
@@ -31,7 +32,7 @@ pub struct HistoryView {
     /// The finding.
     pub finding: FindingRow,
     /// Its kind.
-    pub kind: FindingKind,
+    pub kind: Mistake,
     /// The wrong lines.
     pub wrong: Vec<LineRange>,
     /// Number of lines of the object.
@@ -89,12 +90,12 @@ pub(crate) fn view(
 /// Returns whether a step is of the accesses that a finding is about.
 fn is_wrong(finding: &Finding, what: What) -> bool {
     let kind = match finding.kind {
-        FindingKind::StaleRead | FindingKind::StaleCpuRead => Access::Read,
-        FindingKind::LostWrite => Access::Write,
-        FindingKind::MissingInvalidate => return what == What::Loaded,
+        Mistake::StaleRead | Mistake::StaleCpuRead => Access::Read,
+        Mistake::LostWrite => Access::Write,
+        Mistake::MissingInvalidate => return what == What::Loaded,
         // No request shows it.
-        FindingKind::DirtyOnScreen => return false,
-        FindingKind::DirtySurface | FindingKind::DirtyAtSubmission => {
+        Mistake::DirtyOnScreen => return false,
+        Mistake::DirtySurface | Mistake::DirtyAtSubmission => {
             return matches!(what, What::Request { event: Event::Exec(_), .. });
         }
     };

@@ -3,29 +3,22 @@
 use std::fs;
 use std::path::Path;
 
+use gem_coherency_memory_model::Mistake;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
-use crate::domain_changes::{DomainRow, USELESS};
+use crate::domain_changes::{DomainRow, USELESS_SET_DOMAIN};
 use crate::findings::{FindingRow, PlaceRow};
-use crate::flushes::FlushRow;
+use crate::flushes::{FlushRow, USELESS_FLUSH};
 
 /// Longest file of suppressions in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
-const KINDS: [&str; 10] = [
-    "stale-read",
-    "lost-write",
-    "stale-CPU-read",
-    "missing-invalidate",
-    "dirty-on-screen",
-    "dirty-surface",
-    "dirty-at-submission",
-    "useless-flush",
-    "useless-SET_DOMAIN",
-    "*",
-];
+/// Returns the kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
+fn kinds() -> impl Iterator<Item = String> {
+    let mistakes = Mistake::ALL.iter().map(|mistake| mistake.name());
+    mistakes.chain([USELESS_FLUSH, USELESS_SET_DOMAIN, "*"]).map(|kind| kind.replace(' ', "-"))
+}
 
 /// A line of a file of suppressions: a kind, a pattern, and a reason.
 #[derive(Clone, Debug, Serialize)]
@@ -64,8 +57,8 @@ fn parse(text: &str) -> Result<Vec<Suppression>, String> {
 
 fn one(line: usize, text: &str) -> Result<Suppression, String> {
     let (kind, rest) = split(text);
-    if !KINDS.contains(&kind) {
-        return Err(format!("'{kind}' is no kind ({})", KINDS.join(", ")));
+    if !kinds().any(|known| known == kind) {
+        return Err(format!("'{kind}' is no kind ({})", kinds().collect::<Vec<_>>().join(", ")));
     }
     let (pattern, reason) = split(rest);
     if pattern.is_empty() {
@@ -105,15 +98,15 @@ pub(crate) fn apply(
 ) {
     for finding in findings {
         let places = || finding.store.iter().chain(&finding.load).chain(&finding.request);
-        finding.suppressed = reason(suppressions, |line| line.matches(finding.kind, places()));
+        finding.suppressed = reason(suppressions, |line| line.matches(finding.kind.name(), places()));
     }
     for FlushRow { place, lines } in flushes.iter_mut().filter(|flush| flush.lines.useless) {
-        lines.suppressed = reason(suppressions, |line| line.matches("useless flush", place.iter()));
+        lines.suppressed = reason(suppressions, |line| line.matches(USELESS_FLUSH, place.iter()));
     }
     for DomainRow { place, requests, .. } in
         domain_changes.iter_mut().filter(|change| change.requests.useless)
     {
-        requests.suppressed = reason(suppressions, |line| line.matches(USELESS, place.iter()));
+        requests.suppressed = reason(suppressions, |line| line.matches(USELESS_SET_DOMAIN, place.iter()));
     }
 }
 

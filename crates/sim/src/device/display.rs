@@ -100,7 +100,7 @@ impl SimDevice {
     }
 
     /// Logs, after such a request, the lines that planes no longer show, if they were dirty before and the program did not
-    /// tell the kernel ([`IncoherentKind::DirtyOnScreen`](crate::IncoherentKind::DirtyOnScreen)).
+    /// tell the kernel ([`Mistake::DirtyOnScreen`](crate::Mistake::DirtyOnScreen)).
     pub fn screens_changed(&self, before: Screens) {
         self.display.screens_changed();
         drop(before);

@@ -17,14 +17,14 @@ use super::framebuffers::Framebuffer;
 use crate::kernel::objects::object::{Object, Origin};
 use crate::memory::observer::About;
 use crate::memory::store::{AccessContext, Store};
-use crate::observe::incoherent::{Incoherent, IncoherentKind};
+use crate::observe::incoherent::Incoherent;
 use crate::observe::trace::Tracing;
 use crate::observe::trace_event::TraceEvent;
 use gem_coherency::error::Result;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel};
-use gem_coherency_memory_model::{self as hierarchy, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as hierarchy, Line, Mistake, Place, Route, Transfer};
 
 /// Vertical blanks after which a line must not be dirty.
 const MOST_BLANKS: u32 = 2;
@@ -151,7 +151,7 @@ impl DisplayEngine {
                 LineRange::new(line, line + 1).push_to(&mut lines);
             }
             let &Shown { about: About { object, handle, size }, level, .. } = entry;
-            let kind = IncoherentKind::DirtyOnScreen;
+            let kind = Mistake::DirtyOnScreen;
             Incoherent { object, handle, size, level, kind, route: Route::Display, lines }
         };
         self.shown().values().map(of).filter(|found| !found.lines.is_empty()).collect()

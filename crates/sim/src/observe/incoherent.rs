@@ -15,7 +15,7 @@ use gem_coherency::error::Result;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use gem_coherency_memory_model::{Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{Line, Mistake, Place, Route, Transfer};
 
 /// Number of ranges of lines that each list keeps; later ones are dropped.
 const KEPT: usize = 1 << 16;
@@ -34,28 +34,11 @@ pub struct Incoherent {
     /// file behind the object (GEM_MMAP, a dma-buf).
     pub level: CacheLevel,
     /// The mistake.
-    pub kind: IncoherentKind,
+    pub kind: Mistake,
     /// The route of the access.
     pub route: Route,
     /// The accessed lines whose bytes differ, in the order of the accesses.
     pub lines: Vec<LineRange>,
-}
-
-/// A kind of incoherent access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IncoherentKind {
-    /// An agent read memory, and the CPU's cache has newer bytes.
-    StaleRead,
-    /// An agent wrote memory under lines that are dirty in the CPU's cache: their write-back destroys what it wrote.
-    LostWrite,
-    /// The CPU, or an agent that looks its cache up, read clean cached bytes, and memory has newer ones.
-    StaleCpuRead,
-    /// A draw or a dispatch had a surface with lines that are dirty in the CPU's cache, on a route by which the GPU does not
-    /// see them, and a kernel that is not executed: whether it read them, or wrote memory under them, is not known.
-    DirtySurface,
-    /// A line that a plane shows was dirty in the CPU's cache, and the program told nobody, when two vertical blanks had passed or
-    /// the plane showed other lines.
-    DirtyOnScreen,
 }
 
 /// An object of a submission that had dirty lines when its batch began to run, on a route by which the GPU does
@@ -226,7 +209,7 @@ impl<'a> Watch<'a> {
         Observed { observer: self.log, about: self.about, first: self.first, foreign: false }
     }
 
-    fn access(self, level: CacheLevel, kind: IncoherentKind, route: Route, lines: LineRange) {
+    fn access(self, level: CacheLevel, kind: Mistake, route: Route, lines: LineRange) {
         let About { object, handle, size } = self.about;
         tracing::debug!(?kind, ?route, object, first = lines.first(), end = lines.end(), "incoherent");
         self.log.found().accesses.add(
@@ -239,12 +222,12 @@ impl<'a> Watch<'a> {
 
     /// Logs dirty lines of a surface.
     pub(crate) fn surface(self, level: CacheLevel, route: Route, lines: LineRange) {
-        self.access(level, IncoherentKind::DirtySurface, route, lines);
+        self.access(level, Mistake::DirtySurface, route, lines);
     }
 
     /// Logs dirty lines that were shown.
     pub(crate) fn on_screen(self, level: CacheLevel, lines: LineRange) {
-        self.access(level, IncoherentKind::DirtyOnScreen, Route::Display, lines);
+        self.access(level, Mistake::DirtyOnScreen, Route::Display, lines);
     }
 
     fn stale(self, level: CacheLevel, route: Route, lines: LineRange) {
@@ -292,9 +275,9 @@ impl Store {
             return self.watch_stale(watch, level, route, run, part, new);
         }
         let kind = match (effect.at, run.line) {
-            (Place::Memory, Line::Dirty) if new.is_some() => IncoherentKind::LostWrite,
-            (Place::Memory, Line::Dirty) => IncoherentKind::StaleRead,
-            (Place::Cache, Line::Clean) if new.is_none() => IncoherentKind::StaleCpuRead,
+            (Place::Memory, Line::Dirty) if new.is_some() => Mistake::LostWrite,
+            (Place::Memory, Line::Dirty) => Mistake::StaleRead,
+            (Place::Cache, Line::Clean) if new.is_none() => Mistake::StaleCpuRead,
             (Place::Memory, Line::Clean | Line::Absent) | (Place::Cache, _) => return Ok(()),
         };
         if effect.before != Transfer::Nothing {

@@ -1,7 +1,7 @@
 //! The report of `gemtool sanitize` as SARIF 2.1.0, the form in which code hosts and editors take findings (OASIS).
 
 use gem_coherency_report::{
-    DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, USELESS_SET_DOMAIN,
+    DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, USELESS_FLUSH, USELESS_SET_DOMAIN,
 };
 use serde_json::{Value, json};
 
@@ -47,16 +47,13 @@ fn invocation(report: &Sanitized) -> Value {
 
 /// Returns the kinds of the findings, as SARIF's rules.
 fn rules(report: &Sanitized) -> Vec<Value> {
-    let mut kinds: Vec<&str> = report.findings.iter().map(|finding| finding.kind).collect();
-    kinds.extend(useless(report).map(|_| USELESS));
+    let mut kinds: Vec<&str> = report.findings.iter().map(|finding| finding.kind.name()).collect();
+    kinds.extend(useless(report).map(|_| USELESS_FLUSH));
     kinds.extend(domain_changes(report).map(|_| USELESS_SET_DOMAIN));
     kinds.sort_unstable();
     kinds.dedup();
     kinds.into_iter().map(|kind| json!({ "id": id(kind), "shortDescription": { "text": kind } })).collect()
 }
-
-/// The kind of a flush that was not needed.
-const USELESS: &str = "useless flush";
 
 fn useless(report: &Sanitized) -> impl Iterator<Item = &FlushRow> {
     report.flushes.iter().filter(|flush| flush.lines.useless)
@@ -90,9 +87,9 @@ fn frames(stack: &[PlaceRow]) -> Vec<Value> {
 
 fn useless_flush(flush: &FlushRow) -> Value {
     let text =
-        format!("{USELESS}: {} that no agent would have missed", counted(flush.lines.unneeded, "line"));
+        format!("{USELESS_FLUSH}: {} that no agent would have missed", counted(flush.lines.unneeded, "line"));
     json!({
-        "ruleId": id(USELESS),
+        "ruleId": id(USELESS_FLUSH),
         "level": "note",
         "message": { "text": text },
         "locations": first_in_source(&flush.place).map(location).into_iter().collect::<Vec<_>>(),
@@ -118,10 +115,9 @@ fn finding(finding: &FindingRow) -> Value {
     let stack = [&finding.store, &finding.load, &finding.request].into_iter().find(|stack| !stack.is_empty());
     let at = stack.and_then(|stack| first_in_source(stack));
     let locations: Vec<Value> = at.map(location).into_iter().collect();
-    let is_certain = !matches!(finding.kind, "dirty surface" | "dirty at submission");
-    let level = if is_certain { "error" } else { "warning" };
+    let level = if finding.kind.is_certain() { "error" } else { "warning" };
     json!({
-        "ruleId": id(finding.kind),
+        "ruleId": id(finding.kind.name()),
         "level": level,
         "message": { "text": text },
         "locations": locations,

@@ -128,7 +128,7 @@ fn sanitized() -> String {
         suppressed: Some("the line's reason".to_owned()),
     };
     let finding = FindingRow {
-        kind: "stale read",
+        kind: gem_coherency_sim::Mistake::StaleRead,
         device: "sim:glk".to_owned(),
         agent: Some("gpu".to_owned()),
         handle: Some(1),

@@ -24,21 +24,20 @@ use gem_coherency::platform::{Call, Caps, Machine, Platform};
 use gem_coherency::policy::kernel::{Event, KernelRules};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, Handle, KernelVersion};
-use gem_coherency_memory_model::Route;
+use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sim::{MadeCall, MadeStale, TraceEvent, Traced};
 
 use crate::domain_calls::DomainChange;
-use crate::findings::FindingKind;
 use crate::need::{Counts, Need};
 use classes::Classes;
 use domain_calls::OpenCalls;
 use flushes::Ledger;
-use object::{Mistake, Object};
+use object::{Object, PlatformMistake};
 
 /// A mistake of a run, on some platforms.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    pub(crate) kind: FindingKind,
+    pub(crate) kind: Mistake,
     pub(crate) object: u64,
     pub(crate) handle: Option<Handle>,
     pub(crate) size: u64,
@@ -324,7 +323,7 @@ fn verdict(
     classes: &Classes,
     object: &Object,
     (number, handle, route): (u64, Option<Handle>, Option<Route>),
-    Mistake { kind, on, lines }: Mistake,
+    PlatformMistake { kind, on, lines }: PlatformMistake,
 ) -> Verdict {
     Verdict {
         kind,

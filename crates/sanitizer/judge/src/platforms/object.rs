@@ -6,7 +6,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MocsClass};
-use gem_coherency_memory_model::Route;
+use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sim::MadeCall;
 
 use super::classes::{Classes, Mask};
@@ -16,14 +16,13 @@ use super::line::{Effects, States};
 use super::pending_calls::DomainCall;
 use super::reach::Reach;
 use super::screen::Screen;
-use crate::findings::FindingKind;
 
 type Page = [States; PAGE_LINES as usize];
 
-/// A mistake on a set of classes.
+/// A mistake on a set of classes of platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
-    pub(super) kind: FindingKind,
+pub(super) struct PlatformMistake {
+    pub(super) kind: Mistake,
     pub(super) on: Mask,
     pub(super) lines: Vec<LineRange>,
 }
@@ -203,7 +202,7 @@ impl Object {
         route: Route,
         access: Access,
         lines: LineRange,
-    ) -> Vec<Mistake> {
+    ) -> Vec<PlatformMistake> {
         self.screen.access(route, access, lines);
         let effects = Effects::new(classes, &self.levels(), route, access);
         let reach = self.reach(classes);
@@ -223,9 +222,9 @@ impl Object {
                 line.flush(after, mapped);
             }
             let kinds = [
-                (FindingKind::StaleRead, mistakes.stale_read),
-                (FindingKind::LostWrite, mistakes.lost_write),
-                (FindingKind::StaleCpuRead, mistakes.stale_cpu_read),
+                (Mistake::StaleRead, mistakes.stale_read),
+                (Mistake::LostWrite, mistakes.lost_write),
+                (Mistake::StaleCpuRead, mistakes.stale_cpu_read),
             ];
             for (kind, on) in kinds {
                 add(&mut found, kind, on, number);
@@ -244,22 +243,22 @@ impl Object {
     }
 
     /// Returns the dirty lines of a surface that the GPU would not see on `route`.
-    pub(super) fn bind(&mut self, classes: &Classes, route: Route, lines: LineRange) -> Vec<Mistake> {
+    pub(super) fn bind(&mut self, classes: &Classes, route: Route, lines: LineRange) -> Vec<PlatformMistake> {
         self.doubt(classes, lines, route);
         let unseen = Effects::new(classes, &self.levels(), route, Access::Read).miss_dirty();
         let mut found = Vec::new();
         self.lines(lines, |number, line| {
-            add(&mut found, FindingKind::DirtySurface, line.dirty & unseen, number);
+            add(&mut found, Mistake::DirtySurface, line.dirty & unseen, number);
         });
         found
     }
 
     /// Returns the dirty lines that a batch would not see.
-    pub(super) fn submit(&mut self, classes: &Classes) -> Vec<Mistake> {
+    pub(super) fn submit(&mut self, classes: &Classes) -> Vec<PlatformMistake> {
         let gpu = Effects::new(classes, &self.levels(), Route::Gpu(MocsClass::PageTable), Access::Read);
         let unseen = gpu.miss_dirty();
         let mut found = Vec::new();
-        let mut add = |number, on| add(&mut found, FindingKind::DirtyAtSubmission, on, number);
+        let mut add = |number, on| add(&mut found, Mistake::DirtyAtSubmission, on, number);
         if self.untouched.dirty & unseen != 0 {
             for line in 0..self.size / LINE_BYTES {
                 let states = self.line(line);
@@ -276,16 +275,16 @@ impl Object {
     }
 
     /// Takes note of a program's load of old copies, and returns the lines that are such.
-    pub(super) fn load_old(&mut self, ledger: &mut Ledger, lines: LineRange) -> Vec<Mistake> {
+    pub(super) fn load_old(&mut self, ledger: &mut Ledger, lines: LineRange) -> Vec<PlatformMistake> {
         self.flushes.load(ledger, lines);
         self.load(lines)
     }
 
     /// Returns the lines of a program's load that are old copies.
-    fn load(&self, lines: LineRange) -> Vec<Mistake> {
+    fn load(&self, lines: LineRange) -> Vec<PlatformMistake> {
         let mut found = Vec::new();
         for number in lines.first()..lines.end().min(self.size / LINE_BYTES) {
-            add(&mut found, FindingKind::MissingInvalidate, self.line(number).old, number);
+            add(&mut found, Mistake::MissingInvalidate, self.line(number).old, number);
         }
         found
     }
@@ -369,13 +368,13 @@ pub(super) fn cannot_be_shown(caps: Caps, state: &Snapshot) -> bool {
 }
 
 /// Adds a line to the mistakes; lines that follow each other with the same classes are one range.
-pub(super) fn add(found: &mut Vec<Mistake>, kind: FindingKind, on: Mask, line: u64) {
+pub(super) fn add(found: &mut Vec<PlatformMistake>, kind: Mistake, on: Mask, line: u64) {
     if on == 0 {
         return;
     }
     let lines = LineRange::new(line, line + 1);
     match found.iter_mut().find(|mistake| (mistake.kind, mistake.on) == (kind, on)) {
-        None => found.push(Mistake { kind, on, lines: vec![lines] }),
+        None => found.push(PlatformMistake { kind, on, lines: vec![lines] }),
         Some(mistake) => lines.push_to(&mut mistake.lines),
     }
 }

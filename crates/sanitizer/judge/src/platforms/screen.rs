@@ -8,14 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle};
-use gem_coherency_memory_model::Route;
+use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sim::MadeCall;
 
 use super::classes::{Classes, Mask};
 use super::flushes::Ledger;
 use super::line::Effects;
-use super::object::{Mistake, Object, add};
-use crate::findings::FindingKind;
+use super::object::{Object, PlatformMistake, add};
 
 /// Vertical blanks after which a line must not be dirty.
 const MOST_BLANKS: u32 = 2;
@@ -110,7 +109,7 @@ impl Object {
         ledger: &mut Ledger,
         lines: LineRange,
         count: u32,
-    ) -> Vec<Mistake> {
+    ) -> Vec<PlatformMistake> {
         let missed = self.display_misses(classes);
         self.flushes.blanks_passed(ledger, lines, (count, MOST_BLANKS), missed);
         let late = self.screen.count(lines, count);
@@ -124,7 +123,7 @@ impl Object {
         classes: &Classes,
         ledger: &mut Ledger,
         lines: LineRange,
-    ) -> Vec<Mistake> {
+    ) -> Vec<PlatformMistake> {
         self.displayed(classes, ledger, lines);
         self.screen.shown.retain(|shown| shown.end() <= lines.first() || lines.end() <= shown.first());
         let dirty = self.screen.dirty.range(lines.first()..lines.end());
@@ -151,16 +150,16 @@ impl Object {
     }
 
     /// Returns the shown lines that were dirty when the trace had the screens last.
-    pub(super) fn dirty_on_screen(&self) -> Vec<Mistake> {
+    pub(super) fn dirty_on_screen(&self) -> Vec<PlatformMistake> {
         let dirty: Vec<_> = self.screen.dirty.iter().map(|(&line, &(on, _))| (line, on)).collect();
         mistakes(&dirty)
     }
 }
 
-fn mistakes(lines: &[(u64, Mask)]) -> Vec<Mistake> {
+fn mistakes(lines: &[(u64, Mask)]) -> Vec<PlatformMistake> {
     let mut found = Vec::new();
     for &(line, on) in lines {
-        add(&mut found, FindingKind::DirtyOnScreen, on, line);
+        add(&mut found, Mistake::DirtyOnScreen, on, line);
     }
     found
 }

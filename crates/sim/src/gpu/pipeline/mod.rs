@@ -9,7 +9,7 @@
 //! - the state cache, binding tables and surface states ([`tables`]); what it sees is decoded further.
 //!
 //! A surface's own bytes are read or written by kernels. Where these are not executed, its dirty lines are logged as
-//! [`IncoherentKind::DirtySurface`](crate::IncoherentKind::DirtySurface), and all of its lines are traced as
+//! [`Mistake::DirtySurface`](crate::Mistake::DirtySurface), and all of its lines are traced as
 //! [`TraceEvent::Bound`](crate::TraceEvent::Bound) ([`surface`]).
 //!
 //! What is followed and what is skipped is counted ([`Coverage`](crate::Coverage)). A draw may access any object of its

@@ -3,7 +3,7 @@
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Domains, Handle};
-use gem_coherency_sim::IncoherentKind::{self, DirtyOnScreen, StaleRead};
+use gem_coherency_sim::Mistake::{self, DirtyOnScreen, StaleRead};
 use gem_coherency_sim::{Pages, TraceEvent};
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
@@ -76,7 +76,7 @@ impl Screen {
         self.kms.ok(DRM_IOCTL_I915_GEM_SET_DOMAIN, args);
     }
 
-    fn found(&self) -> Vec<(IncoherentKind, Vec<(u64, u64)>)> {
+    fn found(&self) -> Vec<(Mistake, Vec<(u64, u64)>)> {
         let lines = |access: &gem_coherency_sim::Incoherent| {
             access.lines.iter().map(|lines| (lines.first(), lines.end())).collect()
         };

@@ -3,7 +3,7 @@
 use gem_coherency::platform::EngineClass::Render;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gem_coherency_sim::IncoherentKind::{self, DirtySurface, StaleRead};
+use gem_coherency_sim::Mistake::{self, DirtySurface, StaleRead};
 use gem_coherency_sim::{HangCause, Route, TraceEvent};
 
 use crate::gpu::{END, Gpu, SIZE, SOURCE};
@@ -39,7 +39,7 @@ fn surface(gpu: &Gpu, mocs: u32) -> Vec<u32> {
 }
 
 /// A kind, a route, and the first and the end of each range of lines.
-type Found = (IncoherentKind, Route, Vec<(u64, u64)>);
+type Found = (Mistake, Route, Vec<(u64, u64)>);
 
 /// Returns what was logged.
 fn found(gpu: &Gpu) -> Vec<Found> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use gem_coherency::Errno;
 use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::platform::EngineClass;
-use gem_coherency_sim::{Ended, IncoherentKind, Operand, RealGpu, Work, Written};
+use gem_coherency_sim::{Ended, Mistake, Operand, RealGpu, Work, Written};
 
 use crate::errno;
 use crate::gpu::{BATCH, END, Gpu, SOURCE, TARGET};
@@ -86,7 +86,7 @@ fn its_results_replace_those_of_the_simulated_gpu() {
 
 #[test]
 fn what_it_alone_writes_under_dirty_lines_is_lost() {
-    for (name, expected) in [("glk", &[IncoherentKind::LostWrite][..]), ("tgl", &[])] {
+    for (name, expected) in [("glk", &[Mistake::LostWrite][..]), ("tgl", &[])] {
         let gpu = Gpu::new(name);
         played(&gpu, Ok(Ended::Done), &[(128, *b"real")]);
         gpu.device.watch(true);

@@ -7,7 +7,7 @@ use gem_coherency::platform::EngineClass::Render;
 use gem_coherency::platform::{Machine, by_name};
 use gem_coherency::vocabulary::{KernelVersion, MocsClass};
 use gem_coherency_exercise::commands::{Bytes, Walker, kernels, walker};
-use gem_coherency_sim::IncoherentKind::{self, DirtySurface, StaleRead};
+use gem_coherency_sim::Mistake::{self, DirtySurface, StaleRead};
 use gem_coherency_sim::{HangCause, Route};
 use intel_eu::{Platform, encode, text};
 
@@ -100,7 +100,7 @@ fn dwords_are_stored_where_the_table_says() {
 }
 
 /// Returns what the target has after a copy of a source that is not flushed.
-fn unflushed(name: &str, mocs: Option<u8>) -> (u32, Vec<(IncoherentKind, Route)>) {
+fn unflushed(name: &str, mocs: Option<u8>) -> (u32, Vec<(Mistake, Route)>) {
     let gpu = Gpu::new(name);
     gpu.source.put(0, &[1]);
     gpu.device.watch(true);

@@ -5,8 +5,8 @@ use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, MmapMode, MocsClass};
-use gem_coherency_sim::IncoherentKind::{LostWrite, StaleCpuRead, StaleRead};
-use gem_coherency_sim::{Incoherent, IncoherentKind, Route, SimDevice};
+use gem_coherency_sim::Mistake::{LostWrite, StaleCpuRead, StaleRead};
+use gem_coherency_sim::{Incoherent, Mistake, Route, SimDevice};
 
 use crate::Page;
 use crate::gpu::{END, Gpu, SIZE};
@@ -24,7 +24,7 @@ fn watched(name: &str) -> Page {
 type Runs = Vec<(u64, u64)>;
 
 /// Kinds, routes and lines that were logged.
-fn found(device: &SimDevice) -> Vec<(IncoherentKind, Route, Runs)> {
+fn found(device: &SimDevice) -> Vec<(Mistake, Route, Runs)> {
     let all = device.incoherent().into_iter();
     all.map(|access| (access.kind, access.route, runs(&access.lines))).collect()
 }

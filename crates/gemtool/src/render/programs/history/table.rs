@@ -218,7 +218,7 @@ mod tests {
     use gem_coherency::vocabulary::{CacheLevel, MocsClass};
     use gem_coherency_memory_model::Route;
     use gem_coherency_report::FindingRow;
-    use gem_coherency_sanitizer::FindingKind;
+    use gem_coherency_sanitizer::Mistake;
 
     const READ: What = What::Access { route: Route::Gpu(MocsClass::PageTable), access: Access::Read };
 
@@ -234,7 +234,7 @@ mod tests {
     /// A view of 64 lines, of which those in `wrong` are read although they are dirty.
     fn view(steps: Vec<StepView>, wrong: Vec<LineRange>) -> HistoryView {
         let finding = FindingRow {
-            kind: "stale read",
+            kind: Mistake::StaleRead,
             device: "sim:glk".to_owned(),
             agent: Some("GPU".to_owned()),
             handle: Some(1),
@@ -253,7 +253,7 @@ mod tests {
             suppressed: None,
         };
         let before = LineStates::default();
-        HistoryView { finding, kind: FindingKind::StaleRead, wrong, lines: 64, before, dropped: 0, steps }
+        HistoryView { finding, kind: Mistake::StaleRead, wrong, lines: 64, before, dropped: 0, steps }
     }
 
     fn labels(table: &Table) -> Vec<(&str, bool)> {

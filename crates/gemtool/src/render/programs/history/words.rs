@@ -5,7 +5,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 use gem_coherency_memory_model::Route;
 use gem_coherency_report::{HistoryView, PlaceRow, StepView};
-use gem_coherency_sanitizer::{FindingKind, What};
+use gem_coherency_sanitizer::{Mistake, What};
 
 use super::lines_text;
 use super::table::{Cell, State, Touch};
@@ -14,7 +14,7 @@ use crate::render::visible;
 
 /// Returns the picture's title: `Stale read by the GPU: line 37`.
 pub(super) fn title(view: &HistoryView) -> String {
-    let kind = capitalised(view.finding.kind);
+    let kind = capitalised(view.finding.kind.name());
     let agent = view.finding.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
     format!("{kind}{agent}: {}", all(&view.wrong))
 }
@@ -49,27 +49,27 @@ pub(super) fn wrong(view: &HistoryView) -> String {
     let lines = all(&view.wrong);
     let agent = view.finding.agent.as_deref().unwrap_or("GPU");
     match view.kind {
-        FindingKind::StaleRead => {
+        Mistake::StaleRead => {
             format!(
                 "The {agent} reads old bytes of {lines} from memory: the newest ones are in the CPU's cache."
             )
         }
-        FindingKind::LostWrite => format!(
+        Mistake::LostWrite => format!(
             "The {agent} writes memory under {lines}, which the CPU's cache has dirty: the write-back destroys what it wrote."
         ),
-        FindingKind::StaleCpuRead => {
+        Mistake::StaleCpuRead => {
             format!("The kernel reads old bytes of {lines} from the CPU's cache: memory has newer ones.")
         }
-        FindingKind::MissingInvalidate => {
+        Mistake::MissingInvalidate => {
             format!("The program loads old bytes of {lines} from the CPU's cache: memory has newer ones.")
         }
-        FindingKind::DirtyOnScreen => format!(
+        Mistake::DirtyOnScreen => format!(
             "A plane shows {lines}. The newest bytes are in the CPU's cache, and the display engine does not see them."
         ),
-        FindingKind::DirtySurface => format!(
+        Mistake::DirtySurface => format!(
             "A surface has {lines}. The newest bytes are in the CPU's cache, and the GPU does not see them. Whether a kernel accesses them is not known."
         ),
-        FindingKind::DirtyAtSubmission => format!(
+        Mistake::DirtyAtSubmission => format!(
             "The GPU does not see the newest bytes of {lines}, which are in the CPU's cache. Whether it reads them is not known."
         ),
     }

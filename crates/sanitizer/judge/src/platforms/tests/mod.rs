@@ -44,14 +44,11 @@ fn fed_on(
 }
 
 /// Returns kinds, lines and platforms of the mistakes in such a run.
-fn judged(events: &[TraceEvent]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
+fn judged(events: &[TraceEvent]) -> Vec<(Mistake, Vec<LineRange>, Vec<&'static str>)> {
     judged_on(ALL, events)
 }
 
-fn judged_on(
-    platforms: &[&str],
-    events: &[TraceEvent],
-) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
+fn judged_on(platforms: &[&str], events: &[TraceEvent]) -> Vec<(Mistake, Vec<LineRange>, Vec<&'static str>)> {
     let verdicts = fed_on(platforms, events.iter().copied(), 1).1;
     let names = |verdict: &Verdict| names(&verdict.platforms);
     verdicts.into_iter().map(|verdict| (verdict.kind, verdict.lines.clone(), names(&verdict))).collect()
@@ -97,8 +94,7 @@ fn read(route: Route, first: u64, end: u64) -> TraceEvent {
 #[test]
 fn a_surface_is_dirty_where_its_route_does_not_see_the_lines() {
     let lines = vec![LineRange::new(10, 12)];
-    let on =
-        |platforms: &[&'static str]| vec![(FindingKind::DirtySurface, lines.clone(), platforms.to_vec())];
+    let on = |platforms: &[&'static str]| vec![(Mistake::DirtySurface, lines.clone(), platforms.to_vec())];
     assert_eq!(judged(&[stored(8, 12), bound(PLAIN, 10, 64)]), on(GLK));
     assert_eq!(judged(&[stored(8, 12), bound(BYPASS, 10, 64)]), on(&[GLK, JSL].concat()));
     assert_eq!(judged(&[bound(BYPASS, 10, 64)]), [], "flushed");
@@ -111,7 +107,7 @@ fn a_surface_is_dirty_where_its_route_does_not_see_the_lines() {
 fn an_object_is_not_judged_where_the_kernel_refuses_to_make_it_coherent() {
     let on = |events: &[TraceEvent]| judged_on(&["glk", "i965g"], events);
     let (stores, reads) = (stored(8, 12), read(PLAIN, 8, 12));
-    let stale = (FindingKind::StaleRead, vec![LineRange::new(8, 12)], vec!["glk", "i965g"]);
+    let stale = (Mistake::StaleRead, vec![LineRange::new(8, 12)], vec!["glk", "i965g"]);
     assert_eq!(on(&[stores, reads]), std::slice::from_ref(&stale));
     let mode = |mode| TraceEvent::Event(Event::SetCaching(mode));
     assert_eq!(on(&[mode(CachingMode::Cached), stores, reads]), []);
@@ -122,21 +118,17 @@ fn an_object_is_not_judged_where_the_kernel_refuses_to_make_it_coherent() {
 fn a_surface_that_is_bound_stays_dirty() {
     let verdicts = judged(&[stored(8, 12), bound(BYPASS, 8, 12), read(BYPASS, 11, 12)]);
     let kinds: Vec<_> = verdicts.iter().map(|(kind, lines, _)| (*kind, lines[0].first())).collect();
-    assert_eq!(
-        kinds,
-        [(FindingKind::StaleRead, 11), (FindingKind::DirtySurface, 8)],
-        "the certain one first"
-    );
+    assert_eq!(kinds, [(Mistake::StaleRead, 11), (Mistake::DirtySurface, 8)], "the certain one first");
 }
 
 #[test]
 fn lines_that_are_read_several_times_are_reported_once_and_in_order() {
     let reads = [stored(8, 12), read(PLAIN, 10, 12), read(PLAIN, 8, 9), read(PLAIN, 9, 11)];
     let lines = vec![LineRange::new(8, 12)];
-    assert_eq!(judged(&reads), [(FindingKind::StaleRead, lines, GLK.to_vec())]);
+    assert_eq!(judged(&reads), [(Mistake::StaleRead, lines, GLK.to_vec())]);
     let apart = [stored(8, 12), read(PLAIN, 11, 12), read(PLAIN, 8, 9)];
     let lines = vec![LineRange::new(8, 9), LineRange::new(11, 12)];
-    assert_eq!(judged(&apart), [(FindingKind::StaleRead, lines, GLK.to_vec())]);
+    assert_eq!(judged(&apart), [(Mistake::StaleRead, lines, GLK.to_vec())]);
 }
 
 const RUN: TraceEvent = TraceEvent::Event(Event::Exec(Access::Read));
@@ -180,8 +172,7 @@ fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
         let verdicts = judge.load(1, LineRange::new(first, end)).into_iter();
         verdicts.map(|it| (it.kind, it.lines, names(&it.platforms))).collect::<Vec<_>>()
     };
-    let mistake =
-        |first, end| (FindingKind::MissingInvalidate, vec![LineRange::new(first, end)], GLK.to_vec());
+    let mistake = |first, end| (Mistake::MissingInvalidate, vec![LineRange::new(first, end)], GLK.to_vec());
     assert_eq!(loads(&mut judge, 0, 9), [mistake(3, 5)]);
     judge.feed((vec![Traced { object: 1, event: flushed(3) }], 0));
     assert_eq!(loads(&mut judge, 0, 9), [mistake(4, 5)]);
@@ -217,7 +208,7 @@ fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
         let begin = [TraceEvent::Event(Event::AddFramebuffer)];
         judged(&[&begin, events].concat())
     };
-    let found = |lines| vec![(FindingKind::DirtyOnScreen, vec![lines], ALL.to_vec())];
+    let found = |lines| vec![(Mistake::DirtyOnScreen, vec![lines], ALL.to_vec())];
     let both = LineRange::new(2, 4);
     assert_eq!(of(&[stored, shown(0), passed(1), shown(0), passed(1)]), found(both));
     assert_eq!(of(&[stored, shown(0), passed(1), stored, shown(0), passed(1)]), []);
@@ -229,7 +220,7 @@ fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
     assert_eq!(of(&[stored, shown(8), left]), [], "other lines were shown");
     assert_eq!(of(&[stored, shown(0), called(7, false), shown(0), passed(2)]), [], "the kernel was told");
     let told = of(&[stored, shown(0), read, shown(0), passed(2), left]);
-    assert_eq!(told, [(FindingKind::StaleRead, vec![both], ALL.to_vec())]);
+    assert_eq!(told, [(Mistake::StaleRead, vec![both], ALL.to_vec())]);
     let mut judge = fed([TraceEvent::Event(Event::AddFramebuffer), stored, shown(0)], 1).0;
     let verdicts: Vec<_> = judge.part().into_iter().map(|verdict| verdict.lines).collect();
     assert_eq!(verdicts, [vec![both]], "at the end");

@@ -1,0 +1,33 @@
+//! The ways in which an access of a program misses newer bytes, or destroys them.
+
+use gem_coherency_policy::vocabulary::words;
+
+words! {
+    /// A missing flush or invalidate of a program, by its effect. The word is that of reports and suppressions.
+    Mistake, "mistake" {
+        /// An agent read memory, and the CPU's cache had newer bytes.
+        StaleRead = "stale read",
+        /// An agent wrote memory under lines that were dirty in the CPU's cache: their write-back destroys what it wrote.
+        LostWrite = "lost write",
+        /// The CPU, or an agent that looks its cache up, read clean cached bytes, and memory had newer ones.
+        StaleCpuRead = "stale CPU read",
+        /// The program loaded old bytes of a stale line through its mapping: an invalidate was missing.
+        MissingInvalidate = "missing invalidate",
+        /// A shown line was dirty in the CPU's cache, and the program had not told the kernel, when two vertical blanks had passed, the
+        /// plane showed other lines, or the program ended.
+        DirtyOnScreen = "dirty on screen",
+        /// A draw or a dispatch had a surface with lines that were dirty in the CPU's cache, on a route by which the GPU does not
+        /// see them, and a shader that is not executed: whether it read them, or wrote memory under them, is not known.
+        DirtySurface = "dirty surface",
+        /// An object of a batch had dirty lines that the GPU did not see; whether it read them is not known.
+        DirtyAtSubmission = "dirty at submission",
+    }
+}
+
+impl Mistake {
+    /// Returns whether the agent is known to have accessed the lines.
+    #[must_use]
+    pub const fn is_certain(self) -> bool {
+        !matches!(self, Self::DirtySurface | Self::DirtyAtSubmission)
+    }
+}
