@@ -15,7 +15,7 @@ const SUMS: &str = "01000000020000000300000004000000";
 #[track_caller]
 fn run(target: &Target, text: &str) -> Report {
     let script = script::parse(text).unwrap_or_else(|error| panic!("{error}"));
-    let script = script.in_folder(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/kernels"));
+    let script = script.in_folder(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shaders"));
     let report = script::run(&script, target);
     assert_eq!((report.open.handles, report.open.mappings), (0, 0), "{text}");
     report
@@ -167,7 +167,7 @@ fn what_cannot_run_stops_the_script() {
 
 #[test]
 fn a_size_is_that_of_the_block_or_of_the_pixels() {
-    let bytes = include_bytes!("../../../examples/kernels/cut.spv");
+    let bytes = include_bytes!("../../../examples/shaders/cut.spv");
     let cut = compile(bytes, Platform::Skl, &Choices::default()).unwrap();
     let size = |place: &str| cut.size(place.parse().unwrap(), [4, 3, 1]);
     assert_eq!(size("push"), Size::Bytes(4));

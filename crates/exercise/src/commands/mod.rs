@@ -27,6 +27,7 @@
 mod builder;
 mod dialect;
 mod generation;
+#[path = "shaders.rs"]
 pub mod kernels;
 #[cfg(test)]
 mod tests;

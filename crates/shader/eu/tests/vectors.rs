@@ -1,5 +1,6 @@
 //! Kernels whose bytes are known: decoded, encoded again, and read.
 
+#[path = "shaders/mod.rs"]
 mod kernels;
 
 use intel_eu::{

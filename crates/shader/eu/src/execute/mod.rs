@@ -31,6 +31,7 @@ mod accumulator;
 mod branch;
 mod check;
 mod error;
+#[path = "shader.rs"]
 mod kernel;
 mod masks;
 mod messages;

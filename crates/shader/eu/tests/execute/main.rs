@@ -3,7 +3,7 @@
 mod branches;
 mod check;
 mod copies;
-#[path = "../kernels/mod.rs"]
+#[path = "../shaders/mod.rs"]
 mod kernels;
 mod media;
 mod messages;

@@ -26,6 +26,7 @@
 mod compute;
 mod encoding;
 mod formats;
+#[path = "shader.rs"]
 mod kernel;
 mod reader;
 mod surface;
