@@ -65,8 +65,8 @@ Examples:
   gemtool sim jsl -- vulkaninfo --summary
   gemtool trace -- gemtool alloc --caching=none
   gemtool verify --quick --device sim:glk
-  gemtool lines examples/kernels/copy.asm --device sim:glk
-  gemtool dispatch examples/kernels/add.spv --device sim:jsl \\
+  gemtool lines examples/shaders/copy.asm --device sim:glk
+  gemtool dispatch examples/shaders/add.spv --device sim:jsl \\
       --surface 0=4096 --surface 1=4096 --mocs bypass-llc";
 
 /// Display order after the flags of a command.

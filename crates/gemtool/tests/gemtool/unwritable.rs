@@ -12,9 +12,9 @@ fn lines() -> Vec<String> {
         let arguments = match command.as_str() {
             "alloc" | "info" => "--device sim:glk",
             "platforms" | "rules" | "man" => "",
-            "eu" => "disasm examples/kernels/copy.asm --platform jsl",
-            "dispatch" => "examples/kernels/add.spv --device sim:tgl --surface 0=64 --surface 1=64",
-            "lines" => "examples/kernels/copy.asm --device sim:glk",
+            "eu" => "disasm examples/shaders/copy.asm --platform jsl",
+            "dispatch" => "examples/shaders/add.spv --device sim:tgl --surface 0=64 --surface 1=64",
+            "lines" => "examples/shaders/copy.asm --device sim:glk",
             "explain" => "--platform jsl --who kernel --event acquire",
             "check" => "--platform i830 --kernel 6.12 --caller protocol",
             "run" => "examples/scripts/forgotten-flush.gemco --device sim:glk",

@@ -26,16 +26,16 @@ A surface is BINDING=SURFACE. SURFACE is SIZE with settings, as for `gemtool lin
 Exit status: 1 if a line was stale.
 
 Examples:
-  gemtool dispatch examples/kernels/add.spv --device sim:jsl --groups 4 \\
+  gemtool dispatch examples/shaders/add.spv --device sim:jsl --groups 4 \\
       --surface 0=4096,fill=counter --surface 1=4096 --mocs bypass-llc
-  gemtool dispatch examples/kernels/add.spv --device sim:jsl --groups 4 \\
+  gemtool dispatch examples/shaders/add.spv --device sim:jsl --groups 4 \\
       --surface 0=4096,fill=counter --surface 1=4096 --mocs bypass-llc \\
       --flush --print 1=64
-  gemtool dispatch examples/kernels/cut.spv --device sim:glk --groups 4 \\
+  gemtool dispatch examples/shaders/cut.spv --device sim:glk --groups 4 \\
       --surface 0=4096 --surface 1=4096 --push 20 --keep-ends --disasm
-  gemtool dispatch examples/kernels/cut.spv --device sim:glk --groups 4 \\
+  gemtool dispatch examples/shaders/cut.spv --device sim:glk --groups 4 \\
       --surface 0=4096 --surface 1=4096 --push 20 --print-ir=hoist_discard
-  gemtool dispatch examples/kernels/shade.spv --device sim:tgl \\
+  gemtool dispatch examples/shaders/shade.spv --device sim:tgl \\
       --extent 64x32 --surface in0=32KiB --surface out0=32KiB";
 
 /// `gemtool dispatch`.

@@ -11,9 +11,9 @@ FILE has the instructions as bytes, as text of hexadecimal dwords, or in the syn
 Those that the text marks {Compacted} are instructions of 64 bits. validate ends with exit status 1 if a rule is broken.
 
 Examples:
-  gemtool eu validate examples/kernels/copy.asm --platform jsl
+  gemtool eu validate examples/shaders/copy.asm --platform jsl
   gemtool eu disasm kernel.bin --platform tgl
-  gemtool eu asm examples/kernels/copy.asm --platform hsw --output kernel.bin";
+  gemtool eu asm examples/shaders/copy.asm --platform hsw --output kernel.bin";
 
 /// `gemtool eu`.
 #[derive(Clone, Debug, ClapArgs)]

@@ -29,8 +29,8 @@ A surface is SIZE[,mocs=ENTRY][,caching=MODE][,dirty=LINES][,fill=PATTERN][,file
 Exit status: 1 if a line was stale, or if the kernel breaks a restriction of the hardware.
 
 Examples:
-  gemtool lines examples/kernels/copy.asm --device sim:jsl
-  gemtool lines examples/kernels/copy.asm --device sim:jsl \\
+  gemtool lines examples/shaders/copy.asm --device sim:jsl
+  gemtool lines examples/shaders/copy.asm --device sim:jsl \\
       --surface 4096,mocs=16 --surface 4096
   gemtool lines kernel.bin --device sim:glk --groups 8 --constants 64 \\
       --surface 64KiB,caching=none,dirty=0-15";

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::{REPOSITORY, Ran, fits, gemtool};
 
 /// Adds 1 to each number.
-const ADD: &str = "dispatch examples/kernels/add.spv";
+const ADD: &str = "dispatch examples/shaders/add.spv";
 /// Copies the first numbers, as many as the push constants say.
-const CUT: &str = "dispatch examples/kernels/cut.spv";
+const CUT: &str = "dispatch examples/shaders/cut.spv";
 /// Multiplies the colour of each pixel.
-const SHADE: &str = "dispatch examples/kernels/shade.spv";
+const SHADE: &str = "dispatch examples/shaders/shade.spv";
 /// Stores specialization constants of all types as floats.
 const NARROW: &str = "dispatch crates/shader/compiler/tests/data/narrow.spv --device sim:skl --surface 0=64";
 /// Surfaces of `ADD` for 4 groups.
@@ -51,7 +51,7 @@ fn digits(dwords: impl IntoIterator<Item = u32>) -> String {
 
 /// Returns a changed copy of the module `add.spv`, as a file.
 fn changed(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> PathBuf {
-    let mut bytes = std::fs::read(format!("{REPOSITORY}/examples/kernels/add.spv")).unwrap();
+    let mut bytes = std::fs::read(format!("{REPOSITORY}/examples/shaders/add.spv")).unwrap();
     change(&mut bytes);
     let path = std::env::temp_dir().join(format!("gemtool-dispatch-{}-{name}.spv", std::process::id()));
     std::fs::write(&path, bytes).unwrap();
@@ -339,7 +339,7 @@ fn what_cannot_run_is_exit_status_2_and_named() {
         ("dispatch no-such.spv --device sim:jsl".to_owned(), &["no-such.spv", "No such file"]),
         ("dispatch /dev/null --device sim:jsl".to_owned(), &["/dev/null", "regular file"]),
         (
-            "dispatch examples/kernels/add.comp --device sim:jsl".to_owned(),
+            "dispatch examples/shaders/add.comp --device sim:jsl".to_owned(),
             &["add.comp", "SPIR-V", "glslangValidator"],
         ),
     ] {

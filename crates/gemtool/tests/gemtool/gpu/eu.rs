@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::{Ran, command, gemtool};
 
-const COPY: &str = "examples/kernels/copy.asm";
+const COPY: &str = "examples/shaders/copy.asm";
 
 /// Runs gemtool with `input` on standard input.
 pub fn with_input(line: &str, input: &[u8]) -> Ran {

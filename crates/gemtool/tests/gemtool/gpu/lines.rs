@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::gpu::eu::with_input;
 use crate::{Ran, fits, gemtool};
 
-const COPY: &str = "examples/kernels/copy.asm";
+const COPY: &str = "examples/shaders/copy.asm";
 
 /// Copies a dword per channel, of those whose number is below the dword in r1.0.
 const GUARDED: &[u8] = b"

@@ -11,8 +11,8 @@ use crate::args::{Args, Command};
 /// Runs a shader of the repository on a device without the functions of a software one.
 fn on_gpu(device: &str, arguments: &str) -> DispatchReport {
     gem_coherency_sim::link();
-    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/kernels");
-    let line = format!("gemtool dispatch {kernels}/{arguments}");
+    let shaders = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shaders");
+    let line = format!("gemtool dispatch {shaders}/{arguments}");
     let Command::Dispatch(args) = Args::parse_from(line.split(' ')).command else { panic!("{line}") };
     let target = Target::from_device(Device::open(device).unwrap());
     run_on(&target, &args).unwrap_or_else(|failure| panic!("{line}: {failure}"))
