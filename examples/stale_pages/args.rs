@@ -56,7 +56,7 @@ impl Args {
             role: Role::Both,
             device: "/dev/dri/renderD128".to_owned(),
             entry: None,
-            reader: Reader::Kernel,
+            reader: Reader::Shader,
             objects: 16,
             bytes: 1 << 20,
         };

@@ -8,7 +8,7 @@ use gem_coherency::backend::node::Node;
 use gem_coherency::backend::{Addresses, Created, Drm, ExecObject, Mapping, Param, Run};
 use gem_coherency::platform::{self, Machine};
 use gem_coherency::vocabulary::{Access, CachingMode, Handle, MmapMode, MocsClass};
-use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES};
+use gem_coherency_exercise::commands::shaders::{self, COPY_BYTES};
 use gem_coherency_exercise::commands::{Batch, Builder, Bytes, Extent, Memory, Surface, Walker, walker};
 use gem_coherency_sim::SimDevice;
 
@@ -31,8 +31,8 @@ const TIMEOUT_NS: i64 = 60_000_000_000;
 /// The way in which the GPU reads.
 #[derive(Clone, Copy)]
 pub enum Reader {
-    /// A kernel on the render engine.
-    Kernel,
+    /// A shader on the render engine.
+    Shader,
     /// The copy engine.
     Blitter,
 }
@@ -40,7 +40,7 @@ pub enum Reader {
 impl fmt::Display for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kernel => "a kernel",
+            Self::Shader => "a shader",
             Self::Blitter => "the blitter",
         })
     }
@@ -81,7 +81,7 @@ impl Gpu {
     /// Copies an object by the GPU, which reads it by MOCS entry `entry` or as the page table says, and waits for the copy.
     pub fn copy(&self, from: &Object, to: &Object, reader: Reader, entry: Option<u8>) -> Result<()> {
         let batch = match reader {
-            Reader::Kernel => self.kernel(from.bytes, entry)?,
+            Reader::Shader => self.shader(from.bytes, entry)?,
             Reader::Blitter => self.blitter(from.bytes, entry)?,
         };
         let bytes = batch.at(&ADDRESSES);
@@ -99,11 +99,11 @@ impl Gpu {
         Ok(self.drm.wait(object.handle(), TIMEOUT_NS)?)
     }
 
-    /// Returns a batch of a kernel that copies.
-    fn kernel(&self, bytes: u64, entry: Option<u8>) -> Result<Batch> {
+    /// Returns a batch of a shader that copies.
+    fn shader(&self, bytes: u64, entry: Option<u8>) -> Result<Batch> {
         let surface = |buffer, mocs| Bytes { buffer, offset: 0, len: bytes, mocs };
         let copy = Walker {
-            kernel: &kernels::copy(&self.machine)?,
+            shader: &shaders::copy(&self.machine)?,
             surfaces: &[surface(FROM, entry), surface(TO, None)],
             constants: &[],
             groups: (bytes / COPY_BYTES) as u32,

@@ -77,7 +77,7 @@ fn attacker(args: &Args) -> Result<Found> {
     let gpu = Gpu::open(&args.device)?;
     let entry = match (args.entry, args.reader) {
         (Some(entry), _) => Some(entry),
-        (None, Reader::Kernel) => Some(gpu.bypassing_entry()?),
+        (None, Reader::Shader) => Some(gpu.bypassing_entry()?),
         (None, Reader::Blitter) => None,
     };
     let machine = gpu.machine();

@@ -4,7 +4,7 @@
 #![no_main]
 
 use gem_coherency_fuzz::watch;
-use intel_eu::execute::{Access, Bus, Kernel, Rows, Thread};
+use intel_eu::execute::{Access, Bus, Shader, Rows, Thread};
 use intel_eu::{Encoding, Platform, compact, encode, encodings, expand, text, validate};
 use libfuzzer_sys::fuzz_target;
 
@@ -32,10 +32,10 @@ impl Bus for Surface {
 }
 
 fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
-    let [first, kernel @ ..] = bytes else { return };
+    let [first, shader @ ..] = bytes else { return };
     let platforms: Vec<Platform> = Platform::all().collect();
     let platform = platforms[usize::from(*first) % platforms.len()];
-    for (_, encoding) in encodings(kernel) {
+    for (_, encoding) in encodings(shader) {
         let Ok(encoding) = encoding else { continue };
         let Ok(word) = encoding.word(platform) else { continue };
         match (compact(platform, word), encoding) {
@@ -59,10 +59,10 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     }
     // Some registers are undefined.
     let payload: Vec<[u8; 32]> = (0..64).map(|number| [number; 32]).collect();
-    let decoded = Kernel::new(platform, kernel);
+    let decoded = Shader::new(platform, shader);
     let _ = decoded.check(0xffff);
     let _ = Thread::new(&decoded, 0xffff, &payload).run(1000, &mut Surface([0; 256]));
-    if let Ok(text) = std::str::from_utf8(kernel) {
+    if let Ok(text) = std::str::from_utf8(shader) {
         for instruction in text::parse_program(platform, text).unwrap_or_default() {
             let _ = Encoding::of(platform, &instruction);
         }

@@ -1,4 +1,4 @@
-//! Any bytes as a SPIR-V module: it is refused, or each entry point is refused, or it is a kernel whose instructions are valid.
+//! Any bytes as a SPIR-V module: it is refused, or each entry point is refused, or it compiles to valid instructions.
 
 #![no_main]
 
@@ -25,8 +25,8 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
             continue;
         }
         match shader.compile(platform, &options) {
-            Ok(kernel) => {
-                for (at, encoding) in encodings(&kernel.code) {
+            Ok(shader) => {
+                for (at, encoding) in encodings(&shader.code) {
                     let instruction = encoding
                         .and_then(|one| one.decode(platform))
                         .unwrap_or_else(|error| panic!("{platform} {at}: {error}"));

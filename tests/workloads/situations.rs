@@ -12,7 +12,7 @@ use gem_coherency::backend::{Drm, Extras};
 use gem_coherency::device::{AdoptRequest, AllocRequest, Contents, Device};
 use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
-use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES};
+use gem_coherency_exercise::commands::shaders::{self, COPY_BYTES};
 use gem_coherency_exercise::{Region, Walker};
 
 use super::bench::{Bench, NEW, OLD, SIZE, Seen};
@@ -34,8 +34,8 @@ macro_rules! workloads {
 workloads! {
     "new-exec" new_exec "the GPU reads a new object"
     "uncached-exec" uncached_exec "the GPU reads a new uncached object"
-    "new-bypass" new_bypass "a kernel reads a new object by MOCS entry 16"
-    "userptr-bypass" userptr_bypass "a kernel reads new memory of the process by MOCS entry 16"
+    "new-bypass" new_bypass "a shader reads a new object by MOCS entry 16"
+    "userptr-bypass" userptr_bypass "a shader reads new memory of the process by MOCS entry 16"
     "import-exec" import_exec "the GPU reads new memory of a memfd, imported from udmabuf"
     "store-exec" store_exec "CPU stores in the CPU domain, the GPU reads"
     "level-exec" level_exec "CPU stores to a cached object, SET_CACHING to uncached, the GPU reads"
@@ -46,7 +46,7 @@ workloads! {
     "gpu-dma-buf-load" gpu_dma_buf_load "the GPU writes, CPU loads after DMA_BUF_IOCTL_SYNC"
     "gpu-pread" gpu_pread "the GPU writes, PREAD"
     "pwrite-exec" pwrite_exec "PWRITE while the device is idle, the GPU reads"
-    "pwrite-bypass" pwrite_bypass "PWRITE while the device is idle, a kernel reads by MOCS entry 16"
+    "pwrite-bypass" pwrite_bypass "PWRITE while the device is idle, a shader reads by MOCS entry 16"
     "gpu-pwrite-load" gpu_pwrite_load "the GPU writes, PWRITE of a dword per line while the device is idle, CPU loads in the CPU domain"
     "swap-load" swap_load "the GPU writes, the pages are swapped out, CPU loads in the CPU domain"
     "suspend-load" suspend_load "the GPU writes, the machine is suspended, CPU loads in the CPU domain"
@@ -97,14 +97,14 @@ fn uncached_exec(bench: &Bench) -> Seen {
     Seen::new(&bench.gpu_reads(bench.uncached()), is_zero)
 }
 
-/// Returns the bytes of an object that a kernel of the GPU reads past the LLC.
+/// Returns the bytes of an object that a shader of the GPU reads past the LLC.
 fn bypassing_reads(bench: &Bench, leave_old: fn(&Bench), create: impl Fn(&Device) -> Bo) -> Vec<u8> {
     let device = Device::from_drm(Arc::clone(&bench.node) as Arc<dyn Drm>).unwrap();
-    let kernel = kernels::copy(device.machine()).unwrap();
+    let shader = shaders::copy(device.machine()).unwrap();
     let to = device.alloc(AllocRequest::new(SIZE)).unwrap();
     leave_old(bench);
     let from = create(&device);
-    let mut walker = Walker::new(&device, &kernel).unwrap();
+    let mut walker = Walker::new(&device, &shader).unwrap();
     walker.surface(Region::new(&from, 0).mocs(16), SIZE, Access::Read).unwrap();
     walker.surface(Region::new(&to, 0), SIZE, Access::Write).unwrap();
     walker.submit((SIZE / COPY_BYTES) as u32).unwrap().wait(None).unwrap();

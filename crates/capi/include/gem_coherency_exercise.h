@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * gem_coherency_exercise: batches, a screen, the validator of GPU kernels, and the other agents of a software device, with which a
+ * gem_coherency_exercise: batches, a screen, the validator of shaders, and the other agents of a software device, with which a
  * device is exercised. For tests and example drivers; a library that was installed with --library-only lacks these functions.
  *
  * Made by cbindgen from crates/capi and crates/capi/pure; ci/header --write makes it anew. */
@@ -257,7 +257,7 @@ int gemco_screen_dirty(const struct gemco_screen *screen, gemco_report *report);
 int gemco_screen_destroy(struct gemco_screen *screen);
 
 /**
- * Validates the code of a GPU kernel before it is uploaded: finds the rules of the hardware that its instructions break.
+ * Validates the code of a shader before it is uploaded: finds the rules of the hardware that its instructions break.
  *
  * platform: as gemco_device_platform or gemco_platform_by_id returns it; only its name is used.
  * code, size: the instructions, of 16 bytes, or 8 if they are compacted.

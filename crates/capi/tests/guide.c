@@ -41,8 +41,8 @@ static void rules_alone(void) {
     CHECK(before_submit(&jsl, map, AT, LEN) == 0);
     CHECK(before_submit(&glk, map, AT, LEN) == GEMCO_NOT_NEEDED);
     static const uint32_t nop[] = {0x7e, 0, 0, 0};
-    OK(check_kernel(&jsl, nop, sizeof nop));
-    CHECK(check_kernel(&jsl, nop, 12) == -EINVAL);
+    OK(check_shader(&jsl, nop, sizeof nop));
+    CHECK(check_shader(&jsl, nop, 12) == -EINVAL);
 }
 
 static gemco_bo *new_bo(gemco_device *device) {

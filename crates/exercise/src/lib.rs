@@ -5,7 +5,7 @@
 //! accesses.
 //!
 //! - [`Batch`]: stores, fills and copies that use BOs;
-//! - [`Walker`]: kernels of the render engine that use BOs;
+//! - [`Walker`]: shaders of the render engine that use BOs;
 //! - [`Screen`]: a connector and a CRTC, and the BOs that they show;
 //! - [`commands`]: the encoding of the commands per generation, without objects and addresses.
 //!
@@ -19,7 +19,7 @@
 //! L0  error
 //! ```
 //!
-//! * `walker`: kernels of the render engine on BOs. Not the kernels' instructions.
+//! * `walker`: shaders of the render engine on BOs. Not the shaders' instructions.
 //! * `batch`: stores, fills and copies of BOs. Not their encoding.
 //! * `submission`: the submission of both by a device, and the wait for it. Not what is in a batch.
 //! * `screen`: a connector, a CRTC and what they show. Not the drawing.

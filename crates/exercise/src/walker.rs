@@ -1,4 +1,4 @@
-//! Kernels on the render engine that use BOs: built, prepared, submitted and waited for.
+//! Shaders on the render engine that use BOs: built, prepared, submitted and waited for.
 
 use crate::commands::{self, Bytes, walker};
 use crate::submission::{Objects, Submitted};
@@ -8,12 +8,12 @@ use gem_coherency::error::grow;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::Access;
 
-/// A kernel for the render engine, and the surfaces that it accesses.
+/// A shader for the render engine, and the surfaces that it accesses.
 ///
 /// ```
 /// use gem_coherency::device::{AllocRequest, Device};
 /// use gem_coherency::vocabulary::Access;
-/// use gem_coherency_exercise::commands::kernels;
+/// use gem_coherency_exercise::commands::shaders;
 /// use gem_coherency_exercise::{Region, Walker};
 ///
 /// # gem_coherency_sim::link();
@@ -22,10 +22,10 @@ use gem_coherency::vocabulary::Access;
 /// bo.write(0, 4)?.write_at(0, &[1, 2, 3, 4])?;
 ///
 /// // Reads around the LLC, which the copy engine of Jasper Lake cannot.
-/// let mut walker = Walker::new(&device, &kernels::copy(device.machine())?)?;
+/// let mut walker = Walker::new(&device, &shaders::copy(device.machine())?)?;
 /// walker.surface(Region::new(&bo, 0).mocs(16), 4096, Access::Read)?;
 /// walker.surface(Region::new(&bo, 4096), 4096, Access::Write)?;
-/// walker.submit((4096 / kernels::COPY_BYTES) as u32)?.wait(None)?;
+/// walker.submit((4096 / shaders::COPY_BYTES) as u32)?.wait(None)?;
 ///
 /// let mut bytes = [0; 4];
 /// bo.read(4096, 4)?.read_at(4096, &mut bytes)?;
@@ -34,22 +34,22 @@ use gem_coherency::vocabulary::Access;
 /// ```
 #[derive(Debug)]
 pub struct Walker {
-    kernel: Vec<u8>,
+    shader: Vec<u8>,
     surfaces: Vec<Bytes>,
     constants: Vec<u32>,
     objects: Objects,
 }
 
 impl Walker {
-    /// Begins a batch that runs `kernel`, the instructions of the device's execution units.
+    /// Begins a batch that runs `shader`, the instructions of the device's execution units.
     ///
     /// # Errors
     /// [`gem_coherency::Error::NoMemory`].
-    pub fn new(device: &Device, kernel: &[u8]) -> Result<Self> {
+    pub fn new(device: &Device, shader: &[u8]) -> Result<Self> {
         let mut copy = Vec::new();
-        grow(&mut copy, "a kernel", kernel.len())?;
-        copy.extend(kernel);
-        Ok(Self { kernel: copy, surfaces: Vec::new(), constants: Vec::new(), objects: Objects::new(device) })
+        grow(&mut copy, "a shader", shader.len())?;
+        copy.extend(shader);
+        Ok(Self { shader: copy, surfaces: Vec::new(), constants: Vec::new(), objects: Objects::new(device) })
     }
 
     /// Adds `len` bytes as the next entry of the binding table; the pitch does not matter.
@@ -72,13 +72,13 @@ impl Walker {
         self
     }
 
-    /// Prepares every BO and submits the kernel for so many groups, without waiting.
+    /// Prepares every BO and submits the shader for so many groups, without waiting.
     ///
     /// # Errors
     /// As [`crate::Batch::submit`] and [`walker()`].
     pub fn submit(self, groups: u32) -> Result<Submitted> {
-        let Self { kernel, surfaces, constants, objects } = self;
-        let what = commands::Walker { kernel: &kernel, surfaces: &surfaces, constants: &constants, groups };
+        let Self { shader, surfaces, constants, objects } = self;
+        let what = commands::Walker { shader: &shader, surfaces: &surfaces, constants: &constants, groups };
         let written = walker(objects.device.machine(), &what, objects.own())?;
         objects.submit(written)
     }

@@ -135,7 +135,7 @@ pub enum Command {
     /// Validate, print or assemble instructions of the GPU's execution units; needs no device
     #[command(after_help = gpu::eu::EU_EXAMPLES)]
     Eu(Eu),
-    /// List the cache lines that a GPU kernel reads and writes, by instruction, and those that are stale
+    /// List the cache lines that a shader reads and writes, by instruction, and those that are stale
     #[command(after_help = gpu::lines::LINES_EXAMPLES)]
     Lines(Lines),
     /// Compile a SPIR-V shader, run it on BOs, and list the lines that its instructions access, and those that are stale

@@ -42,7 +42,7 @@ use render::{Form, Page, visible};
 
 fn main() -> ExitCode {
     gem_coherency_sim::link();
-    gem_coherency_sim::report_shaders(render::kernel::progress);
+    gem_coherency_sim::report_shaders(render::shader::progress);
     let args = Args::try_parse();
     if let Err(usage) = &args
         && usage.use_stderr()

@@ -193,7 +193,7 @@ impl SimDevice {
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
     /// - `without=RULE`: a kernel that lacks a rule.
     /// - `drop=ASSUMPTION`: hardware for which an assumption of [`gem_coherency_memory_model::Assumption`] does not hold.
-    /// - `hang=TIME`: the time after which a thread of a GPU kernel never ends ([`GpuTimes::thread`]).
+    /// - `hang=TIME`: the time after which a thread of a shader never ends ([`GpuTimes::thread`]).
     /// - `id=HEX`: another of the platform's PCI IDs.
     /// - `revision=HEX`: the PCI revision; that of the last production stepping by default.
     /// - `fault=FAULT[@N]`: a fault at the N-th request that it can hit; may be repeated.

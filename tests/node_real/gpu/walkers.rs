@@ -1,4 +1,4 @@
-//! Kernels on the render engine: the kernel driver accepts their batches, and they read and write what they should.
+//! Shaders on the render engine: the kernel driver accepts their batches, and they read and write what they should.
 //!
 //! The emulated GPU of `crates/vm` decodes commands and instructions independently of the builder and of `intel-eu`.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::Access;
-use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES, SCATTER_STORES};
+use gem_coherency_exercise::commands::shaders::{self, COPY_BYTES, SCATTER_STORES};
 use gem_coherency_exercise::{Error, Region, Walker};
 
 use crate::gpu::batches::{bytes, filled, pattern};
@@ -15,18 +15,18 @@ use crate::{Bench, Skip, Test, test};
 
 /// The tests of this file.
 pub const TESTS: &[Test] =
-    &[test!(a_kernel_copies_by_every_mocs_entry), test!(a_kernel_stores_where_a_table_says)];
+    &[test!(a_shader_copies_by_every_mocs_entry), test!(a_shader_stores_where_a_table_says)];
 
 const SIZE: u64 = 8192;
 
-/// Opens the device, and returns a kernel for it; fails if there is none.
+/// Opens the device, and returns a shader for it; fails if there is none.
 fn open(
     bench: &Bench,
-    kernel: impl Fn(&Device) -> Result<Vec<u8>, Error>,
+    shader: impl Fn(&Device) -> Result<Vec<u8>, Error>,
 ) -> Result<(Device, Vec<u8>), String> {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
-    match kernel(&device) {
-        Ok(kernel) => Ok((device, kernel)),
+    match shader(&device) {
+        Ok(shader) => Ok((device, shader)),
         Err(error @ Error::Library(gem_coherency::Error::NotAvailable { .. })) => {
             let graphics = device.machine().platform.graphics.major;
             assert!(graphics < 8, "{error}");
@@ -36,15 +36,15 @@ fn open(
     }
 }
 
-fn run(device: &Device, kernel: &[u8], from: Region<'_>, to: &Bo, groups: u64) {
-    let mut walker = Walker::new(device, kernel).unwrap();
+fn run(device: &Device, shader: &[u8], from: Region<'_>, to: &Bo, groups: u64) {
+    let mut walker = Walker::new(device, shader).unwrap();
     walker.surface(from, SIZE, Access::Read).unwrap();
     walker.surface(Region::new(to, 0), SIZE, Access::Write).unwrap();
     walker.submit(groups as u32).unwrap().wait(None).unwrap();
 }
 
-fn a_kernel_copies_by_every_mocs_entry(bench: &Bench) -> Skip {
-    let (device, kernel) = match open(bench, |device| kernels::copy(device.machine())) {
+fn a_shader_copies_by_every_mocs_entry(bench: &Bench) -> Skip {
+    let (device, shader) = match open(bench, |device| shaders::copy(device.machine())) {
         Ok(opened) => opened,
         Err(why) => return Some(why),
     };
@@ -61,7 +61,7 @@ fn a_kernel_copies_by_every_mocs_entry(bench: &Bench) -> Skip {
         let region = Region::new(&from, 0);
         // All groups but the last copy.
         let groups = SIZE / COPY_BYTES - 1;
-        run(&device, &kernel, entry.map_or(region, |entry| region.mocs(entry)), &to, groups);
+        run(&device, &shader, entry.map_or(region, |entry| region.mocs(entry)), &to, groups);
         let copied = groups * COPY_BYTES;
         assert!(bytes(&to, 0, copied) == pattern(SIZE, 1)[..copied as usize], "entry {entry:?}");
         assert!(bytes(&to, copied, COPY_BYTES) == pattern(SIZE, 2)[copied as usize..], "entry {entry:?}");
@@ -69,8 +69,8 @@ fn a_kernel_copies_by_every_mocs_entry(bench: &Bench) -> Skip {
     None
 }
 
-fn a_kernel_stores_where_a_table_says(bench: &Bench) -> Skip {
-    let (device, kernel) = match open(bench, |device| kernels::scatter(device.machine())) {
+fn a_shader_stores_where_a_table_says(bench: &Bench) -> Skip {
+    let (device, shader) = match open(bench, |device| shaders::scatter(device.machine())) {
         Ok(opened) => opened,
         Err(why) => return Some(why),
     };
@@ -92,7 +92,7 @@ fn a_kernel_stores_where_a_table_says(bench: &Bench) -> Skip {
     for (offset, value) in stores {
         want[offset as usize..][..4].copy_from_slice(&value.to_le_bytes());
     }
-    run(&device, &kernel, Region::new(&table, 0), &to, 2);
+    run(&device, &shader, Region::new(&table, 0), &to, 2);
     assert!(bytes(&to, 0, SIZE) == want);
     None
 }

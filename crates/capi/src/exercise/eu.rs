@@ -66,7 +66,7 @@ fn instructions(
     })
 }
 
-/// Validates the code of a GPU kernel before it is uploaded: finds the rules of the hardware that its instructions break.
+/// Validates the code of a shader before it is uploaded: finds the rules of the hardware that its instructions break.
 ///
 /// platform: as gemco_device_platform or gemco_platform_by_id returns it; only its name is used.
 /// code, size: the instructions, of 16 bytes, or 8 if they are compacted.

@@ -34,7 +34,7 @@ impl Generation {
             (12, _) => Ok(XeHp),
             _ => {
                 let why = "the walkers that are known are those of Haswell to Meteor Lake";
-                Err(missing("a batch that runs a kernel", platform, why))
+                Err(missing("a batch that runs a shader", platform, why))
             }
         }
     }

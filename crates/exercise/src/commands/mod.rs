@@ -1,4 +1,4 @@
-//! Batches as the commands of each generation: stores, fills and copies, and kernels on the render engine.
+//! Batches as the commands of each generation: stores, fills and copies, and shaders on the render engine.
 //!
 //! A [`Builder`] and a [`walker()`] use neither objects nor addresses: buffers are numbers, and the finished [`Batch`] lists
 //! where each buffer's address belongs. The addresses can be the caller's ([`Batch::at`]) or the kernel's
@@ -27,8 +27,7 @@
 mod builder;
 mod dialect;
 mod generation;
-#[path = "shaders.rs"]
-pub mod kernels;
+pub mod shaders;
 #[cfg(test)]
 mod tests;
 mod walker;

@@ -1,6 +1,6 @@
-//! Kernels for walkers, as instructions of each generation's execution units.
+//! Shaders for walkers, as instructions of each generation's execution units.
 //!
-//! A thread's group is in r0.1. Each kernel has six instructions; the last two end the thread. They are the output of Intel's assembler, `iga64`.
+//! A thread's group is in r0.1. Each shader has six instructions; the last two end the thread. They are the output of Intel's assembler, `iga64`.
 
 use gem_coherency::platform::Machine;
 
@@ -61,10 +61,10 @@ const WRITE_75: [u32; 4] = [0x0c80_0031, 0x2000_0c28, 0x0000_0060, 0x0802_5e01];
 const WRITE_80: [u32; 4] = [0x0c80_0031, 0x2000_0240, 0x0600_0060, 0x0802_5e01];
 const WRITE_120: [u32; 4] = [0x0004_2031, 0x0000_0000, 0xcc02_0314, 0x0096_0514];
 
-/// The place of the write in the kernels.
+/// The place of the write in the shaders.
 const WRITE: usize = 3;
 
-/// Returns a kernel for `machine` that copies: the group n copies [`COPY_BYTES`] bytes from surface 0 to surface 1, n times as many bytes
+/// Returns a shader for `machine` that copies: the group n copies [`COPY_BYTES`] bytes from surface 0 to surface 1, n times as many bytes
 /// after their beginnings.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub fn copy(machine: &Machine) -> Result<Vec<u8>> {
     Ok(bytes(code(machine)?.0))
 }
 
-/// Returns a kernel for `machine` that stores dwords where a table says: the group n reads [`SCATTER_STORES`] offsets in surface 1, and as
+/// Returns a shader for `machine` that stores dwords where a table says: the group n reads [`SCATTER_STORES`] offsets in surface 1, and as
 /// many dwords after them, from surface 0, 128 times n bytes after its beginning. An offset after the end of surface 1 stores
 /// nothing.
 ///
@@ -104,27 +104,27 @@ mod tests {
     use super::*;
     use gem_coherency::platform;
     use gem_coherency::vocabulary::KernelVersion;
-    use intel_eu::execute::Kernel;
+    use intel_eu::execute::Shader;
     use intel_eu::{Platform, encodings, text, validate};
 
     #[test]
-    fn the_kernels_are_valid_on_every_platform() {
+    fn the_shaders_are_valid_on_every_platform() {
         let mut tested = 0;
         for platform in platform::all() {
             let machine = platform.machine(KernelVersion::new(6, 12), false);
-            let Ok(kernels) = [copy(&machine), scatter(&machine)].into_iter().collect::<Result<Vec<_>>>()
+            let Ok(shaders) = [copy(&machine), scatter(&machine)].into_iter().collect::<Result<Vec<_>>>()
             else {
                 continue;
             };
             let name = Platform::from_name(platform.name).unwrap();
-            for kernel in kernels {
-                let decoded = encodings(&kernel).map(|(_, one)| one.unwrap().decode(name).unwrap());
+            for shader in shaders {
+                let decoded = encodings(&shader).map(|(_, one)| one.unwrap().decode(name).unwrap());
                 for instruction in decoded {
                     let text = text::print(name, &instruction);
                     assert_eq!(validate(name, &instruction), [], "{name}: {text}");
                     assert_eq!(text::parse(name, &text), Ok(instruction), "{name}: {text}");
                 }
-                assert_eq!(Kernel::new(name, &kernel).check(0xffff), Ok(kernel.len()), "{name}");
+                assert_eq!(Shader::new(name, &shader).check(0xffff), Ok(shader.len()), "{name}");
                 tested += 1;
             }
         }

@@ -1,6 +1,6 @@
-//! Batches for the render engine that run a kernel: a walker starts its groups, a thread each.
+//! Batches for the render engine that run a shader: a walker starts its groups, a thread each.
 //!
-//! Kernel, constants, surface states, and the binding table lie in the batch's own buffer, after its end. The GPU reads each of them by itself,
+//! Shader, constants, surface states, and the binding table lie in the batch's own buffer, after its end. The GPU reads each of them by itself,
 //! with the MOCS entry that follows the page table; surfaces have entries of their own.
 //!
 //! Sources: Mesa's `src/intel/genxml` (`gen75.xml` to `gen125.xml`), and the walkers of IGT's `gpu_cmds.c`.
@@ -12,7 +12,7 @@ use super::generation::Generation::{self, *};
 use super::{Batch, Patch, put};
 use crate::{Error, Result};
 
-/// Bytes that a kernel reads or writes: a RAW buffer of the binding table.
+/// Bytes that a shader reads or writes: a RAW buffer of the binding table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes {
     /// The number of the buffer in the batch.
@@ -26,11 +26,11 @@ pub struct Bytes {
     pub mocs: Option<u8>,
 }
 
-/// A kernel to be run.
+/// A shader to be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walker<'a> {
     /// The instructions, from the first byte on.
-    pub kernel: &'a [u8],
+    pub shader: &'a [u8],
     /// The surfaces in the order of the binding table, at most 16.
     pub surfaces: &'a [Bytes],
     /// Dwords that each thread finds in r1, at most 8.
@@ -82,13 +82,13 @@ const SURFACE_STATES: u32 = 704;
 /// Bytes of a surface state, which are its alignment, too; and of an interface descriptor.
 const SURFACE_STATE_BYTES: u32 = 64;
 const DESCRIPTOR_BYTES: u32 = 32;
-/// Bytes after a kernel that the instruction fetch may read ahead.
+/// Bytes after a shader that the instruction fetch may read ahead.
 const READ_AHEAD: usize = 128;
 
 /// The limits of a [`Walker`].
 const MOST_SURFACES: usize = 16;
 const MOST_CONSTANTS: usize = 8;
-const MOST_KERNEL_BYTES: usize = 1 << 20;
+const MOST_SHADER_BYTES: usize = 1 << 20;
 const MOST_SURFACE_BYTES: u64 = 1 << 30;
 
 /// Returns the batch of a walker for the render engine of `machine`. The number of the batch's own buffer is `own`.
@@ -262,7 +262,7 @@ impl Written<'_> {
         // The largest local x; groups; the first group; partitions, preemption.
         self.put(&[CHANNELS.count_ones() - 1, walker.groups, 1, 1, 0, 0, 0]);
         self.put(&[0; 5]);
-        self.put(&[kernel_place(walker), 0, 0, 0, BINDING_TABLE, 1, 0, 0]);
+        self.put(&[shader_place(walker), 0, 0, 0, BINDING_TABLE, 1, 0, 0]);
         // Nothing is written at the end.
         self.put(&[0; 5]);
         self.put(&padded(walker.constants));
@@ -275,12 +275,12 @@ impl Written<'_> {
             self.put(&[SURFACE_STATES + number * SURFACE_STATE_BYTES]);
         }
         self.pad_to(DESCRIPTOR);
-        let kernel = kernel_place(walker);
+        let shader = shader_place(walker);
         let constants = if walker.constants.is_empty() { 0 } else { CONSTANT_REGISTERS << 16 };
         match self.generation {
-            Haswell => self.put(&[kernel, 0, 0, BINDING_TABLE, constants, 1, 0, 0]),
+            Haswell => self.put(&[shader, 0, 0, BINDING_TABLE, constants, 1, 0, 0]),
             Eighth | Ninth | Eleventh | Twelfth => {
-                self.put(&[kernel, 0, 0, 0, BINDING_TABLE, constants, 1, 0])
+                self.put(&[shader, 0, 0, 0, BINDING_TABLE, constants, 1, 0])
             }
             // It is in the walker.
             XeHp => {}
@@ -291,9 +291,9 @@ impl Written<'_> {
             self.pad_to(SURFACE_STATES + number * SURFACE_STATE_BYTES);
             self.surface_state(surface);
         }
-        self.pad_to(kernel);
+        self.pad_to(shader);
         let read_ahead = [0; READ_AHEAD];
-        let code = walker.kernel.iter().chain(&read_ahead).copied().collect::<Vec<_>>();
+        let code = walker.shader.iter().chain(&read_ahead).copied().collect::<Vec<_>>();
         self.batch.words.extend(code.as_chunks().0.iter().map(|dword| u32::from_le_bytes(*dword)));
     }
 
@@ -320,12 +320,12 @@ impl Written<'_> {
     }
 }
 
-/// Returns the place of a walker's kernel in the batch's buffer, in bytes.
-fn kernel_place(walker: &Walker<'_>) -> u32 {
+/// Returns the place of a walker's shader in the batch's buffer, in bytes.
+fn shader_place(walker: &Walker<'_>) -> u32 {
     SURFACE_STATES + walker.surfaces.len() as u32 * SURFACE_STATE_BYTES
 }
 
-/// Returns the fields of PIPELINE_SELECT for the pipeline of kernels, and their write masks from graphics 9 on.
+/// Returns the fields of PIPELINE_SELECT for the pipeline of shaders, and their write masks from graphics 9 on.
 fn pipeline(generation: Generation) -> u32 {
     const GPGPU: u32 = 2;
     match generation {
@@ -346,9 +346,9 @@ fn padded(constants: &[u32]) -> [u32; MOST_CONSTANTS] {
 /// Checks what fields of commands cannot say.
 fn check(generation: Generation, walker: &Walker<'_>) -> Result<()> {
     let bad = |what, value: u64, why| Err(Error::NotEncodable { what, value, why });
-    let &Walker { kernel, surfaces, constants, groups } = walker;
-    if kernel.is_empty() || kernel.len() > MOST_KERNEL_BYTES || !kernel.len().is_multiple_of(8) {
-        return bad("kernel size", kernel.len() as u64, "it must be a multiple of 8, from 8 to 1048576");
+    let &Walker { shader, surfaces, constants, groups } = walker;
+    if shader.is_empty() || shader.len() > MOST_SHADER_BYTES || !shader.len().is_multiple_of(8) {
+        return bad("shader size", shader.len() as u64, "it must be a multiple of 8, from 8 to 1048576");
     }
     if surfaces.len() > MOST_SURFACES {
         return bad("number of surfaces", surfaces.len() as u64, "it must be at most 16");

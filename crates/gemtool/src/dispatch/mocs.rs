@@ -1,10 +1,10 @@
-//! MOCS entries by which surfaces of kernels select a class.
+//! MOCS entries by which surfaces of shaders select a class.
 
 use std::fmt;
 
 use gem_coherency::device::Device;
 use gem_coherency::vocabulary::MocsClass;
-use gem_coherency_exercise::commands::kernels;
+use gem_coherency_exercise::commands::shaders;
 
 /// MOCS entries that a command can select; by convention 0 is an error from graphics version 12 on.
 const ENTRIES: std::ops::Range<u8> = 1..64;
@@ -19,7 +19,7 @@ pub struct NoEntry {
     pub class: MocsClass,
     /// The platform's name.
     pub platform: &'static str,
-    /// The classes that surfaces of kernels can select there.
+    /// The classes that surfaces of shaders can select there.
     pub has: Vec<MocsClass>,
 }
 
@@ -34,11 +34,11 @@ impl fmt::Display for NoEntry {
 
 impl std::error::Error for NoEntry {}
 
-/// Returns the MOCS entry by which surfaces of kernels select `class`; on graphics 8, the control bits; `None` for the page table's class.
+/// Returns the MOCS entry by which surfaces of shaders select `class`; on graphics 8, the control bits; `None` for the page table's class.
 ///
 /// # Errors
-/// The device runs no kernels, or has no such entry.
-pub fn entry_of_kernels(device: &Device, class: MocsClass) -> Result<Option<u8>, NoEntry> {
+/// The device runs no shaders, or has no such entry.
+pub fn entry_of_shaders(device: &Device, class: MocsClass) -> Result<Option<u8>, NoEntry> {
     find(device, class).ok_or_else(|| NoEntry {
         class,
         platform: device.machine().platform.name,
@@ -48,7 +48,7 @@ pub fn entry_of_kernels(device: &Device, class: MocsClass) -> Result<Option<u8>,
 
 fn find(device: &Device, class: MocsClass) -> Option<Option<u8>> {
     let entries: Vec<u8> = match device.machine().platform.graphics.major {
-        _ if kernels::copy(device.machine()).is_err() => return None,
+        _ if shaders::copy(device.machine()).is_err() => return None,
         ..8 => Vec::new(),
         8 => vec![GEN8_UNCACHED],
         9..12 => ENTRIES.chain([0]).collect(),

@@ -1,6 +1,6 @@
-//! GPU kernels and shaders, run thread by thread on BOs of a software device, whose lines are watched.
+//! Shaders, run thread by thread on BOs of a software device, whose lines are watched.
 //!
-//! [`compile()`] makes a kernel of a SPIR-V module, [`Threads`] runs it on a [`Watched`] set of surfaces, and [`Watched::accesses`]
+//! [`compile()`] compiles the shader of a SPIR-V module, [`Threads`] runs it on a [`Watched`] set of surfaces, and [`Watched::accesses`]
 //! lists the lines that each instruction accessed, and those that were stale.
 
 mod binding;
@@ -15,7 +15,7 @@ mod watched;
 pub use binding::{Place, described};
 pub use extent::{Extent, Groups, NoExtent, extent};
 pub use hand_over::{access, note_writes, prepare};
-pub use mocs::{NoEntry, entry_of_kernels};
+pub use mocs::{NoEntry, entry_of_shaders};
 pub use module::{Choices, Compiled, Refusal, Size, compile, compile_observed, read};
 pub use specialization::{Misfit, Specialization};
 pub use threads::{CHANNELS, Halt, Threads, platform};

@@ -1,11 +1,13 @@
-//! SPIR-V modules as kernels, with errors that say what to do.
+//! SPIR-V modules, compiled, with errors that say what to do.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use gem_shader_compiler::{Binding, Block, Error, Features, Kernel, Moment, Options, Pass, Shader, Stage};
+use gem_shader_compiler::{
+    Binding, Block, CompiledShader, Error, Features, Moment, Options, Pass, Shader, Stage,
+};
 use intel_eu::Platform;
 
 use super::{Misfit, Place, Specialization};
@@ -118,11 +120,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A shader as a kernel.
+/// A compiled shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// The kernel.
-    pub kernel: Kernel,
+    /// The shader.
+    pub shader: CompiledShader,
     /// The sizes of the shader's blocks.
     pub blocks: Vec<Block>,
 }
@@ -210,8 +212,8 @@ pub fn compile_observed(
         values.push((one.id, one.bits(shader.constant(one.id)?)?));
     }
     shader.specialize(entry, stage, &values, &Features::of(platform))?;
-    let kernel = shader.compile_observed(platform, &Options { move_ends: *move_ends }, observe)?;
-    Ok(Compiled { kernel, blocks: shader.blocks()? })
+    let compiled = shader.compile_observed(platform, &Options { move_ends: *move_ends }, observe)?;
+    Ok(Compiled { shader: compiled, blocks: shader.blocks()? })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use gem_coherency::platform::Machine;
 use gem_coherency_exercise::commands;
 use gem_coherency_sim::Overtime;
 use intel_eu::Platform;
-use intel_eu::execute::{Kernel, Stop, Thread, Why};
+use intel_eu::execute::{Shader, Stop, Thread, Why};
 
 use super::Watched;
 
@@ -18,25 +18,25 @@ pub const CHANNELS: u32 = 16;
 /// Bytes of a register.
 const REGISTER_BYTES: usize = 32;
 
-/// Returns the platform of a device's kernels.
+/// Returns the platform of a device's shaders.
 ///
 /// # Errors
-/// A sentence: the device's kernels are not known, or a batch cannot start them.
+/// A sentence: the device's shaders are not known, or a batch cannot start them.
 pub fn platform(device: &Device) -> Result<Platform, String> {
     let machine = device.machine();
     let name = machine.platform.name;
     let unknown = || format!("the instructions of {name}'s execution units are not known");
     let platform = Platform::from_name(name).ok_or_else(unknown)?;
-    commands::kernels::copy(machine).map_err(|error| error.to_string())?;
+    commands::shaders::copy(machine).map_err(|error| error.to_string())?;
     Ok(platform)
 }
 
-/// The threads of a kernel.
+/// The threads of a shader.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads<'a> {
-    /// The platform of the kernel.
+    /// The platform of the shader.
     pub platform: Platform,
-    /// The kernel's instructions.
+    /// The shader's instructions.
     pub code: &'a [u8],
     /// Number of threads; each finds its number in r0.1.
     pub count: u32,
@@ -51,7 +51,7 @@ pub struct Threads<'a> {
 pub enum Halt {
     /// An instruction whose effect is not known, or undefined.
     Stopped(Stop),
-    /// The kernel was ended for this reason.
+    /// The shader was ended for this reason.
     Ended {
         /// The first byte of the thread's next instruction.
         at: u32,
@@ -110,13 +110,13 @@ impl Threads<'_> {
     /// The first instruction that cannot be executed, or access that cannot be made. Accesses before it have been made.
     pub fn run(&self, watched: &mut Watched<'_>) -> Result<u64, Halt> {
         let enabled = u32::MAX >> (32 - self.channels.clamp(1, 32));
-        let kernel = Kernel::new(self.platform, self.code);
-        kernel.check(enabled).map_err(Halt::Stopped)?;
+        let shader = Shader::new(self.platform, self.code);
+        shader.check(enabled).map_err(Halt::Stopped)?;
         let mut executed = 0;
         let mut clock = watched.clock(self.count);
         for number in 0..self.count {
             let ended = |at, why| Halt::Ended { at, why, thread: number };
-            let mut thread = Thread::new(&kernel, enabled, &self.payload(number));
+            let mut thread = Thread::new(&shader, enabled, &self.payload(number));
             executed += loop {
                 match thread.run(SLICE, watched) {
                     Ok(steps) => break steps,
@@ -163,7 +163,7 @@ impl Threads<'_> {
         };
         let surfaces: Vec<_> = (0..).zip(surfaces).map(bytes).collect();
         let what = commands::Walker {
-            kernel: self.code,
+            shader: self.code,
             surfaces: &surfaces,
             constants: self.constants,
             groups: self.count,

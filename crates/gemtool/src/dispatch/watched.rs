@@ -28,7 +28,7 @@ pub struct Surface {
 /// The accesses of one kind to a surface by an instruction, in all threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {
-    /// The instruction's first byte in the kernel.
+    /// The instruction's first byte in the shader.
     pub at: u32,
     /// The entry of the binding table.
     pub surface: u8,
@@ -44,7 +44,7 @@ pub struct Touched {
     pub stale: LineSet,
 }
 
-/// The surfaces of a kernel, and the accesses to them so far. The device is watched while this exists.
+/// The surfaces of a shader, and the accesses to them so far. The device is watched while this exists.
 #[derive(Debug)]
 pub struct Watched<'a> {
     soft: &'a SimDevice,
@@ -64,7 +64,7 @@ impl<'a> Watched<'a> {
         Self { soft, surfaces, touched: BTreeMap::new(), failed: None }
     }
 
-    /// Starts the clock of a kernel of so many threads.
+    /// Starts the clock of a shader of so many threads.
     pub(super) fn clock(&self, threads: u32) -> ShaderClock {
         self.soft.shader_clock(threads.into())
     }

@@ -3,11 +3,11 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod gpu;
-pub mod kernel;
 mod manual;
 pub mod model;
 mod objects;
 pub mod programs;
+pub mod shader;
 mod svg;
 mod table;
 

@@ -8,7 +8,7 @@ use super::report::{Decided, Dispatched, GpuLines};
 use super::shader::{BoundBo, Dispatch};
 use super::state::{Done, Refused, State};
 use crate::dispatch::{
-    self, CHANNELS, Compiled, Place, Surface, Threads, Watched, described, entry_of_kernels, note_writes,
+    self, CHANNELS, Compiled, Place, Surface, Threads, Watched, described, entry_of_shaders, note_writes,
     prepare,
 };
 use crate::line_set::LineSet;
@@ -33,14 +33,14 @@ impl State<'_> {
             dispatch::read(&path).map_err(|error| usage(format!("cannot read '{module}': {error}")))?;
         let compiled = dispatch::compile(&bytes, platform, &dispatch.choices)
             .map_err(|refusal| usage(format!("'{module}': {refusal}")))?;
-        let kernel = &compiled.kernel;
-        let extent = dispatch::extent(kernel.stage, dispatch.groups, dispatch.extent).map_err(usage)?;
-        let count = kernel.threads(extent).map_err(usage)?;
+        let shader = &compiled.shader;
+        let extent = dispatch::extent(shader.stage, dispatch.groups, dispatch.extent).map_err(usage)?;
+        let count = shader.threads(extent).map_err(usage)?;
         let ready = self.ready(dispatch, &compiled, extent)?;
         let sizes: Vec<_> = ready.surfaces.iter().map(|surface| (surface.size, surface.entry)).collect();
         let bytes: Vec<_> = sizes.iter().map(|(size, _)| u32::try_from(*size).unwrap_or(u32::MAX)).collect();
-        let constants = kernel.constants(extent, &bytes);
-        let code = &kernel.code;
+        let constants = shader.constants(extent, &bytes);
+        let code = &shader.code;
         let threads = Threads { platform, code, count, channels: CHANNELS, constants: &constants };
         threads.check(device.machine(), &sizes).map_err(usage)?;
         match self.target.soft() {
@@ -57,7 +57,7 @@ impl State<'_> {
         extent: [u32; 3],
     ) -> Result<Ready<'a>, Refused> {
         let (mut bound, mut surfaces) = (Vec::new(), Vec::new());
-        let used = &compiled.kernel.surfaces;
+        let used = &compiled.shader.surfaces;
         for one in used {
             let place = Place(one.binding);
             let given = dispatch.bound.iter().find(|bound| bound.place == place).ok_or_else(|| {
@@ -65,7 +65,7 @@ impl State<'_> {
                 usage(format!("{}{size}; give it a BO: '{place}=BO'", described(one)))
             })?;
             let bo = self.bo(given.bo)?;
-            let entry = entry_of_kernels(self.target.device(), given.mocs).map_err(usage)?;
+            let entry = entry_of_shaders(self.target.device(), given.mocs).map_err(usage)?;
             surfaces.push(Surface { bo: bo.clone(), size: bo.size(), entry, class: given.mocs });
             bound.push(given);
         }
@@ -83,7 +83,7 @@ impl State<'_> {
     /// Runs the threads on a software device; unless the dispatch is raw, the library prepares the BOs, and learns of the writes.
     fn on_soft(&self, soft: &SimDevice, ready: &Ready<'_>, threads: &Threads<'_>) -> Result<Done, Refused> {
         let Ready { dispatch, compiled, bound, surfaces, .. } = ready;
-        let used = &compiled.kernel.surfaces;
+        let used = &compiled.shader.surfaces;
         let mut decisions = Vec::new();
         if !dispatch.is_raw {
             let reports = prepare(self.target.device(), surfaces, used)?;
@@ -97,7 +97,7 @@ impl State<'_> {
         if !dispatch.is_raw {
             note_writes(surfaces, used)?;
         }
-        let dispatched = Dispatched { executed, moved_ends: compiled.kernel.moved_ends, surfaces: lines };
+        let dispatched = Dispatched { executed, moved_ends: compiled.shader.moved_ends, surfaces: lines };
         Ok(Done { decisions, dispatched: Some(dispatched), ..Done::default() })
     }
 
@@ -118,7 +118,7 @@ impl State<'_> {
     /// Lets the GPU run the threads; the library prepares the BOs.
     fn on_gpu(&self, ready: &Ready<'_>, threads: &Threads<'_>) -> Result<Done, Refused> {
         let Ready { compiled, bound, surfaces, .. } = ready;
-        let reports = threads.run_on_gpu(self.target.device(), surfaces, &compiled.kernel.surfaces);
+        let reports = threads.run_on_gpu(self.target.device(), surfaces, &compiled.shader.surfaces);
         let decisions = self.decisions(bound, &reports.map_err(refused)?);
         Ok(Done { decisions, ..Done::default() })
     }

@@ -151,9 +151,9 @@ impl Server {
         self.shared.mirrors.values().flat_map(|mirror| mirror.disagreements()).collect()
     }
 
-    /// Ends the GPU kernels that run, and those that are started from now on, because no program waits for them.
-    pub fn stop_kernels(&self) {
-        self.shared.devices.iter().for_each(SimDevice::stop_kernels);
+    /// Ends the shaders that run, and those that are started from now on, because no program waits for them.
+    pub fn stop_shaders(&self) {
+        self.shared.devices.iter().for_each(SimDevice::stop_shaders);
     }
 
     /// Returns the number of programs that are connected.
@@ -177,7 +177,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         // Ends accept(2); the connections end with their programs.
         let _ = shutdown(self.listener.socket.as_raw_fd(), Shutdown::Both);
-        self.stop_kernels();
+        self.stop_shaders();
         self.shared.clock.stop();
         for thread in self.threads.drain(..) {
             let _ = thread.join();

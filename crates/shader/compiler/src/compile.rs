@@ -1,4 +1,4 @@
-//! Compilation: a specialized shader as a kernel of a platform.
+//! Compilation: a specialized shader as instructions of a platform.
 
 use std::fmt;
 
@@ -36,20 +36,20 @@ impl Default for Options {
     }
 }
 
-/// A surface of a kernel.
+/// A surface of a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
     /// Its use by the shader.
     pub binding: Binding,
-    /// The kernel has reads of it. Atomic operations are both.
+    /// The shader has reads of it. Atomic operations are both.
     pub reads: bool,
-    /// The kernel has writes to it.
+    /// The shader has writes to it.
     pub writes: bool,
 }
 
-/// A kernel: the instructions of a platform, and what a dispatch has to give to it.
+/// A compiled shader: the instructions of a platform, and what a dispatch has to give to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
+pub struct CompiledShader {
     /// The platform.
     pub platform: Platform,
     /// The stage of the shader.
@@ -73,7 +73,7 @@ impl Shader {
     /// [`Error::NotSpecialized`]; [`Error::Capability`] and [`Error::Extension`] for what the platform lacks; those of a part that is
     /// not supported, which name it: [`Error::Opcode`], [`Error::Type`], [`Error::Decoration`], [`Error::Registers`],
     /// [`Error::Encoding`]; [`Error::Malformed`].
-    pub fn compile(&self, platform: Platform, options: &Options) -> Result<Kernel, Error> {
+    pub fn compile(&self, platform: Platform, options: &Options) -> Result<CompiledShader, Error> {
         self.compile_observed(platform, options, |_, _, _| {})
     }
 
@@ -87,7 +87,7 @@ impl Shader {
         platform: Platform,
         options: &Options,
         observe: impl FnMut(Pass, Moment, &dyn fmt::Display),
-    ) -> Result<Kernel, Error> {
+    ) -> Result<CompiledShader, Error> {
         let mut passes = Passes { observe };
         let chosen = self.chosen.as_ref().ok_or(Error::NotSpecialized)?;
         let stage = chosen.entry.stage.ok_or(Error::NotSpecialized)?;
@@ -112,7 +112,7 @@ impl Shader {
         passes.try_run(Pass::Legalize, &mut function, |function| legalize(platform, function))?;
         passes.run(Pass::OptCopyProp, &mut function, |function| opt_copy_prop(platform, function));
         let code = emit(&function, platform)?;
-        Ok(Kernel { platform, stage, code, surfaces, group, moved_ends, sizes: program.sizes })
+        Ok(CompiledShader { platform, stage, code, surfaces, group, moved_ends, sizes: program.sizes })
     }
 }
 
@@ -185,7 +185,7 @@ fn used(program: &Program, bindings: &[Binding]) -> Vec<Used> {
     surfaces
 }
 
-impl Kernel {
+impl CompiledShader {
     /// Returns the number of threads of a dispatch, which are the groups of its walker, a thread each. `extent` are the groups of a compute
     /// shader in three directions; of a fragment shader, the width and the height of the rectangle, in pixels.
     ///

@@ -2,7 +2,7 @@
 //!
 //! A [`Shader`] is read from the words of a module, and specialized: an entry point is chosen, and values for its specialization
 //! constants, with the errors that the GL specification names for glShaderBinary and glSpecializeShader. Then it is compiled to a
-//! [`Kernel`]: instructions, and what a dispatch has to give to them. A feature that is not supported is refused by its name.
+//! [`CompiledShader`]: instructions, and what a dispatch has to give to them. A feature that is not supported is refused by its name.
 //! `docs/shaders.md` says what is supported, and where the lanes of a shader end.
 //!
 //! ```
@@ -12,17 +12,17 @@
 //! let module = std::fs::read("tests/data/integers.spv")?;
 //! let mut shader = Shader::read(&module)?;
 //! shader.specialize("main", Stage::Compute, &[], &Features::of(Platform::Jsl))?;
-//! let kernel = shader.compile(Platform::Jsl, &Options::default())?;
-//! assert!(kernel.surfaces.iter().all(|used| matches!(used.binding, Binding::Buffer { set: 0, .. })));
+//! let shader = shader.compile(Platform::Jsl, &Options::default())?;
+//! assert!(shader.surfaces.iter().all(|used| matches!(used.binding, Binding::Buffer { set: 0, .. })));
 //!
 //! // Two groups, and a thread for each 16 lanes of them.
-//! let [x, y, z] = kernel.group;
-//! assert_eq!(kernel.threads([2, 1, 1])?, 2 * (x * y * z).div_ceil(16));
+//! let [x, y, z] = shader.group;
+//! assert_eq!(shader.threads([2, 1, 1])?, 2 * (x * y * z).div_ceil(16));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! ```text
-//! L4  compile -> pass: all steps, from a module to a kernel
+//! L4  compile -> pass: all steps, from a module to a compiled shader
 //! L3  translate -> valid   passes   select: modules by the rules; SPIR-V as a program; programs as others; instructions for operations
 //! L2  spirv   machine: modules; instructions with virtual registers, and their passes
 //! L1  error: refusals
@@ -55,7 +55,7 @@ mod spirv;
 mod translate;
 mod valid;
 
-pub use compile::{Kernel, Options, Used};
+pub use compile::{CompiledShader, Options, Used};
 pub use error::{Class, Error};
 pub use interface::{Binding, Stage};
 pub use ir::Scalar;

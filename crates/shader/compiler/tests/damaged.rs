@@ -1,4 +1,4 @@
-//! Modules that are damaged: each is refused, or it is a kernel. None panics, whatever its words are.
+//! Modules that are damaged: each is refused, or it compiles. None panics, whatever its words are.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,16 +34,16 @@ impl Random {
     }
 }
 
-/// Reads, specializes and compiles a module; returns whether it is a kernel of one of two platforms.
+/// Reads, specializes and compiles a module; returns whether it compiles for one of two platforms.
 fn compiles(name: &str, how: &str, bytes: &[u8], stage: Stage) -> bool {
     let compile = || {
         let Ok(mut shader) = Shader::read(bytes) else { return false };
         if shader.specialize("main", stage, &[], &Features::of(Platform::Skl)).is_err() {
             return false;
         }
-        let kernels =
+        let shaders =
             [Platform::Hsw, Platform::Tgl].map(|platform| shader.compile(platform, &Options::default()));
-        kernels.iter().any(Result::is_ok)
+        shaders.iter().any(Result::is_ok)
     };
     catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_| panic!("{name} {stage}: {how}"))
 }
@@ -70,7 +70,7 @@ fn instructions(words: &[u32]) -> Vec<usize> {
 }
 
 #[test]
-fn whole_modules_are_kernels() {
+fn whole_modules_compile() {
     for (name, module, stage) in MODULES {
         assert!(compiles(name, "whole", module, stage), "{name} {stage}");
     }
@@ -104,9 +104,9 @@ fn instructions_may_be_missing_or_doubled() {
 }
 
 #[test]
-fn flipped_bits_are_refused_or_kernels() {
+fn flipped_bits_are_refused_or_compile() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let mut kernels = 0;
+    let mut shaders = 0;
     for (name, module, stage) in MODULES {
         for _ in 0..600 {
             let mut damaged = module.to_vec();
@@ -114,17 +114,17 @@ fn flipped_bits_are_refused_or_kernels() {
             for flip in &flips {
                 damaged[flip / 8] ^= 1 << (flip % 8);
             }
-            kernels += u32::from(compiles(name, &format!("bits {flips:?}"), &damaged, stage));
+            shaders += u32::from(compiles(name, &format!("bits {flips:?}"), &damaged, stage));
         }
     }
     // Some are: the others are not refused for their first words only.
-    assert!(kernels > 100, "{kernels}");
+    assert!(shaders > 100, "{shaders}");
 }
 
 #[test]
-fn replaced_words_are_refused_or_kernels() {
+fn replaced_words_are_refused_or_compile() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    let mut kernels = 0;
+    let mut shaders = 0;
     for (name, module, stage) in MODULES {
         let (words, places) = (words(module), instructions(&words(module)));
         for _ in 0..1200 {
@@ -145,10 +145,10 @@ fn replaced_words_are_refused_or_kernels() {
                 damaged[at] = word;
                 how += &format!("word {at} is {word:#x} ");
             }
-            kernels += u32::from(compiles(name, &how, &bytes(&damaged), stage));
+            shaders += u32::from(compiles(name, &how, &bytes(&damaged), stage));
         }
     }
-    assert!(kernels > 100, "{kernels}");
+    assert!(shaders > 100, "{shaders}");
 }
 
 #[test]

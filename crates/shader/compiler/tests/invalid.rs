@@ -1,12 +1,12 @@
-//! Modules that SPIR-V's rules forbid: each is refused, and its neighbour that they allow is a kernel. The verdicts are typed from the specification;
-//! with a folder in the environment variable `KERNELS_MODULES`, the modules are left there for another judge, spirv-val in `ci/kernels`.
+//! Modules that SPIR-V's rules forbid: each is refused, and its neighbour that they allow compiles. The verdicts are typed from the specification;
+//! with a folder in the environment variable `SHADER_MODULES`, the modules are left there for another judge, spirv-val in `ci/shader-compiler`.
 
 mod build;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use build::{compile, entry, module};
-use gem_shader_compiler::{Error, Kernel, Shader};
+use gem_shader_compiler::{CompiledShader, Error, Shader};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
 use rspirv::spirv::{Capability, Decoration, GlslStd450Op as Glsl, Op, StorageClass, Word};
@@ -32,7 +32,7 @@ fn named(b: &mut Builder, name: &str) -> Word {
 /// Leaves a module for another judge, with the verdict in its name.
 fn leave(verdict: &str, words: &[u32]) {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let Some(folder) = std::env::var_os("KERNELS_MODULES") else { return };
+    let Some(folder) = std::env::var_os("SHADER_MODULES") else { return };
     // Relaxed: a number is all that is shared.
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -40,7 +40,7 @@ fn leave(verdict: &str, words: &[u32]) {
 }
 
 /// Leaves a module, and compiles it.
-fn judged(verdict: &str, b: Builder) -> Result<Kernel, Error> {
+fn judged(verdict: &str, b: Builder) -> Result<CompiledShader, Error> {
     let module = b.module();
     leave(verdict, &module.assemble());
     compile(Builder::new_from_module(module))
@@ -249,7 +249,7 @@ fn operands_have_the_types_that_an_instruction_requires() {
             .unwrap_or_else(|error| panic!("{}: {error}", text(right)));
         for case in *wrong {
             let error = judged("invalid", one(*opcode, case.0, case.1)).err();
-            let error = error.unwrap_or_else(|| panic!("{} is a kernel", text(case))).to_string();
+            let error = error.unwrap_or_else(|| panic!("{} compiles", text(case))).to_string();
             assert!(error.starts_with(&format!("the module is malformed: Op{opcode:?} %")), "{error}");
         }
     }
@@ -277,7 +277,7 @@ fn operands_have_the_types_that_an_extended_instruction_requires() {
             .unwrap_or_else(|error| panic!("{name:?} {right:?}: {error}"));
         for case in *wrong {
             let error = judged("invalid", function(*name, case.0, case.1)).err();
-            let error = error.unwrap_or_else(|| panic!("{name:?} {case:?} is a kernel")).to_string();
+            let error = error.unwrap_or_else(|| panic!("{name:?} {case:?} compiles")).to_string();
             assert!(error.starts_with("the module is malformed: OpExtInst %"), "{error}");
         }
     }
@@ -304,15 +304,15 @@ fn neighbours((result, operands): &Case) -> Vec<(&'static str, Vec<&'static str>
 }
 
 #[test]
-fn neighbours_of_valid_instructions_are_kernels_or_malformed() {
-    let [mut kernels, mut malformed, mut limits] = [0; 3];
+fn neighbours_of_valid_instructions_compile_or_are_malformed() {
+    let [mut shaders, mut malformed, mut limits] = [0; 3];
     let mut judge = |b: Builder| {
         let module = b.module();
         let words = module.assemble();
         match compile(Builder::new_from_module(module)) {
             Ok(_) => {
                 leave("valid", &words);
-                kernels += 1;
+                shaders += 1;
             }
             Err(Error::Malformed { .. }) => {
                 leave("invalid", &words);
@@ -331,7 +331,7 @@ fn neighbours_of_valid_instructions_are_kernels_or_malformed() {
     for (name, right, _) in FUNCTIONS {
         neighbours(right).iter().for_each(|(result, operands)| judge(function(*name, result, operands)));
     }
-    assert!(kernels > 100 && malformed > 2000 && limits > 0, "{kernels} {malformed} {limits}");
+    assert!(shaders > 100 && malformed > 2000 && limits > 0, "{shaders} {malformed} {limits}");
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Passes, observed: the order in which they run, and the IR before and after each.
 
-use gem_shader_compiler::{Features, Kernel, Moment, Options, Pass, Shader, Stage};
+use gem_shader_compiler::{CompiledShader, Features, Moment, Options, Pass, Shader, Stage};
 use intel_eu::Platform;
 
 const PLATFORM: Platform = Platform::Skl;
 
-/// Compiles `control.comp`; returns the kernel, and what was observed.
-fn observed(options: &Options) -> (Kernel, Vec<(Pass, Moment, String)>) {
+/// Compiles `control.comp`; returns the compiled shader, and what was observed.
+fn observed(options: &Options) -> (CompiledShader, Vec<(Pass, Moment, String)>) {
     let mut seen = Vec::new();
     let observe = |pass, moment, ir: &dyn std::fmt::Display| seen.push((pass, moment, format!("{ir}")));
-    let kernel = shader().compile_observed(PLATFORM, options, observe).unwrap();
-    (kernel, seen)
+    let compiled = shader().compile_observed(PLATFORM, options, observe).unwrap();
+    (compiled, seen)
 }
 
 fn shader() -> Shader {
@@ -26,10 +26,10 @@ fn passes(seen: &[(Pass, Moment, String)]) -> Vec<&'static str> {
 }
 
 #[test]
-fn each_pass_is_observed_before_and_after_it_and_the_kernel_is_the_same() {
+fn each_pass_is_observed_before_and_after_it_and_the_compiled_shader_is_the_same() {
     let options = Options::default();
-    let (kernel, seen) = observed(&options);
-    assert_eq!(kernel, shader().compile(PLATFORM, &options).unwrap());
+    let (compiled, seen) = observed(&options);
+    assert_eq!(compiled, shader().compile(PLATFORM, &options).unwrap());
     let order = [
         "opt_forward_stores",
         "opt_algebraic",

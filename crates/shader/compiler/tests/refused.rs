@@ -1,4 +1,4 @@
-//! Parts of modules that are not supported: each is refused by its name, and the same module without it is a kernel.
+//! Parts of modules that are not supported: each is refused by its name, and the same module without it compiles.
 
 mod build;
 
@@ -320,7 +320,7 @@ fn pixels(mut b: Builder, mode: ExecutionMode) -> Result<[u32; 3], String> {
     shader.specialize("main", Stage::Fragment, &[], &Features::of(Platform::Skl)).unwrap();
     shader
         .compile(Platform::Skl, &Options::default())
-        .map(|kernel| kernel.group)
+        .map(|shader| shader.group)
         .map_err(|error| error.to_string())
 }
 

@@ -61,12 +61,12 @@ fn a_header_that_is_none_is_an_invalid_value() {
 #[test]
 fn a_module_of_the_other_byte_order_is_the_same() {
     let swapped: Vec<u8> = CONTROL.chunks(4).flat_map(|word| word.iter().rev().copied()).collect();
-    let kernel = |bytes: &[u8]| {
+    let shader = |bytes: &[u8]| {
         let mut shader = Shader::read(bytes).unwrap();
         shader.specialize("main", Stage::Compute, &[(3, 9)], &features()).unwrap();
         shader.compile(Platform::Skl, &Options::default()).unwrap()
     };
-    assert_eq!(kernel(&swapped), kernel(CONTROL));
+    assert_eq!(shader(&swapped), shader(CONTROL));
     // Half of it swapped is none.
     let mixed = [&swapped[..20], &CONTROL[20..]].concat();
     assert!(Shader::read(&mixed).is_err());
@@ -82,20 +82,20 @@ fn the_entry_point_is_chosen_by_name_and_stage() {
     let error = misfit("other", Stage::Fragment, &[]);
     let text = format!("no entry point 'other' of stage fragment; the module has: {has}");
     is(&error, Class::InvalidOperation, &text);
-    let kernel = |name, stage| {
+    let shader = |name, stage| {
         let mut shader = Shader::read(ENTRIES).unwrap();
         shader.specialize(name, stage, &[], &features()).unwrap();
-        let kernel = shader.compile(Platform::Skl, &Options::default()).unwrap();
+        let shader = shader.compile(Platform::Skl, &Options::default()).unwrap();
         let bindings: Vec<_> =
-            kernel.surfaces.iter().map(|used| (used.binding, used.reads, used.writes)).collect();
-        (kernel.group, bindings)
+            shader.surfaces.iter().map(|used| (used.binding, used.reads, used.writes)).collect();
+        (shader.group, bindings)
     };
     let buffer = |set, binding| (Binding::Buffer { set, binding }, false, true);
-    assert_eq!(kernel("main", Stage::Compute), ([8, 1, 1], vec![buffer(0, 0)]));
-    assert_eq!(kernel("other", Stage::Compute), ([4, 4, 1], vec![buffer(1, 3)]));
+    assert_eq!(shader("main", Stage::Compute), ([8, 1, 1], vec![buffer(0, 0)]));
+    assert_eq!(shader("other", Stage::Compute), ([4, 4, 1], vec![buffer(1, 3)]));
     let pixels =
         vec![(Binding::Input { location: 2 }, true, false), (Binding::Output { location: 1 }, false, true)];
-    assert_eq!(kernel("main", Stage::Fragment), ([1, 1, 1], pixels));
+    assert_eq!(shader("main", Stage::Fragment), ([1, 1, 1], pixels));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_feature_that_the_device_lacks_is_named() {
     let error = specialize(WIDTHS, &fewer).unwrap_err();
     assert_eq!(error, Error::Extension { name: "SPV_KHR_16bit_storage".to_owned() });
     is(&error, Class::NotCompiled, "extension SPV_KHR_16bit_storage");
-    // Kernels are for graphics 7.5 and later.
+    // Shaders are for graphics 7.5 and later.
     let error = specialize(ENTRIES, &Features::of(Platform::Ivb)).unwrap_err();
     assert_eq!(error, Error::Capability { name: "Shader".to_owned() });
     assert_eq!(specialize(CONTROL, &Features::of(Platform::Hsw)), Ok(()));
@@ -219,7 +219,7 @@ fn the_size_of_a_group_is_limited() {
         }
         let mut shader = Shader::read(&bytes).unwrap();
         shader.specialize("main", Stage::Compute, &[], &features()).unwrap();
-        shader.compile(Platform::Skl, &Options::default()).map(|kernel| kernel.group)
+        shader.compile(Platform::Skl, &Options::default()).map(|shader| shader.group)
     };
     for size in [[1024, 1, 1], [1, 1024, 1], [8, 8, 16]] {
         assert_eq!(compile(size), Ok(size));

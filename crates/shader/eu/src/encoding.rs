@@ -1,4 +1,4 @@
-//! The bytes of kernels: instructions of 128 bits, and compacted ones of 64.
+//! The bytes of shaders: instructions of 128 bits, and compacted ones of 64.
 
 use crate::{Error, Instruction, Platform, compact, decode, encode, expand};
 
@@ -25,13 +25,13 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding that begins at a byte of a kernel.
+    /// Returns the encoding that begins at a byte of a shader.
     ///
     /// # Errors
-    /// [`Error::Truncated`] if the kernel ends before it does.
-    pub fn at(kernel: &[u8], at: usize) -> Result<Self, Error> {
+    /// [`Error::Truncated`] if the shader ends before it does.
+    pub fn at(shader: &[u8], at: usize) -> Result<Self, Error> {
         const COMPACTED: u8 = 1 << (29 % 8);
-        let bytes = kernel.get(at..).unwrap_or_default();
+        let bytes = shader.get(at..).unwrap_or_default();
         let compacted = bytes.get(29 / 8).is_some_and(|byte| byte & COMPACTED != 0);
         let encoding = if compacted {
             bytes.first_chunk().map(|bytes| Self::Compacted(u64::from_le_bytes(*bytes)))
@@ -71,25 +71,25 @@ impl Encoding {
     }
 }
 
-/// Returns the encodings of a kernel's instructions, and the byte at which each one begins. The last one is an error if the
-/// kernel ends before it does.
+/// Returns the encodings of a shader's instructions, and the byte at which each one begins. The last one is an error if the
+/// shader ends before it does.
 ///
 /// ```
 /// use intel_eu::{Encoding, Error, encodings};
 ///
 /// // mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud {Compacted}, and half of another one
-/// let kernel = [0x01, 0x4b, 0x00, 0x20, 0x07, 0x02, 0x00, 0x00, 0x01, 0x4b, 0x00, 0x20];
-/// let found: Vec<_> = encodings(&kernel).collect();
+/// let shader = [0x01, 0x4b, 0x00, 0x20, 0x07, 0x02, 0x00, 0x00, 0x01, 0x4b, 0x00, 0x20];
+/// let found: Vec<_> = encodings(&shader).collect();
 /// assert_eq!(found[0], (0, Ok(Encoding::Compacted(0x00000207_20004b01))));
 /// assert_eq!(found[1], (8, Err(Error::Truncated { bytes: 4 })));
 /// assert_eq!(found.len(), 2);
 /// ```
-pub fn encodings(kernel: &[u8]) -> impl Iterator<Item = (usize, Result<Encoding, Error>)> {
+pub fn encodings(shader: &[u8]) -> impl Iterator<Item = (usize, Result<Encoding, Error>)> {
     let mut next = 0;
     std::iter::from_fn(move || {
         let at = next;
-        let encoding = (at < kernel.len()).then(|| Encoding::at(kernel, at))?;
-        next = encoding.map_or(kernel.len(), |encoding| at + encoding.to_bytes().len());
+        let encoding = (at < shader.len()).then(|| Encoding::at(shader, at))?;
+        next = encoding.map_or(shader.len(), |encoding| at + encoding.to_bytes().len());
         Some((at, encoding))
     })
 }

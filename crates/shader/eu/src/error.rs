@@ -33,7 +33,7 @@ pub enum Error {
     },
     /// The instruction has no encoding of 64 bits.
     Uncompactable(Uncompactable),
-    /// The kernel ends in an instruction.
+    /// The shader ends in an instruction.
     Truncated {
         /// The bytes that are there.
         bytes: usize,
@@ -92,7 +92,7 @@ impl fmt::Display for Error {
                 write!(f, "the bits {bits:#x} of the compacted instruction mean nothing")
             }
             Self::Uncompactable(why) => why.fmt(f),
-            Self::Truncated { bytes } => write!(f, "the kernel ends after {bytes} bytes of it"),
+            Self::Truncated { bytes } => write!(f, "the shader ends after {bytes} bytes of it"),
             Self::Code { field, code, platform } => {
                 write!(f, "{}: {code:#x} means nothing on {platform}", field.name())
             }

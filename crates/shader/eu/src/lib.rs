@@ -2,7 +2,7 @@
 //!
 //! [`decode`] and [`encode`] are inverse: what they do not understand is an error, and bits without a meaning are kept
 //! ([`Instruction::ignored`]). [`compact()`] and [`expand`] are inverse, too: an instruction of 128 bits, and the same one of 64.
-//! [`encodings`] finds both in the bytes of a kernel. [`validate()`] returns the restrictions of the hardware that an instruction breaks.
+//! [`encodings`] finds both in the bytes of a shader. [`validate()`] returns the restrictions of the hardware that an instruction breaks.
 //!
 //! ```
 //! use intel_eu::{Type, Opcode, Place, Platform, decode, encode};
@@ -18,15 +18,15 @@
 //! ```
 //!
 //! ```text
-//! L4  execute: kernels, a thread at a time
-//! L3  encoding: the bytes of kernels
+//! L4  execute: shaders, a thread at a time
+//! L3  encoding: the bytes of shaders
 //! L2  codec   compact   text   validate: an instruction's fields, read or written; its text; the rules that it breaks
 //! L1  instruction   error: what an instruction has, and what cannot be coded
 //! L0  isa -> platform: the instruction set as tables
 //! ```
 //!
-//! * `execute`: kernels, a thread at a time, on surfaces of the caller. Not dispatches.
-//! * `encoding`: kernels as bytes, of long and short instructions. Not the fields of one.
+//! * `execute`: shaders, a thread at a time, on surfaces of the caller. Not dispatches.
+//! * `encoding`: shaders as bytes, of long and short instructions. Not the fields of one.
 //! * `codec`: fields of an instruction as bits, and back. Not its rules.
 //! * `compact`: the short form of an instruction. Not its fields.
 //! * `text`: the assembler's text, read and written. Not bits.

@@ -1,6 +1,6 @@
 //! Branches whose target is in a register; the encodings are those of Intel's assembler.
 
-use intel_eu::execute::{Kernel, Stop, Why};
+use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{Opcode, Place, Platform, Source, decode, encode, text};
 
 /// Branches: platform, encoding, the source that has the target, text.
@@ -65,7 +65,7 @@ fn a_label_may_begin_as_a_register_does() {
 #[test]
 fn a_branch_to_a_register_is_not_executed() {
     for (platform, word, _, expected) in KNOWN {
-        let Err(Stop { at: 0, why }) = Kernel::new(*platform, &word.to_le_bytes()).check(0xff) else {
+        let Err(Stop { at: 0, why }) = Shader::new(*platform, &word.to_le_bytes()).check(0xff) else {
             panic!("{expected} is executed")
         };
         assert!(matches!(why, Why::Unknown { .. }), "{expected}: {why:?}");

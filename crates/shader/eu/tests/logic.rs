@@ -1,6 +1,6 @@
 //! `bfn`, whose function is a truth table; encodings and expressions are those of Intel's assembler.
 
-use intel_eu::execute::{Kernel, Stop, Why};
+use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{Condition, Opcode, Platform, decode, encode, text};
 
 const PLATFORM: Platform = Platform::Dg2;
@@ -33,7 +33,7 @@ fn a_function_is_its_truth_table() {
         }
         assert!(decode(Platform::Tgl, *word).is_err(), "{expected}");
         let Err(Stop { at: 0, why: Why::Unknown { opcode: Opcode::Bfn, .. } }) =
-            Kernel::new(PLATFORM, &word.to_le_bytes()).check(0xff)
+            Shader::new(PLATFORM, &word.to_le_bytes()).check(0xff)
         else {
             panic!("{expected} is executed")
         };

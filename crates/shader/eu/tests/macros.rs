@@ -1,6 +1,6 @@
 //! Macro operations: `madm`, and two functions of `math`; the encodings are those of Intel's assembler.
 
-use intel_eu::execute::{Kernel, Stop, Why};
+use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{Error, Field, Opcode, Place, Platform, decode, encode, text, validate};
 
 const KNOWN: &[(Platform, u128, &str)] = &[
@@ -109,7 +109,7 @@ fn other_macro_operations_are_refused() {
 fn macro_operations_are_not_executed() {
     for (platform, word, expected) in KNOWN {
         let Err(Stop { at: 0, why: Why::Unknown { opcode, what } }) =
-            Kernel::new(*platform, &word.to_le_bytes()).check(0xff)
+            Shader::new(*platform, &word.to_le_bytes()).check(0xff)
         else {
             panic!("{expected} is executed")
         };

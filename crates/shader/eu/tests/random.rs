@@ -1,7 +1,7 @@
 //! Words of random bits: what is decoded is encoded again, what is expanded is compacted again, a text is parsed, and what is executed
 //! does not panic.
 
-use intel_eu::execute::{Access, Bus, Kernel, Stop, Thread, Why};
+use intel_eu::execute::{Access, Bus, Shader, Stop, Thread, Why};
 use intel_eu::{Error, Opcode, Platform, compact, decode, encode, expand, text};
 
 /// A surface that reads as zeroes.
@@ -144,10 +144,10 @@ fn random_instructions_stop_where_the_check_says() {
         let mut done = 0;
         for _ in 0..2_000 {
             let word = random.word(platform);
-            let kernel = Kernel::new(platform, &word.to_le_bytes());
-            let stop = Thread::new(&kernel, 0xffff_ffff, &payload).run(10, &mut Zeroes);
-            // A kernel of one instruction lacks an end, which the check finds if it finds nothing before.
-            let is_known = kernel
+            let shader = Shader::new(platform, &word.to_le_bytes());
+            let stop = Thread::new(&shader, 0xffff_ffff, &payload).run(10, &mut Zeroes);
+            // A shader of one instruction lacks an end, which the check finds if it finds nothing before.
+            let is_known = shader
                 .check(0xffff_ffff)
                 .map_or_else(|stop| stop == Stop { at: 16, why: Why::End }, |len| len == 16);
             if is_known {

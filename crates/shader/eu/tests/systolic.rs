@@ -1,6 +1,6 @@
 //! `dpas` and `dpasw`, matrix operations of DG2; the encodings are those of Intel's assembler.
 
-use intel_eu::execute::{Kernel, Stop, Why};
+use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{
     Error, Instruction, Opcode, Place, Platform, Region, Source, Systolic, Type, decode, encode, text,
 };
@@ -28,7 +28,7 @@ fn a_matrix_operation_has_a_shape_and_whole_registers() {
             assert!(matches!(decode(platform, *word), Err(Error::Opcode { .. })), "{expected}: {platform}");
         }
         let Err(Stop { at: 0, why: Why::Unknown { opcode: Opcode::Dpas | Opcode::Dpasw, .. } }) =
-            Kernel::new(PLATFORM, &word.to_le_bytes()).check(0xff)
+            Shader::new(PLATFORM, &word.to_le_bytes()).check(0xff)
         else {
             panic!("{expected} is executed")
         };

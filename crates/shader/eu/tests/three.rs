@@ -1,7 +1,7 @@
 //! Instructions with three sources in Align1: accumulators, immediates, and types of floats. `ci/eu` compares many more with Intel's
 //! assembler.
 
-use intel_eu::execute::{Kernel, Why};
+use intel_eu::execute::{Shader, Why};
 use intel_eu::{File, Place, Platform, Source, Type, decode, encode, text};
 
 /// Instructions: platforms, encoding, text.
@@ -139,7 +139,7 @@ fn what_has_no_encoding_is_refused() {
 #[test]
 fn the_executor_leaves_native_and_brain_floats_alone() {
     for (platforms, word, text) in KNOWN.iter().filter(|row| row.2.contains("nf") || row.2.contains(":bf")) {
-        let stop = Kernel::new(platforms[0], &word.to_le_bytes()).check(0xff).unwrap_err();
+        let stop = Shader::new(platforms[0], &word.to_le_bytes()).check(0xff).unwrap_err();
         assert!(
             matches!(stop.why, Why::Unknown { what: "an operation on native or brain floats", .. }),
             "{text}: {stop:?}"

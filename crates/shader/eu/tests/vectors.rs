@@ -1,21 +1,20 @@
-//! Kernels whose bytes are known: decoded, encoded again, and read.
+//! Shaders whose bytes are known: decoded, encoded again, and read.
 
-#[path = "shaders/mod.rs"]
-mod kernels;
+mod shaders;
 
 use intel_eu::{
     Descriptor, Message, Opcode, Place, Platform, Region, Source, Type, decode, encode, validate,
 };
-use kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
+use shaders::{COPY, COPY_75, COPY_120, GUARDED, word};
 
 #[test]
-fn kernels_are_valid_and_encoded_as_they_were_decoded() {
+fn shaders_are_valid_and_encoded_as_they_were_decoded() {
     let eight = [Platform::Bdw, Platform::Chv, Platform::Skl, Platform::Glk, Platform::Icl, Platform::Jsl];
     let mut all: Vec<(Platform, &[[u32; 4]])> = vec![(Platform::Hsw, &COPY_75), (Platform::Tgl, &COPY_120)];
     all.extend(eight.map(|platform| (platform, &COPY[..])));
     all.extend(eight.map(|platform| (platform, &GUARDED[..])));
-    for (platform, kernel) in all {
-        for (number, dwords) in kernel.iter().enumerate() {
+    for (platform, shader) in all {
+        for (number, dwords) in shader.iter().enumerate() {
             let instruction = decode(platform, word(*dwords))
                 .unwrap_or_else(|error| panic!("{platform} {number}: {error}"));
             assert_eq!(instruction.ignored, 0, "{platform} {number}: {instruction:?}");
@@ -28,8 +27,8 @@ fn kernels_are_valid_and_encoded_as_they_were_decoded() {
 #[test]
 fn the_three_copies_are_the_same_instructions() {
     let opcodes = [Opcode::Mov, Opcode::Shl, Opcode::Send, Opcode::Send, Opcode::Mov, Opcode::Send];
-    for (platform, kernel) in [(Platform::Hsw, COPY_75), (Platform::Jsl, COPY), (Platform::Tgl, COPY_120)] {
-        let decoded = kernel.map(|dwords| decode(platform, word(dwords)).unwrap());
+    for (platform, shader) in [(Platform::Hsw, COPY_75), (Platform::Jsl, COPY), (Platform::Tgl, COPY_120)] {
+        let decoded = shader.map(|dwords| decode(platform, word(dwords)).unwrap());
         assert_eq!(decoded.map(|instruction| instruction.opcode), opcodes, "{platform}");
         let [mov, shl, read, write, _, end] = decoded;
         assert_eq!((mov.execution_size, shl.execution_size, read.execution_size), (8, 1, 16));

@@ -1,4 +1,4 @@
-//! Kernels beside those of a driver of Vulkan, which prints its numbers itself.
+//! Shaders beside those of a driver of Vulkan, which prints its numbers itself.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::tally::median;
 use crate::tools::{self, Folder};
 use crate::vulkan::Vulkan;
 
-/// Lets a driver compile compute shaders. Before each one a line tells its name, and the instructions of the kernel for a platform; the
+/// Lets a driver compile compute shaders. Before each one a line tells its name, and the instructions of the shader for a platform; the
 /// last line tells the time of our compilations beside the driver's.
 ///
 /// # Errors
@@ -40,11 +40,11 @@ pub fn compile(platform: Platform, paths: &[PathBuf]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the number of instructions of a kernel; none if the shader is refused.
+/// Returns the number of instructions of a shader; none if the shader is refused.
 fn instructions(case: &Case, module: &[u8], platform: Platform) -> Option<usize> {
     let mut shader = Shader::read(module).ok()?;
     let values: Vec<_> = case.values.iter().map(|&(id, bits)| (id, u64::from(bits))).collect();
     shader.specialize("main", case.stage, &values, &Features::of(platform)).ok()?;
-    let kernel = shader.compile(platform, &Options::default()).ok()?;
-    Some(intel_eu::encodings(&kernel.code).count())
+    let shader = shader.compile(platform, &Options::default()).ok()?;
+    Some(intel_eu::encodings(&shader.code).count())
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use gem_shader_compiler::{Binding, Error, Features, Kernel, Options, Shader};
+use gem_shader_compiler::{Binding, CompiledShader, Error, Features, Options, Shader};
 use intel_eu::execute::{self, Access, Bus, Thread};
 use intel_eu::{Platform, encodings, text, validate};
 
@@ -25,7 +25,7 @@ pub struct Outcome {
     pub lines: usize,
 }
 
-/// Compiles a module; returns the kernel, and the time it took.
+/// Compiles a module; returns the shader, and the time it took.
 ///
 /// # Errors
 /// The compiler's.
@@ -34,26 +34,26 @@ pub fn compile(
     module: &[u8],
     platform: Platform,
     move_ends: bool,
-) -> Result<(Kernel, Duration), Error> {
+) -> Result<(CompiledShader, Duration), Error> {
     let start = Instant::now();
     let mut shader = Shader::read(module)?;
     let values: Vec<_> = case.values.iter().map(|&(id, bits)| (id, u64::from(bits))).collect();
     shader.specialize("main", case.stage, &values, &Features::of(platform))?;
-    let kernel = shader.compile(platform, &Options { move_ends })?;
-    Ok((kernel, start.elapsed()))
+    let shader = shader.compile(platform, &Options { move_ends })?;
+    Ok((shader, start.elapsed()))
 }
 
-/// Validates each instruction of a kernel; returns their number.
+/// Validates each instruction of a shader; returns their number.
 ///
 /// # Errors
 /// The first instruction that breaks a rule.
-pub fn check(kernel: &Kernel) -> Result<usize, String> {
+pub fn check(shader: &CompiledShader) -> Result<usize, String> {
     let mut count = 0;
-    for (at, encoding) in encodings(&kernel.code) {
-        let decoded = encoding.and_then(|encoding| encoding.decode(kernel.platform));
+    for (at, encoding) in encodings(&shader.code) {
+        let decoded = encoding.and_then(|encoding| encoding.decode(shader.platform));
         let instruction = decoded.map_err(|error| format!("instruction at {at:#x}: {error}"))?;
-        if let Some(violation) = validate(kernel.platform, &instruction).first() {
-            let text = text::print(kernel.platform, &instruction);
+        if let Some(violation) = validate(shader.platform, &instruction).first() {
+            let text = text::print(shader.platform, &instruction);
             return Err(format!("instruction at {at:#x}: {text}: {violation}"));
         }
         count += 1;
@@ -61,24 +61,24 @@ pub fn check(kernel: &Kernel) -> Result<usize, String> {
     Ok(count)
 }
 
-/// Runs a kernel on the surfaces of a case; `steps` are those of a thread, at most.
+/// Runs a shader on the surfaces of a case; `steps` are those of a thread, at most.
 ///
 /// # Errors
-/// A surface that the case lacks, a thread that cannot go on, or an access that the kernel does not announce.
-pub fn run(case: &Case, kernel: &Kernel, steps: u64) -> Result<Outcome, String> {
+/// A surface that the case lacks, a thread that cannot go on, or an access that the shader does not announce.
+pub fn run(case: &Case, shader: &CompiledShader, steps: u64) -> Result<Outcome, String> {
     let mut surfaces = Vec::new();
     let mut memory = case.memory();
-    for used in &kernel.surfaces {
+    for used in &shader.surfaces {
         let bytes = memory.remove(&used.binding);
         let bytes = bytes.ok_or_else(|| format!("{:?} has no directive", used.binding))?;
         surfaces.push(Surface { binding: used.binding, reads: used.reads, writes: used.writes, bytes });
     }
     let sizes: Vec<_> = surfaces.iter().map(|surface| surface.bytes.len() as u32).collect();
     let mut bus = Recorder { surfaces, read: HashSet::new(), unannounced: None };
-    let code = execute::Kernel::new(kernel.platform, &kernel.code);
-    let constants = kernel.constants(case.extent, &sizes);
+    let code = execute::Shader::new(shader.platform, &shader.code);
+    let constants = shader.constants(case.extent, &sizes);
     let mut lines = 0;
-    for number in 0..kernel.threads(case.extent).map_err(|error| error.to_string())? {
+    for number in 0..shader.threads(case.extent).map_err(|error| error.to_string())? {
         let [mut r0, mut r1] = [[0; 32]; 2];
         r0[4..8].copy_from_slice(&number.to_le_bytes());
         for (to, word) in r1.chunks_exact_mut(4).zip(&constants) {
@@ -86,9 +86,9 @@ pub fn run(case: &Case, kernel: &Kernel, steps: u64) -> Result<Outcome, String> 
         }
         let mut thread = Thread::new(&code, LANES, &[r0, r1]);
         thread.run(steps, &mut bus).map_err(|stop| {
-            let found = encodings(&kernel.code).find(|(at, _)| *at == stop.at as usize);
-            let decoded = found.and_then(|(_, one)| one.ok()?.decode(kernel.platform).ok());
-            let text = decoded.map(|one| text::print(kernel.platform, &one)).unwrap_or_default();
+            let found = encodings(&shader.code).find(|(at, _)| *at == stop.at as usize);
+            let decoded = found.and_then(|(_, one)| one.ok()?.decode(shader.platform).ok());
+            let text = decoded.map(|one| text::print(shader.platform, &one)).unwrap_or_default();
             format!("thread {number}: {stop}: {text}")
         })?;
         if let Some(why) = bus.unannounced.take() {
@@ -103,24 +103,24 @@ pub fn run(case: &Case, kernel: &Kernel, steps: u64) -> Result<Outcome, String> 
 /// A surface of the binding table.
 struct Surface {
     binding: Binding,
-    /// The kernel says that it reads it.
+    /// The shader says that it reads it.
     reads: bool,
-    /// The kernel says that it writes it.
+    /// The shader says that it writes it.
     writes: bool,
     bytes: Vec<u8>,
 }
 
-/// The surfaces of a kernel, and what a thread does to them.
+/// The surfaces of a shader, and what a thread does to them.
 struct Recorder {
     surfaces: Vec<Surface>,
     /// The lines that the thread has read.
     read: HashSet<(u8, u32)>,
-    /// An access that the kernel has not announced.
+    /// An access that the shader has not announced.
     unannounced: Option<String>,
 }
 
 impl Recorder {
-    /// Returns the surface of an access, which the kernel has if `announced` is true of it.
+    /// Returns the surface of an access, which the shader has if `announced` is true of it.
     fn surface(&mut self, access: Access, announced: fn(&Surface) -> bool) -> Option<&mut Surface> {
         let found = self.surfaces.get_mut(usize::from(access.surface)).filter(|surface| announced(surface));
         if found.is_none() {

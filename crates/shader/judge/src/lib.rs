@@ -1,4 +1,4 @@
-//! Runs kernels of shaders on `intel_eu::execute`, and on a software device of Vulkan.
+//! Runs compiled shaders on `intel_eu::execute`, and on a software device of Vulkan.
 //!
 //! The shaders are those of `crates/shader/vectors`, whose README describes their directives.
 //!
@@ -10,13 +10,13 @@
 //! ```
 //!
 //! * `driver`: a driver of Vulkan that prints its own statistics, such as Mesa's. Not the comparison of bytes.
-//! * `execution`: kernels on `intel_eu::execute`. Not Vulkan.
+//! * `execution`: shaders on `intel_eu::execute`. Not Vulkan.
 //! * `vulkan`: the same dispatches on a device of Vulkan. Not the compiler.
 //! * `directives`: what a shader's comments say of its dispatch. Not the content of surfaces.
 //! * `tally`: counts of comparisons and their report. Not their limits.
 //! * `tools`: the compiler of GLSL and the validator of SPIR-V. Not the shaders.
 //! * `patterns`: the content of surfaces, and numbers at random. Not dispatches.
-//! * `plant`: changes of one instruction of a kernel. Not their execution.
+//! * `plant`: changes of one instruction of a shader. Not their execution.
 //! * `random`: shaders at random. Not the seeds that are judged.
 
 #![deny(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Judges kernels: compiles shaders for several platforms, executes them, and compares their surfaces with those of a software device of
+//! Judges the compiler: compiles shaders for several platforms, executes them, and compares their surfaces with those of a software device of
 //! Vulkan, byte by byte.
 //!
 //! ```console
@@ -6,18 +6,18 @@
 //! $ cargo run -p shader-judge -- crates/shader/vectors --driver PLATFORM
 //! ```
 //! The README beside the shaders describes their directives. Each shader is compiled with ends of lanes at the top and at their place, and
-//! each instruction of its kernels is validated. Without `--all`, a shader is compiled for two of the platforms, in turn. With `--random`,
+//! each of its instructions is validated. Without `--all`, a shader is compiled for two of the platforms, in turn. With `--random`,
 //! COUNT shaders at random follow, of the seeds from FIRST on; the text of one that fails is printed. With a NAME, only shaders whose names
 //! contain it are judged.
 //!
-//! Changes are planted in kernels and in modules. The judge fails if a comparison does, or if too many changes are not noticed.
+//! Changes are planted in shaders and in modules. The judge fails if a comparison does, or if too many changes are not noticed.
 
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
 
-use gem_shader_compiler::{Error, Kernel, Stage};
+use gem_shader_compiler::{CompiledShader, Error, Stage};
 use intel_eu::Platform;
 use shader_judge::directives::{Case, Memory};
 use shader_judge::execution::Outcome;
@@ -39,7 +39,7 @@ const PLATFORMS: [Platform; 8] = [
 ];
 /// Platforms of a module without `--all`.
 const SAMPLE: usize = 2;
-/// Changes that are planted in a kernel.
+/// Changes that are planted in a shader.
 const CHANGES: usize = 4;
 /// Modules that wait to be judged, at most.
 const AHEAD: usize = 8;
@@ -56,7 +56,7 @@ struct Arguments {
     platforms: usize,
     /// Seeds of shaders at random.
     seeds: std::ops::Range<u64>,
-    /// The platform whose kernels stand beside those of a driver.
+    /// The platform whose shaders stand beside those of a driver.
     driver: Option<Platform>,
 }
 
@@ -175,7 +175,7 @@ fn sufficient(tally: &Tally) -> Result<(), String> {
     if judged < LEAST_JUDGED {
         return Err(format!("Vulkan has run {judged} modules, and {LEAST_JUDGED} are the least"));
     }
-    for Planted { all, noticed } in [tally.changed_kernels, tally.changed_modules] {
+    for Planted { all, noticed } in [tally.changed_shaders, tally.changed_modules] {
         if noticed * 4 < all * 3 {
             return Err(format!(
                 "{noticed} of {all} planted changes are noticed: three of four are the least"
@@ -202,8 +202,8 @@ impl Judge<'_> {
         let mut expected = judged.as_ref().map(|judged| judged.memory.clone());
         let (mut planted, mut refused) = (!self.plants, 0);
         for platform in platforms {
-            let kernels = match self.kernels(case, module, *platform) {
-                Ok(Some(kernels)) => kernels,
+            let shaders = match self.shaders(case, module, *platform) {
+                Ok(Some(shaders)) => shaders,
                 Ok(None) => {
                     refused += 1;
                     continue;
@@ -214,9 +214,9 @@ impl Judge<'_> {
                 }
             };
             if let Some(judged) = &judged {
-                self.tally.times.push([kernels.time, judged.compilation]);
+                self.tally.times.push([shaders.time, judged.compilation]);
             }
-            let Some(found) = self.executed(case, *platform, &kernels) else { continue };
+            let Some(found) = self.executed(case, *platform, &shaders) else { continue };
             let compared = if judged.is_some() { &mut self.tally.judged } else { &mut self.tally.compared };
             *compared += found.len();
             let expected = expected.get_or_insert_with(|| found[0].memory.clone());
@@ -226,7 +226,7 @@ impl Judge<'_> {
                 self.fail(case, *platform, difference);
             } else if !planted {
                 planted = true;
-                self.plant(case, module, &kernels.moved, expected);
+                self.plant(case, module, &shaders.moved, expected);
             }
         }
         if case.refused.is_some() && self.plants && refused == 0 && platforms.len() == PLATFORMS.len() {
@@ -254,8 +254,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Compiles a module for a platform; returns no kernels if the platform lacks a feature that the module needs.
-    fn kernels(&mut self, case: &Case, module: &[u8], platform: Platform) -> Result<Option<Kernels>, String> {
+    /// Compiles a module for a platform; returns nothing if the platform lacks a feature that the module needs.
+    fn shaders(&mut self, case: &Case, module: &[u8], platform: Platform) -> Result<Option<Shaders>, String> {
         let compile = |move_ends| {
             let compiled = catch_unwind(|| execution::compile(case, module, platform, move_ends));
             compiled.map_err(|_| "the compiler panics".to_owned())
@@ -275,17 +275,17 @@ impl Judge<'_> {
         let (unmoved, _) = compile(false)?.map_err(|error| error.to_string())?;
         self.tally.emitted(platform, plant::count(module), execution::check(&moved)?);
         execution::check(&unmoved)?;
-        Ok(Some(Kernels { moved, unmoved, time }))
+        Ok(Some(Shaders { moved, unmoved, time }))
     }
 
-    /// Runs kernels; returns the results, unless one fails. Kernels that are the same are run once.
-    fn executed(&mut self, case: &Case, platform: Platform, kernels: &Kernels) -> Option<Vec<Outcome>> {
+    /// Runs shaders; returns the results, unless one fails. Shaders that are the same are run once.
+    fn executed(&mut self, case: &Case, platform: Platform, shaders: &Shaders) -> Option<Vec<Outcome>> {
         let mut found = Vec::new();
-        for (what, kernel) in [("", &kernels.moved), ("ends at their place: ", &kernels.unmoved)] {
-            if !found.is_empty() && kernel.code == kernels.moved.code {
+        for (what, shader) in [("", &shaders.moved), ("ends at their place: ", &shaders.unmoved)] {
+            if !found.is_empty() && shader.code == shaders.moved.code {
                 continue;
             }
-            match execution::run(case, kernel, execution::STEPS) {
+            match execution::run(case, shader, execution::STEPS) {
                 Ok(outcome) => found.push(outcome),
                 Err(why) => {
                     self.fail(case, platform, &format!("{what}{why}"));
@@ -293,7 +293,7 @@ impl Judge<'_> {
                 }
             }
         }
-        self.tally.kernels += found.len();
+        self.tally.shaders += found.len();
         let (moved, unmoved) = (found.first()?.lines, found.last()?.lines);
         if moved > unmoved {
             let why = format!(
@@ -307,38 +307,38 @@ impl Judge<'_> {
         Some(found)
     }
 
-    /// Plants changes in a kernel and its module, and counts those that are noticed.
-    fn plant(&mut self, case: &Case, module: &[u8], kernel: &Kernel, expected: &Memory) {
-        let notices = |kernel: &Kernel| {
-            let found = execution::run(case, kernel, execution::STEPS / 100);
+    /// Plants changes in a shader and its module, and counts those that are noticed.
+    fn plant(&mut self, case: &Case, module: &[u8], shader: &CompiledShader, expected: &Memory) {
+        let notices = |shader: &CompiledShader| {
+            let found = execution::run(case, shader, execution::STEPS / 100);
             !found.is_ok_and(|found| difference(expected, &found.memory).is_none())
         };
-        let changed = plant::kernels(kernel);
+        let changed = plant::shaders(shader);
         let count = changed.len().min(CHANGES);
-        let planted = &mut self.tally.changed_kernels;
+        let planted = &mut self.tally.changed_shaders;
         for number in 0..count {
             let number = number * changed.len() / count;
             planted.all += 1;
             planted.noticed += usize::from(notices(&changed[number]));
         }
         if let Some(other) = plant::with_other_comparison(module) {
-            let compiled = execution::compile(case, &other, kernel.platform, true);
+            let compiled = execution::compile(case, &other, shader.platform, true);
             let planted = &mut self.tally.changed_modules;
             planted.all += 1;
-            planted.noticed += usize::from(!compiled.is_ok_and(|(kernel, _)| !notices(&kernel)));
+            planted.noticed += usize::from(!compiled.is_ok_and(|(shader, _)| !notices(&shader)));
         }
         let refused = plant::without_return(module)
             .is_none_or(|wrong| tools::validate(&wrong, self.temporary).is_err());
         if !refused {
-            self.fail(case, kernel.platform, "spirv-val accepts the module without its return");
+            self.fail(case, shader.platform, "spirv-val accepts the module without its return");
         }
     }
 }
 
-/// The kernels of a module: with ends of lanes at the top, and at their place.
-struct Kernels {
-    moved: Kernel,
-    unmoved: Kernel,
+/// A compiled module: with ends of lanes at the top, and at their place.
+struct Shaders {
+    moved: CompiledShader,
+    unmoved: CompiledShader,
     /// The time of a compilation.
     time: std::time::Duration,
 }

@@ -1,18 +1,18 @@
-//! Planted changes: kernels and modules that are wrong in one place, which the judge has to notice.
+//! Planted changes: shaders and modules that are wrong in one place, which the judge has to notice.
 
-use gem_shader_compiler::Kernel;
+use gem_shader_compiler::CompiledShader;
 use intel_eu::{Condition, Encoding, Instruction, Opcode, Source, encodings};
 
-/// Returns the kernels with one instruction changed, each of them another one.
-pub fn kernels(kernel: &Kernel) -> Vec<Kernel> {
+/// Returns the shaders with one instruction changed, each of them another one.
+pub fn shaders(shader: &CompiledShader) -> Vec<CompiledShader> {
     let change = |(at, encoding): (usize, Result<Encoding, intel_eu::Error>)| {
-        let instruction = encoding.ok()?.decode(kernel.platform).ok()?;
-        let bytes = Encoding::of(kernel.platform, &changed(instruction)?).ok()?.to_bytes();
-        let mut kernel = kernel.clone();
-        kernel.code.get_mut(at..at + bytes.len())?.copy_from_slice(&bytes);
-        Some(kernel)
+        let instruction = encoding.ok()?.decode(shader.platform).ok()?;
+        let bytes = Encoding::of(shader.platform, &changed(instruction)?).ok()?.to_bytes();
+        let mut shader = shader.clone();
+        shader.code.get_mut(at..at + bytes.len())?.copy_from_slice(&bytes);
+        Some(shader)
     };
-    encodings(&kernel.code).filter_map(change).collect()
+    encodings(&shader.code).filter_map(change).collect()
 }
 
 /// Returns an instruction with the opposite comparison, the opposite choice, or summands of the opposite signs; none if it has

@@ -10,9 +10,9 @@ use intel_eu::Platform;
 pub struct Emitted {
     /// Instructions of the modules.
     pub of_modules: usize,
-    /// Instructions of the kernels.
-    pub of_kernels: usize,
-    /// Instructions of a kernel for each one of its module.
+    /// Instructions of the shaders.
+    pub of_shaders: usize,
+    /// Instructions of a shader for each one of its module.
     ratios: Vec<f64>,
 }
 
@@ -21,7 +21,7 @@ pub struct Emitted {
 pub struct Planted {
     /// All of them.
     pub all: usize,
-    /// Those with other bytes, or whose kernel cannot go on.
+    /// Those with other bytes, or whose shader cannot go on.
     pub noticed: usize,
 }
 
@@ -30,9 +30,9 @@ pub struct Planted {
 pub struct Tally {
     /// Modules.
     pub modules: usize,
-    /// Kernels that were run.
-    pub kernels: usize,
-    /// Comparisons of the surfaces of a kernel with those of Vulkan.
+    /// Shaders that were run.
+    pub shaders: usize,
+    /// Comparisons of the surfaces of a shader with those of Vulkan.
     pub judged: usize,
     /// Comparisons with those of another platform.
     pub compared: usize,
@@ -48,8 +48,8 @@ pub struct Tally {
     pub lines: BTreeMap<String, [usize; 2]>,
     /// Time of our compilations, and of Vulkan's.
     pub times: Vec<[Duration; 2]>,
-    /// Changes of kernels.
-    pub changed_kernels: Planted,
+    /// Changes of shaders.
+    pub changed_shaders: Planted,
     /// Changes of modules.
     pub changed_modules: Planted,
 }
@@ -61,22 +61,22 @@ pub fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 impl Tally {
-    /// Counts the instructions of a kernel and of its module.
-    pub fn emitted(&mut self, platform: Platform, of_module: usize, of_kernel: usize) {
+    /// Counts the instructions of a shader and of its module.
+    pub fn emitted(&mut self, platform: Platform, of_module: usize, of_shader: usize) {
         let emitted = self.emitted.entry(platform).or_default();
         emitted.of_modules += of_module;
-        emitted.of_kernels += of_kernel;
-        emitted.ratios.push(of_kernel as f64 / of_module as f64);
+        emitted.of_shaders += of_shader;
+        emitted.ratios.push(of_shader as f64 / of_module as f64);
     }
 
     /// Prints the counts.
     pub fn print(&self) {
         for (platform, emitted) in &self.emitted {
-            let Emitted { of_modules, of_kernels, ratios } = emitted;
+            let Emitted { of_modules, of_shaders, ratios } = emitted;
             println!(
-                "{platform}: {} modules, {of_kernels} instructions of {of_modules} of SPIR-V: {:.1} each, median {:.1}",
+                "{platform}: {} modules, {of_shaders} instructions of {of_modules} of SPIR-V: {:.1} each, median {:.1}",
                 ratios.len(),
-                *of_kernels as f64 / *of_modules as f64,
+                *of_shaders as f64 / *of_modules as f64,
                 median(ratios.clone())
             );
         }
@@ -106,14 +106,14 @@ impl Tally {
             self.times.iter().map(|[ours, other]| ours.as_secs_f64() / other.as_secs_f64()).collect();
         println!("time of a compilation: {:.2} of Vulkan's (median)", median(ratios));
         for (what, Planted { all, noticed }) in
-            [("instructions", self.changed_kernels), ("comparisons of modules", self.changed_modules)]
+            [("instructions", self.changed_shaders), ("comparisons of modules", self.changed_modules)]
         {
             println!("{noticed} of {all} changed {what} noticed");
         }
         println!(
-            "{} modules, {} kernels: {} compared with Vulkan, {} with another platform; {} failures",
+            "{} modules, {} shaders: {} compared with Vulkan, {} with another platform; {} failures",
             self.modules,
-            self.kernels,
+            self.shaders,
             self.judged,
             self.compared,
             self.failures.len()

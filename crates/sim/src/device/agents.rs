@@ -217,12 +217,12 @@ impl SimDevice {
         self.gpu.engines.set_times(times);
     }
 
-    /// Ends the GPU kernels that run on the device, and those that are started from now on, because nobody waits for them.
-    pub fn stop_kernels(&self) {
-        self.gpu.engines.stop_kernels();
+    /// Ends the shaders that run on the device, and those that are started from now on, because nobody waits for them.
+    pub fn stop_shaders(&self) {
+        self.gpu.engines.stop_shaders();
     }
 
-    /// Starts the clock of a kernel of so many threads, which the caller executes.
+    /// Starts the clock of a shader of so many threads, which the caller executes.
     pub fn shader_clock(&self, threads: u64) -> ShaderClock {
         self.gpu.engines.shader_clock(threads)
     }

@@ -57,7 +57,7 @@ pub(super) struct Stuck {
     pub(super) at: u64,
     pub(super) command: u32,
     pub(super) arbitration: Arbitration,
-    /// The rule that an instruction of a GPU kernel breaks.
+    /// The rule that an instruction of a shader breaks.
     pub(super) rule: Option<&'static str>,
 }
 
@@ -274,6 +274,6 @@ fn remedy(system: &System, stuck: Stuck) -> Remedy {
         | HangCause::Unknown
         | HangCause::Unsupported
         | HangCause::Privileged
-        | HangCause::InvalidKernel => Remedy::Reset,
+        | HangCause::InvalidShader => Remedy::Reset,
     }
 }

@@ -71,21 +71,21 @@ impl Engines {
         *self.times.lock() = times;
     }
 
-    /// Ends the kernels that run, and those that are started.
-    pub(crate) fn stop_kernels(&self) {
-        // Relaxed: a kernel looks again.
+    /// Ends the shaders that run, and those that are started.
+    pub(crate) fn stop_shaders(&self) {
+        // Relaxed: a shader looks again.
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether kernels are to end.
+    /// Returns whether shaders are to end.
     pub(crate) fn is_stopped(&self) -> bool {
-        // Relaxed: see `stop_kernels`.
+        // Relaxed: see `stop_shaders`.
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Starts the clock of a kernel of so many threads.
+    /// Starts the clock of a shader of so many threads.
     pub(crate) fn shader_clock(&self, threads: u64) -> ShaderClock {
-        // With other paces, any thread may run the kernel.
+        // With other paces, any thread may run the shader.
         ShaderClock::start(threads, self.times().thread, self.pace == Pace::Instant)
     }
 }

@@ -42,7 +42,7 @@ const MOST_LEVELS: usize = 2;
 /// Bytes that fills and copies transfer at once.
 const PIECE_BYTES: u64 = 16 << 10;
 /// The name of a batch of which the commands are missing.
-const UNWRITTEN: &str = "batches that a skipped kernel writes";
+const UNWRITTEN: &str = "batches that a skipped shader writes";
 /// The value that reads of the scratch page return: MI_NOOP, a no-op.
 const NOTHING: u32 = 0;
 
@@ -57,13 +57,13 @@ pub(super) struct Run<'a> {
     line: Option<(Range<u64>, Vec<u32>)>,
     /// The return addresses of second-level batches.
     returns: Vec<u64>,
-    /// The batch that a skipped kernel should have written, inside of one.
+    /// The batch that a skipped shader should have written, inside of one.
     unwritten: Option<Unwritten>,
     arbitration: Arbitration,
     registers: Registers,
     predicate: Predicate,
     pipeline: Pipeline,
-    /// The reason why a kernel hung the GPU.
+    /// The reason why a shader hung the GPU.
     refusal: Option<Refusal>,
     cost: u64,
     /// The target of the last jump back, if no command had an effect since.
@@ -87,7 +87,7 @@ pub(super) struct Position {
     idle_loop: Option<u64>,
 }
 
-/// A batch in an object that a skipped kernel should have written.
+/// A batch in an object that a skipped shader should have written.
 #[derive(Clone, Debug)]
 struct Unwritten {
     /// The number of return addresses inside of it.
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
     /// Returns the first dword of the current command.
     ///
     /// # Errors
-    /// Those of [`Self::word`]; after the end of a batch that a skipped kernel should have written, [`HangCause::Endless`].
+    /// Those of [`Self::word`]; after the end of a batch that a skipped shader should have written, [`HangCause::Endless`].
     fn next_word(&mut self) -> Result<u32, HangCause> {
         let is_past = self.unwritten.as_ref().is_some_and(|Unwritten { levels, object }| {
             self.returns.len() == *levels && !object.contains(&self.at)
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Ends a batch that a skipped kernel should have written, whose commands mean nothing; returns `None` outside of one, and if the batch has
+    /// Ends a batch that a skipped shader should have written, whose commands mean nothing; returns `None` outside of one, and if the batch has
     /// cost too much.
     fn leave_unwritten(&mut self) -> Option<Step> {
         let Unwritten { levels, .. } = self.unwritten.take()?;
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
         if let Err(refusal) = self.pipeline.follow(&self.view, &words) {
             self.refusal = Some(refusal);
             return match refusal {
-                Refusal::Rule(_) => Err(HangCause::InvalidKernel),
+                Refusal::Rule(_) => Err(HangCause::InvalidShader),
                 Refusal::Endless => Err(HangCause::Endless),
                 Refusal::Unwanted => Ok(Step::Cancelled),
             };

@@ -40,8 +40,8 @@ words! {
         /// A loop, a semaphore that is never signalled, a batch without an end within the bound memory, or one
         /// that exceeds the cost limit.
         Endless = "endless",
-        /// A kernel with an instruction that breaks a rule of the hardware.
-        InvalidKernel = "invalid-kernel",
+        /// A shader with an instruction that breaks a rule of the hardware.
+        InvalidShader = "invalid-shader",
     }
 }
 
@@ -70,7 +70,7 @@ pub struct GpuHang {
     pub engine: EngineClass,
     /// The kernel's remedy.
     pub remedy: Remedy,
-    /// The rule that an instruction of a GPU kernel breaks.
+    /// The rule that an instruction of a shader breaks.
     pub rule: Option<&'static str>,
 }
 

@@ -240,7 +240,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the addresses of the object at an address, if a kernel that was skipped should have written it.
+    /// Returns the addresses of the object at an address, if a shader that was skipped should have written it.
     pub(super) fn unwritten(&self, address: u64) -> Option<Range<u64>> {
         let (object, offset) = self.bindings.at(address)?;
         let start = address - offset;

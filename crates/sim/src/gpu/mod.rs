@@ -11,13 +11,13 @@
 //! time; the objects of a submission are kept alive at their addresses until it is done ([`memory`]). A batch that does
 //! not complete is reset or cancelled as in the kernel ([`fault_log`], [`bans`]); it never blocks the process. A batch
 //! that stops at a command that it may not use, or that costs too much at once, does not have to wait for the kernel's
-//! watch over time. Kernels take as long as they need ([`shader_clock`]).
+//! watch over time. Shaders take as long as they need ([`shader_clock`]).
 //!
 //! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
 //! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW; on copy engines, before graphics 6 on the render engine, the
 //! blitter's fills and copies of linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
 //! also execute the writes of PIPE_CONTROL ([`post_sync`](commands::post_sync)), and copy, compare and move dwords
-//! ([`memory_commands`](commands::memory_commands), [`registers`](commands::registers)), and run the kernels of compute walkers ([`pipeline`]); they skip any other command by its
+//! ([`memory_commands`](commands::memory_commands), [`registers`](commands::registers)), and run the shaders of compute walkers ([`pipeline`]); they skip any other command by its
 //! length ([`lengths`](commands::lengths)). What the 3D pipeline reads is read on a device that is watched or traced.
 
 mod bans;

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_ends_with_its_device_and_with_the_program_that_waits_for_it() {
+    fn a_shader_ends_with_its_device_and_with_the_program_that_waits_for_it() {
         let clock = |is_own| {
             let clock = ShaderClock::start(1, Duration::ZERO, is_own);
             ShaderClock { next_look: clock.start, ..clock }
@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(clock(true).tick(|| false), Ok(()));
         end_shaders_when(|| true);
         assert_eq!(clock(true).end_thread(|| false), Err(Overtime::Unwanted));
-        assert_eq!(clock(false).end_thread(|| false), Ok(()), "another program's kernel");
+        assert_eq!(clock(false).end_thread(|| false), Ok(()), "another program's shader");
     }
 }

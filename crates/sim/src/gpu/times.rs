@@ -23,7 +23,7 @@ pub struct GpuTimes {
     /// The time that a batch may take on an engine that can be preempted, its time in the queue after other batches
     /// included (`i915.request_timeout_ms`); 20 s by default.
     pub request: Duration,
-    /// The time that a thread of a GPU kernel may take in the simulation, which is slower than the hardware: a thread that takes longer does not
+    /// The time that a thread of a shader may take in the simulation, which is slower than the hardware: a thread that takes longer does not
     /// end. 10 s by default; the name of a device sets it (`hang=10s`). It holds for every GPU, also without `gpu=timed`.
     pub thread: Duration,
 }

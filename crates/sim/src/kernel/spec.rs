@@ -20,7 +20,7 @@ const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
 
-/// The time after which a thread of a GPU kernel counts as endless if the name does not give one.
+/// The time after which a thread of a shader counts as endless if the name does not give one.
 pub(crate) const THREAD_TIME: Duration = Duration::from_secs(10);
 
 /// A parsed name.
@@ -34,7 +34,7 @@ pub(crate) struct Spec {
     pub(crate) coherent: bool,
     /// Batches take time, and engines run beside each other.
     pub(crate) timed: bool,
-    /// The time after which a thread of a kernel counts as endless; zero for never.
+    /// The time after which a thread of a shader counts as endless; zero for never.
     pub(crate) hang: Duration,
     /// The CPU looks its own caches up at accesses of programs through WC mappings.
     pub(crate) self_snoops: bool,

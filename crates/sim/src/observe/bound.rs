@@ -1,4 +1,4 @@
-//! The bytes that a draw or a dispatch binds, and that its kernels may read or write; lines with newer bytes than memory.
+//! The bytes that a draw or a dispatch binds, and that its shaders may read or write; lines with newer bytes than memory.
 
 use super::incoherent::{Watch, slice};
 use super::trace::Tracing;

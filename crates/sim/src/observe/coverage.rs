@@ -30,9 +30,9 @@ pub struct Coverage {
     /// Fills and copies that were executed.
     pub copies: u64,
     /// Draws. The accesses of the fixed functions of the followed ones were judged: vertices, indices, and the state of
-    /// surfaces. Kernels of draws are never executed. Draws of nothing do not count.
+    /// surfaces. Shaders of draws are never executed. Draws of nothing do not count.
     pub draws: Work,
-    /// Dispatches. The kernels of the followed ones were executed. Dispatches of nothing do not count.
+    /// Dispatches. The shaders of the followed ones were executed. Dispatches of nothing do not count.
     pub dispatches: Work,
     /// Skipped dispatches of which the binding table was read, and the surfaces were judged as those of a draw.
     pub judged_surfaces: u64,

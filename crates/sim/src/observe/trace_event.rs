@@ -97,7 +97,7 @@ pub enum TraceEvent {
         /// The lines.
         lines: LineRange,
     },
-    /// A draw or a dispatch has a surface in these lines, which its kernels may access or not.
+    /// A draw or a dispatch has a surface in these lines, which its shaders may access or not.
     Bound {
         /// The route.
         route: Route,
@@ -114,9 +114,9 @@ pub enum TraceEvent {
     /// Commands of a batch that names it are not simulated: between this event and the end of the batch, the GPU may read or
     /// write any of its lines, by any route. A batch has at most one such event for each object that its submission names.
     ///
-    /// A batch has it if it has a draw, whose kernels are not executed; a dispatch that is not executed to its end; another
+    /// A batch has it if it has a draw, whose shaders are not executed; a dispatch that is not executed to its end; another
     /// command that may access memory and is skipped; commands that depend on a predicate; or if it is not followed to its
-    /// end. The event is for every object of the list, whatever the binding tables say ([`Self::Bound`]): kernels also
+    /// end. The event is for every object of the list, whatever the binding tables say ([`Self::Bound`]): shaders also
     /// access memory without a table, and depth buffers, stream output and pushed constants are not decoded. Drivers do not
     /// set `EXEC_OBJECT_WRITE` for all that they write, so that it tells nothing here.
     Unfollowed {

@@ -8,7 +8,7 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Machine;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
-use gem_coherency_exercise::commands::{self, Builder, Bytes, Extent, Memory, Surface, kernels};
+use gem_coherency_exercise::commands::{self, Builder, Bytes, Extent, Memory, Surface, shaders};
 
 use super::random::past_llc;
 use super::step::{BYTES, Domain, OBJECTS, Spot, Step};
@@ -157,13 +157,13 @@ impl Device {
         self.submit(builder, &[(to, Access::Write), (from.object, Access::Read)])
     }
 
-    /// Copies two lines by a kernel.
+    /// Copies two lines by a shader.
     fn read_past_llc(&self, spot: Spot) -> Result<u32> {
-        let offset = spot.line_offset() / kernels::COPY_BYTES * kernels::COPY_BYTES;
-        let from = Bytes { buffer: 1, offset, len: kernels::COPY_BYTES, mocs: past_llc(&self.machine) };
+        let offset = spot.line_offset() / shaders::COPY_BYTES * shaders::COPY_BYTES;
+        let from = Bytes { buffer: 1, offset, len: shaders::COPY_BYTES, mocs: past_llc(&self.machine) };
         let to = Bytes { buffer: 0, mocs: None, ..from };
-        let kernel = kernels::copy(&self.machine).map_err(encoding)?;
-        let walker = commands::Walker { kernel: &kernel, surfaces: &[from, to], constants: &[], groups: 1 };
+        let shader = shaders::copy(&self.machine).map_err(encoding)?;
+        let walker = commands::Walker { shader: &shader, surfaces: &[from, to], constants: &[], groups: 1 };
         let batch = commands::walker(&self.machine, &walker, 2).map_err(encoding)?;
         self.run(batch, &[(SEEN, Access::Write), (spot.object, Access::Read)])?;
         self.seen(spot.offset())

@@ -75,7 +75,7 @@ pub enum Step {
     PwriteLine(Spot),
     /// The GPU copies the dword to where it can be seen.
     GpuRead(Spot),
-    /// The same by a kernel whose surface names the MOCS entry that goes past the LLC.
+    /// The same by a shader whose surface names the MOCS entry that goes past the LLC.
     GpuReadPastLlc(Spot),
     /// The GPU stores the value.
     GpuStore(Spot),

@@ -27,7 +27,7 @@ const LIBRARY_HEAD: &str = "\
 const EXERCISE_HEAD: &str = "\
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * gem_coherency_exercise: batches, a screen, the validator of GPU kernels, and the other agents of a software device, with which a
+ * gem_coherency_exercise: batches, a screen, the validator of shaders, and the other agents of a software device, with which a
  * device is exercised. For tests and example drivers; a library that was installed with --library-only lacks these functions.
  *
  * Made by cbindgen from crates/capi and crates/capi/pure; ci/header --write makes it anew. */";

@@ -18,13 +18,13 @@
 //! * `platforms`: the table of platforms, each on top of its generation. Not what a platform is.
 //! * `mmio`: which part handles an access to registers or to PCI configuration space. Not what the access does.
 //! * `generations`: fuses, forcewake, resets and interrupts of each generation. Not engines, not the display.
-//! * `engines`: submission and execution of batches, up to the commands that start kernels. Not the execution units.
+//! * `engines`: submission and execution of batches, up to the commands that start shaders. Not the execution units.
 //! * `display`: pipes, planes and ports, or a display that is fused off. Not what is connected to a port.
 //! * `translation`: page tables, and the aperture. Not the memory behind an address.
 //! * `gpu`: one device: the state of its parts, and the types that describe a platform. Not what the parts do with the state.
 //! * `qemu`: the binding to QEMU, the only other place with `unsafe` code. Not the GPU.
 //! * `cache`: the CPU's cache, if the machine is to have one. Not its place in QEMU.
-//! * `eu`: the execution units. Not the commands that start kernels.
+//! * `eu`: the execution units. Not the commands that start shaders.
 //! * `snooping`: which accesses look into the CPU's caches. Not the caches.
 //!
 //! A part that is lower calls a higher one in one way: a command or an engine reaches its generation by the trait

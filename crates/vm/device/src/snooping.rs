@@ -109,7 +109,7 @@ const OF_GLOBAL: [u32; 2] = [52, 53];
 const PRIVATE: std::ops::RangeTo<usize> = ..3;
 
 /// GEN9_GFX_MOCS(0): the LLC's part of the render engine's MOCS entries. Of the commands that are executed here, those of
-/// kernels are the only ones of gen11 that name an entry: commands of the copy engine do since gen12.
+/// shaders are the only ones of gen11 that name an entry: commands of the copy engine do since gen12.
 const MOCS: u32 = 0xc800;
 /// LE_SCF, the snoop control: entries 16 and 17 of gen11's table, "Bypass LLC", differ from 3 and 4 by this bit alone. The
 /// driver writes the entries on every platform of gen11 and most of gen12, but calls them those of Elkhart and Jasper Lake,

@@ -8,7 +8,7 @@ fn machine(platform: &str) -> Machine {
     platform::by_name(platform).unwrap().machine(KernelVersion::new(6, 12), false)
 }
 
-const KERNEL: [u8; 16] = [0x11; 16];
+const SHADER: [u8; 16] = [0x11; 16];
 /// The addresses of the surfaces' buffers and of the batch's own one.
 const ADDRESSES: [u64; 3] = [0x7_0001_0000, 0x7_0002_0000, 0x7_0003_0000];
 const OWN: u32 = 2;
@@ -20,7 +20,7 @@ fn bytes(buffer: u32, mocs: Option<u8>) -> Bytes {
 /// Returns the dwords of a walker of three groups, surface 0 of which has a MOCS entry.
 fn words(platform: &str, entry: u8, constants: &[u32]) -> Vec<u32> {
     let surfaces = [bytes(0, Some(entry)), bytes(1, None)];
-    let what = Walker { kernel: &KERNEL, surfaces: &surfaces, constants, groups: 3 };
+    let what = Walker { shader: &SHADER, surfaces: &surfaces, constants, groups: 3 };
     walker(&machine(platform), &what, OWN).unwrap().at(&ADDRESSES).words().to_vec()
 }
 
@@ -134,10 +134,10 @@ fn what_a_field_cannot_say_is_refused() {
             other => panic!("{name}: {other:?}"),
         }
     }
-    let right = Walker { kernel: &KERNEL, surfaces: &[], constants: &[], groups: 1 };
+    let right = Walker { shader: &SHADER, surfaces: &[], constants: &[], groups: 1 };
     assert!(walker(&machine("glk"), &right, 0).is_ok());
-    refused("glk", &Walker { kernel: &[], ..right }, "kernel size");
-    refused("glk", &Walker { kernel: &[0; 12], ..right }, "kernel size");
+    refused("glk", &Walker { shader: &[], ..right }, "shader size");
+    refused("glk", &Walker { shader: &[0; 12], ..right }, "shader size");
     refused("glk", &Walker { groups: 0, ..right }, "number of groups");
     refused("glk", &Walker { constants: &[0; 9], ..right }, "number of constants");
     refused("glk", &Walker { surfaces: &[bytes(0, None); 17], ..right }, "number of surfaces");

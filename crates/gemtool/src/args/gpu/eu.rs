@@ -12,8 +12,8 @@ Those that the text marks {Compacted} are instructions of 64 bits. validate ends
 
 Examples:
   gemtool eu validate examples/shaders/copy.asm --platform jsl
-  gemtool eu disasm kernel.bin --platform tgl
-  gemtool eu asm examples/shaders/copy.asm --platform hsw --output kernel.bin";
+  gemtool eu disasm shader.bin --platform tgl
+  gemtool eu asm examples/shaders/copy.asm --platform hsw --output shader.bin";
 
 /// `gemtool eu`.
 #[derive(Clone, Debug, ClapArgs)]

@@ -10,10 +10,10 @@ use crate::args::gpu::surface::Surface;
 
 /// Shown under `gemtool lines --help`.
 pub const LINES_EXAMPLES: &str = "\
-Runs the kernel's threads on a software device, and lists the cache lines that each instruction reads and \
+Runs the shader's threads on a software device, and lists the cache lines that each instruction reads and \
 writes. Before that the CPU stores to the surfaces through its cache and flushes nothing: a line is stale if \
 the GPU reads it from memory, or writes it in memory, while the CPU's cache has newer bytes. The last two \
-columns show what the driver has to do after such a store, and the rule. KERNEL is what `gemtool eu` reads.
+columns show what the driver has to do after such a store, and the rule. SHADER is what `gemtool eu` reads.
 
 A surface is SIZE[,mocs=ENTRY][,caching=MODE][,dirty=LINES][,fill=PATTERN][,file=FILE]:
   SIZE      bytes, a multiple of 4
@@ -26,21 +26,21 @@ A surface is SIZE[,mocs=ENTRY][,caching=MODE][,dirty=LINES][,fill=PATTERN][,file
   PATTERN   contents: 'counter', or hexadecimal bytes, repeated
   FILE      contents, zeroes behind them [default: arbitrary bytes in LINES]
 
-Exit status: 1 if a line was stale, or if the kernel breaks a restriction of the hardware.
+Exit status: 1 if a line was stale, or if the shader breaks a restriction of the hardware.
 
 Examples:
   gemtool lines examples/shaders/copy.asm --device sim:jsl
   gemtool lines examples/shaders/copy.asm --device sim:jsl \\
       --surface 4096,mocs=16 --surface 4096
-  gemtool lines kernel.bin --device sim:glk --groups 8 --constants 64 \\
+  gemtool lines shader.bin --device sim:glk --groups 8 --constants 64 \\
       --surface 64KiB,caching=none,dirty=0-15";
 
 /// `gemtool lines`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Lines {
-    /// The kernel's instructions, or - for standard input
-    #[arg(value_name = "KERNEL")]
-    pub kernel: PathBuf,
+    /// The shader's instructions, or - for standard input
+    #[arg(value_name = "SHADER")]
+    pub shader: PathBuf,
 
     /// The next entry of the binding table, from 0 on; may be repeated
     #[arg(long, value_name = "SURFACE", default_values = ["4096", "4096"])]

@@ -1,4 +1,4 @@
-//! Surfaces of kernels on the command line: `SIZE[,mocs=ENTRY][,caching=MODE][,dirty=LINES][,fill=PATTERN][,file=FILE]`.
+//! Surfaces of shaders on the command line: `SIZE[,mocs=ENTRY][,caching=MODE][,dirty=LINES][,fill=PATTERN][,file=FILE]`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use gemtool::script::Pattern;
 /// Largest size of a surface in bytes: 16 MiB.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// A surface of a kernel.
+/// A surface of a shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surface {
     /// Size in bytes.

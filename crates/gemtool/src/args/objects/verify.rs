@@ -21,7 +21,7 @@ whole object. Each measurement runs
     (on a software device it must); where they require none, it must not.
 
 Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copies), \
-gpu-store (MI_STORE_DATA_IMM; writes only), gpu-kernel (a compute kernel, from Haswell on).
+gpu-store (MI_STORE_DATA_IMM; writes only), gpu-shader (a compute shader, from Haswell on).
 
 Exit status: 1 if a reader saw wrong bytes although the required flushes were performed or none was \
 required, or if a software device did not show the old value where it must.
@@ -29,7 +29,7 @@ required, or if a software device did not show the old value where it must.
 Examples:
   gemtool verify --quick
   gemtool verify --device sim:glk
-  gemtool verify --device sim:jsl --write cpu-wb --read gpu-kernel,gpu-blit
+  gemtool verify --device sim:jsl --write cpu-wb --read gpu-shader,gpu-blit
   gemtool verify --device sim:jsl,without=bypass-acquire
   gemtool verify --device sim:glk --forget flush
   gemtool verify --json --seed 7 --lines 1024";
@@ -104,8 +104,9 @@ pub enum Via {
     GpuBlit,
     /// MI_STORE_DATA_IMM, on the same engine.
     GpuStore,
-    /// A kernel on the render engine, whose surfaces name any MOCS entry.
-    GpuKernel,
+    /// A shader on the render engine, whose surfaces name any MOCS entry.
+    #[value(alias = "gpu-kernel")]
+    GpuShader,
 }
 
 impl Via {
@@ -118,7 +119,7 @@ impl Via {
         Self::Transfer,
         Self::GpuBlit,
         Self::GpuStore,
-        Self::GpuKernel,
+        Self::GpuShader,
     ];
 
     /// Returns the path's name on the command line.
@@ -131,7 +132,7 @@ impl Via {
             Self::Transfer => "transfer",
             Self::GpuBlit => "gpu-blit",
             Self::GpuStore => "gpu-store",
-            Self::GpuKernel => "gpu-kernel",
+            Self::GpuShader => "gpu-shader",
         }
     }
 }
@@ -169,6 +170,7 @@ mod tests {
             assert_eq!(Via::from_str(via.name(), false), Ok(*via));
             assert_eq!(serde_json::to_value(via).unwrap(), via.name());
         }
+        assert_eq!(Via::from_str("gpu-kernel", false), Ok(Via::GpuShader), "its old name");
         assert_eq!(Via::value_variants(), Via::ALL);
     }
 

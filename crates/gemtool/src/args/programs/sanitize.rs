@@ -26,7 +26,7 @@ of code that stored:
                          it nor told the kernel
   dirty surface          a draw or a dispatch has a surface with lines that
                          the GPU does not see by its MOCS entry; whether
-                         a kernel reads or overwrites them is not known
+                         a shader reads or overwrites them is not known
   dirty at submission    a batch names an object with lines that the GPU
                          does not see; whether it reads them is not known
   useless SET_DOMAIN     a request without which the kernel would have flushed

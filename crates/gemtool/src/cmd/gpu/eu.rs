@@ -26,7 +26,7 @@ pub struct EuReport {
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// Its first byte in the kernel.
+    /// Its first byte in the shader.
     pub at: usize,
     /// Its text.
     pub text: String,
@@ -78,7 +78,7 @@ impl Program {
     /// # Errors
     /// The file cannot be read or has no instructions, or one of them is not known.
     pub fn read(path: &Path, platform: Platform) -> Result<Self, Failure> {
-        let bytes = kernel(path, platform)?;
+        let bytes = shader(path, platform)?;
         if bytes.is_empty() {
             return Err(failure(path, "it has no instruction"));
         }
@@ -144,8 +144,8 @@ pub fn failure(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::Environment(format!("{}: {error}", path.display()))
 }
 
-/// Returns the bytes of the kernel in a file.
-fn kernel(path: &Path, platform: Platform) -> Result<Vec<u8>, Failure> {
+/// Returns the bytes of the shader in a file.
+fn shader(path: &Path, platform: Platform) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         io::stdin().read_to_end(&mut bytes).map_err(|error| failure(path, error))?;
@@ -171,10 +171,10 @@ fn hexadecimal(text: &str) -> Option<Vec<u32>> {
 
 /// Returns the bytes of a program in the assembler's syntax.
 fn assembled(path: &Path, platform: Platform, text: &str) -> Result<Vec<u8>, Failure> {
-    let mut kernel = Vec::new();
+    let mut shader = Vec::new();
     for instruction in text::parse_program(platform, text).map_err(|error| failure(path, error))? {
         let encoding = Encoding::of(platform, &instruction);
-        kernel.extend(encoding.map_err(|error| wrong(path, kernel.len(), error))?.to_bytes());
+        shader.extend(encoding.map_err(|error| wrong(path, shader.len(), error))?.to_bytes());
     }
-    Ok(kernel)
+    Ok(shader)
 }

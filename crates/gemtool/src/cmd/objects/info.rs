@@ -63,7 +63,7 @@ pub struct InfoReport {
     pub cpu: Support,
     /// The parameters that the device reports.
     pub params: Vec<ParamLine>,
-    /// The way to report what the kernels of `gemtool verify` measure on this part; null on a software device.
+    /// The way to report what the shaders of `gemtool verify` measure on this part; null on a software device.
     pub report: Option<&'static str>,
 }
 
@@ -79,7 +79,7 @@ const PARAMS: [Param; 7] = [
 ];
 
 /// The way to report a part.
-const REPORT: &str = "`gemtool verify --json >verify.json` measures this part, last of all by kernels on the GPU, which nobody has \
+const REPORT: &str = "`gemtool verify --json >verify.json` measures this part, last of all by shaders on the GPU, which nobody has \
     reported yet. Send verify.json and the output of `gemtool info --json` to the maintainers, as an issue of the repository.";
 
 /// Queries a device.

@@ -1,4 +1,4 @@
-//! Tables of surfaces, and of a kernel's accesses to them.
+//! Tables of surfaces, and of a shader's accesses to them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -108,12 +108,12 @@ fn cell(lines: &LineSet) -> String {
 }
 
 /// Writes the last line, by the numbers of stale lines.
-pub fn summary(page: &mut Page<'_>, program: &str, rows: &[AccessRow]) -> io::Result<()> {
+pub fn summary(page: &mut Page<'_>, rows: &[AccessRow]) -> io::Result<()> {
     let [read, written] = [Access::Read, Access::Write].map(|access| count(rows, access, |row| &row.stale));
     let lines = |count: usize| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
-    let old = (read > 0).then(|| format!("the {program} reads old bytes of {}", lines(read)));
+    let old = (read > 0).then(|| format!("the shader reads old bytes of {}", lines(read)));
     let lost = (written > 0)
-        .then(|| format!("the CPU's cache will write over {} that the {program} wrote", lines(written)));
+        .then(|| format!("the CPU's cache will write over {} that the shader wrote", lines(written)));
     let found: Vec<_> = old.into_iter().chain(lost).collect();
     let text = if found.is_empty() { "no line is stale".to_owned() } else { found.join("; ") };
     page.styled_heading(&text, held_style(found.is_empty()))

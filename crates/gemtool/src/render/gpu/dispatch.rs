@@ -47,7 +47,7 @@ impl Report for DispatchReport {
         self.contents.iter().try_for_each(|contents| contents.text(page))?;
         page.gap()?;
         match &self.cost {
-            Some(cost) => summary(page, "shader", &cost.accesses),
+            Some(cost) => summary(page, &cost.accesses),
             None => page.line("stale lines cannot be seen on a real device"),
         }
     }

@@ -20,8 +20,8 @@ impl Report for LinesReport {
         page.heading(&self.device.to_string())?;
         let dispatch = &self.dispatch;
         let s = if dispatch.groups == 1 { "" } else { "s" };
-        let kernel = visible(&dispatch.kernel);
-        page.line(&format!("{kernel}: {} group{s} of {} channels", dispatch.groups, dispatch.channels))?;
+        let shader = visible(&dispatch.shader);
+        page.line(&format!("{shader}: {} group{s} of {} channels", dispatch.groups, dispatch.channels))?;
         page.gap()?;
         let names: Vec<_> = (0..self.surfaces.len()).map(|number| number.to_string()).collect();
         page.heading("Surfaces")?;
@@ -29,6 +29,6 @@ impl Report for LinesReport {
         page.gap()?;
         accesses(page, &names, &self.accesses)?;
         page.gap()?;
-        summary(page, "kernel", &self.accesses)
+        summary(page, &self.accesses)
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gem_coherency::platform;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_exercise::commands::kernels;
+use gem_coherency_exercise::commands::shaders;
 use serde_json::{Value, json};
 
 use crate::{REPOSITORY, Ran, fits, gemtool};
@@ -196,7 +196,7 @@ fn lines_are_stale_exactly_where_the_rules_need_a_flush() {
     let mut stale = 0;
     for platform in platform::all() {
         let machine = platform.machine(KernelVersion::new(6, 12), false);
-        if kernels::copy(&machine).is_err() {
+        if shaders::copy(&machine).is_err() {
             continue;
         }
         for mocs in ["page-table", "uncached", "bypass-llc"] {

@@ -83,7 +83,7 @@ fn a_broken_rule_is_exit_status_1_and_has_its_source() {
 fn what_is_no_instruction_is_exit_status_2_and_named() {
     for (platform, input, error) in [
         ("jsl", &b"mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:u\n"[..], "-: line 1, column 35: 'u' is no type"),
-        ("jsl", b"00600001 20400208 008d0000", "-: instruction at 0x0: the kernel ends after 12 bytes of it"),
+        ("jsl", b"00600001 20400208 008d0000", "-: instruction at 0x0: the shader ends after 12 bytes of it"),
         ("jsl", b"// nothing\n", "-: it has no instruction"),
         ("jsl", &[0xff; 16], "-: instruction at 0x0: jsl has no opcode 127"),
         ("jsl", &[0xa7; 16], "-: instruction at 0x0: while has no compacted form"),

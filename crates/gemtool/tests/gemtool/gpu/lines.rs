@@ -2,7 +2,7 @@
 
 use gem_coherency::platform;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_exercise::commands::kernels;
+use gem_coherency_exercise::commands::shaders;
 use serde_json::{Value, json};
 
 use crate::gpu::eu::with_input;
@@ -38,7 +38,7 @@ fn rows(report: &Value) -> Vec<[Value; 5]> {
     report["accesses"].as_array().unwrap().iter().map(row).collect()
 }
 
-/// Runs the copying kernel; returns its rows.
+/// Runs the copying shader; returns its rows.
 #[track_caller]
 fn copy(arguments: &str, status: i32) -> Value {
     json!(rows(&json(&gemtool(&format!("lines {COPY} --json {arguments}")), status)))
@@ -103,7 +103,7 @@ fn a_mocs_class_is_its_first_entry_and_contents_can_be_chosen() {
 }
 
 #[test]
-fn a_guarded_kernel_touches_only_its_lines() {
+fn a_guarded_shader_touches_only_its_lines() {
     let run = |constants: u32, surface: &str| {
         let line = format!("lines - --json --device sim:jsl --groups 4 --constants {constants} {surface}");
         json(&with_input(&line, GUARDED), 1)
@@ -123,7 +123,7 @@ fn lines_are_stale_exactly_where_the_rules_need_a_flush() {
     let mut stale = 0;
     for platform in platform::all() {
         let machine = platform.machine(KernelVersion::new(6, 12), false);
-        let Ok(kernel) = kernels::copy(&machine) else { continue };
+        let Ok(shader) = shaders::copy(&machine) else { continue };
         let modes: &[_] =
             if machine.caps.contains(platform::Caps::DISCRETE) { &[""] } else { &["none", "cached"] };
         let entries: &[_] =
@@ -133,7 +133,7 @@ fn lines_are_stale_exactly_where_the_rules_need_a_flush() {
                 let caching = if mode.is_empty() { String::new() } else { format!(",caching={mode}") };
                 let surface = format!("--surface 4096,mocs={entry}{caching}");
                 let line = format!("lines - --json --device sim:{platform} {surface} {surface}");
-                let ran = with_input(&line, &kernel);
+                let ran = with_input(&line, &shader);
                 let report: Value =
                     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{line}: {ran:?}"));
                 for row in rows(&report) {
@@ -152,7 +152,7 @@ fn the_text_fits_the_page_and_ends_with_a_summary() {
     let ran = gemtool(&format!("lines {COPY} --device sim:glk --groups 2"));
     assert_eq!((ran.status, ran.err.as_str()), (Some(1), ""));
     fits(&ran.out, 100);
-    let end = "\nthe kernel reads old bytes of 4 lines; the CPU's cache will write over 4 lines that the kernel wrote\n";
+    let end = "\nthe shader reads old bytes of 4 lines; the CPU's cache will write over 4 lines that the shader wrote\n";
     assert!(ran.out.ends_with(end), "{}", ran.out);
     let flushed = "--surface 4096,dirty=none --surface 4096,dirty=none";
     let out = gemtool(&format!("lines {COPY} --device sim:glk {flushed}")).held();
@@ -160,7 +160,7 @@ fn the_text_fits_the_page_and_ends_with_a_summary() {
 }
 
 #[test]
-fn a_kernel_that_breaks_a_rule_is_reported_and_does_not_run() {
+fn a_shader_that_breaks_a_rule_is_reported_and_does_not_run() {
     let packed = b"mov (4|M0) r30.0<1>:f r10.0<4;4,1>:df\n";
     let ran = with_input("lines - --device sim:skl", packed);
     let validated = with_input("eu validate - --platform skl", packed);
@@ -188,17 +188,17 @@ fn what_cannot_run_is_exit_status_2_and_named() {
         gemtool(&format!("lines {COPY} {arguments}")).refused(parts);
     }
     let dg2 = platform::by_name("dg2").unwrap().machine(KernelVersion::new(6, 12), false);
-    with_input("lines - --device sim:dg2 --surface 4K,caching=none", &kernels::copy(&dg2).unwrap())
+    with_input("lines - --device sim:dg2 --surface 4K,caching=none", &shaders::copy(&dg2).unwrap())
         .refused(&["surface 0", "dg2"]);
-    for (kernel, error) in [
+    for (shader, error) in [
         (&b"send (16|M0) r3:uw r2 0x2 0x2480400"[..], "instruction at 0x0: the message 0x2480400"),
-        (b"mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud", "instruction at 0x10: the kernel ends"),
+        (b"mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud", "instruction at 0x10: the shader ends"),
         (
             b"again: (W) jmpi again\n send (16|M0) null:uw r112 0x27 0x02000010 {EOT}",
             "instruction at 0x0: thread 0 does not end",
         ),
         (b"// nothing", "it has no instruction"),
     ] {
-        with_input("lines - --device sim:jsl,hang=20ms", kernel).refused(&["-: ", error]);
+        with_input("lines - --device sim:jsl,hang=20ms", shader).refused(&["-: ", error]);
     }
 }

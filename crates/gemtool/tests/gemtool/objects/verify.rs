@@ -15,8 +15,8 @@ use crate::{Ran, fits, gemtool};
 /// them.
 const KERNELS: [&str; 3] = ["5.14", "6.1", "6.12"];
 
-/// All paths but the kernels of the GPU, which take most of the time: a row for each MOCS class.
-const NO_GPU_KERNELS: &str = "--write cpu-wb,cpu-wc,cpu-gtt,cpu-fixed,transfer,gpu-blit,gpu-store \
+/// All paths but the shaders, which take most of the time: a row for each MOCS class.
+const NO_SHADERS: &str = "--write cpu-wb,cpu-wc,cpu-gtt,cpu-fixed,transfer,gpu-blit,gpu-store \
     --read cpu-wb,cpu-wc,cpu-gtt,cpu-fixed,transfer,gpu-blit";
 
 /// Runs a command that exits with `status`; returns its output, parsed as JSON.
@@ -57,8 +57,8 @@ fn every_platform_is_right_and_shows_missing_flushes() {
         for kernel in KERNELS.iter().filter(|&&kernel| kernel != "5.14" || differs) {
             // A discrete device's system memory is always snooped, and has few paths.
             let discrete = platform.caps.contains(platform::Caps::DISCRETE);
-            // Kernels of the GPU see the same under the older one, but where reads bypass the LLC.
-            let paths = if *kernel == "6.12" || differs || discrete { "" } else { NO_GPU_KERNELS };
+            // Shaders see the same under the older one, but where reads bypass the LLC.
+            let paths = if *kernel == "6.12" || differs || discrete { "" } else { NO_SHADERS };
             let stale = all_right(&format!("--quick {paths} --device sim:{platform},kernel={kernel}"));
             assert_eq!(stale == 0, discrete, "{platform} {kernel}: {stale}");
         }
@@ -112,7 +112,7 @@ fn a_coherent_platform_shows_no_old_bytes_and_passes() {
 #[test]
 fn bypassing_reads_are_measured_where_they_go_around_the_llc() {
     for platform in ["jsl", "ehl"] {
-        let report = report(&format!("--quick --device sim:{platform} --read gpu-kernel"), 0);
+        let report = report(&format!("--quick --device sim:{platform} --read gpu-shader"), 0);
         let bypassing = |row: &Value| row["mocs"]["class"] == "bypass-llc" && row["kind"] == "hand-over";
         let cached = rows(&report, |row| row["write"] == "cpu-wb" && bypassing(row));
         assert!(!cached.is_empty());
@@ -127,13 +127,22 @@ fn bypassing_reads_are_measured_where_they_go_around_the_llc() {
             rows(&report, |row| row["write"] == "gpu-store" && row["level"] == "llc" && bypassing(row));
         assert!(!found.is_empty() && found.iter().all(|row| row["rule"] == "gpu-write-may-be-cached"));
     }
-    gemtool("verify --quick --device sim:snb --read gpu-kernel").refused(&["gpu-kernel", "Haswell"]);
+    gemtool("verify --quick --device sim:snb --read gpu-shader").refused(&["gpu-shader", "Haswell"]);
 }
 
 #[test]
-fn kernels_name_an_entry_of_each_mocs_class() {
+fn the_old_name_of_the_path_of_shaders_is_accepted() {
+    let [old, new] = ["gpu-kernel", "gpu-shader"].map(|read| {
+        report(&format!("--quick --device sim:jsl --write cpu-wb --over cpu-wb --read {read}"), 0)
+    });
+    assert!(!rows(&old, |row| row["read"] == "gpu-shader").is_empty());
+    assert_eq!(old, new);
+}
+
+#[test]
+fn shaders_name_an_entry_of_each_mocs_class() {
     let classes = |platform: &str| -> BTreeSet<String> {
-        let line = format!("--quick --device sim:{platform} --write cpu-wb --over cpu-wb --read gpu-kernel");
+        let line = format!("--quick --device sim:{platform} --write cpu-wb --over cpu-wb --read gpu-shader");
         let report = report(&line, 0);
         assert!(report["unproven"].is_null(), "{platform}: it is software");
         let rows = rows(&report, |row| !row["mocs"].is_null());
@@ -154,7 +163,7 @@ fn kernels_name_an_entry_of_each_mocs_class() {
 #[test]
 fn a_write_that_bypasses_the_llc_is_noticed() {
     // A3: only reads bypass it.
-    let line = "--quick --device sim:jsl --caching cached --write gpu-kernel --over cpu-wb --read cpu-wb";
+    let line = "--quick --device sim:jsl --caching cached --write gpu-shader --over cpu-wb --read cpu-wb";
     report(line, 0);
     let report = report(&line.replace("jsl", "jsl,drop=A3"), 1);
     let wrong = rows(&report, |row| !row["without_flushes"]["shown"].is_null());
@@ -210,14 +219,14 @@ fn copies_name_an_entry_of_each_mocs_class_where_they_can() {
 
 #[test]
 fn a_new_object_leaks_bytes_only_without_the_acquire_flush() {
-    let line = "--quick --device sim:jsl,without=bypass-acquire --read gpu-kernel --caching cached";
+    let line = "--quick --device sim:jsl,without=bypass-acquire --read gpu-shader --caching cached";
     let report = report(line, 1);
     let fresh = rows(&report, |row| row["kind"] == "fresh" && row["mocs"]["class"] == "bypass-llc");
     let wrong = &fresh[0]["library"]["wrong"];
     // "anot", of the previous owner's data.
     assert_eq!((&wrong["got"], &wrong["want"]), (&0x746f_6e61.into(), &0.into()), "{}", fresh[0]);
     // A kernel without the flush leaks if the library's flush is left out, but not with it.
-    let old = "--quick --device sim:jsl,kernel=5.14 --read gpu-kernel --caching cached";
+    let old = "--quick --device sim:jsl,kernel=5.14 --read gpu-shader --caching cached";
     let report = self::report(old, 0);
     let row = rows(&report, |row| row["kind"] == "fresh" && row["mocs"]["class"] == "bypass-llc")[0];
     assert_eq!((&row["kind"], &row["rule"]), (&"fresh".into(), &"zeroes-stay-dirty".into()));
@@ -307,8 +316,7 @@ fn a_kernel_that_lacks_a_rule_is_noticed() {
             ran.status == Some(1)
         };
         let devices = ["glk", "jsl,kernel=6.0", "jsl", "mtl"];
-        let seen =
-            [NO_GPU_KERNELS, ""].iter().any(|paths| devices.iter().any(|device| lacking(device, paths)));
+        let seen = [NO_SHADERS, ""].iter().any(|paths| devices.iter().any(|device| lacking(device, paths)));
         assert_eq!(seen, !not_seen.contains(&rule), "{rule}");
     }
     assert!(not_seen.is_subset(&removable), "{:?}", not_seen.difference(&removable).collect::<Vec<_>>());
@@ -322,7 +330,7 @@ fn a_kernel_without_the_bypass_flush_fails_on_jasper_lake() {
 }
 
 #[test]
-fn kernels_after_one_that_fails_are_skipped_and_counted() {
+fn shaders_after_one_that_fails_are_skipped_and_counted() {
     let lists = |path: &str| -> (Vec<Value>, Vec<Value>) {
         let line = "--quick --device sim:jsl,fault=eio@20 --caching cached --over cpu-wb --write cpu-wb";
         let ran = gemtool(&format!("verify --json {line} --read {path}"));
@@ -331,9 +339,9 @@ fn kernels_after_one_that_fails_are_skipped_and_counted() {
         assert_eq!(report["totals"]["skipped"], report["skipped"].as_array().unwrap().len() as u64);
         (report["refused"].as_array().unwrap().clone(), report["skipped"].as_array().unwrap().clone())
     };
-    let (refused, skipped) = lists("gpu-kernel");
+    let (refused, skipped) = lists("gpu-shader");
     assert_eq!((refused.len(), skipped.len()), (1, 2), "three MOCS classes");
-    assert!(skipped.iter().all(|skip| skip["why"] == "an earlier kernel failed with EIO"), "{skipped:?}");
+    assert!(skipped.iter().all(|skip| skip["why"] == "an earlier shader failed with EIO"), "{skipped:?}");
     // After any other path, each measurement is tried.
     let (refused, skipped) = lists("gpu-blit,transfer");
     assert_eq!((refused.len(), skipped.len()), (2, 0));

@@ -44,7 +44,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Returns the features that kernels of a platform have here: none before graphics 7.5.
+    /// Returns the features that shaders have on a platform here: none before graphics 7.5.
     #[must_use]
     pub fn of(platform: Platform) -> Self {
         if platform.graphics() < 75 {

@@ -1,6 +1,6 @@
 //! Modules that are built instruction by instruction.
 
-use gem_shader_compiler::{Error, Features, Kernel, Options, Shader, Stage};
+use gem_shader_compiler::{CompiledShader, Error, Features, Options, Shader, Stage};
 use intel_eu::Platform;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -41,7 +41,7 @@ pub fn entry(b: &mut Builder, types: [Word; 3], body: impl FnOnce(&mut Builder))
 }
 
 /// Compiles a module.
-pub fn compile(b: Builder) -> Result<Kernel, Error> {
+pub fn compile(b: Builder) -> Result<CompiledShader, Error> {
     let bytes: Vec<u8> = b.module().assemble().iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut shader = Shader::read(&bytes)?;
     shader.specialize("main", Stage::Compute, &[], &Features::of(Platform::Skl))?;

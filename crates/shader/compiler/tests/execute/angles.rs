@@ -64,9 +64,9 @@ fn angles_and_hyperbolic_functions_have_their_values() {
         .collect();
     let words: Vec<u32> = pairs.iter().flatten().map(|number| number.to_bits()).collect();
     for platform in PLATFORMS {
-        let kernel = compile(platform, include_bytes!("../data/angles.spv"), Stage::Compute);
+        let shader = compile(platform, include_bytes!("../data/angles.spv"), Stage::Compute);
         let buffers = [words.clone(), vec![0; 10 * count]];
-        let found = run(&kernel, [(count / 16) as u32, 1, 1], &buffers);
+        let found = run(&shader, [(count / 16) as u32, 1, 1], &buffers);
         let mut faults = Vec::new();
         for (pair, found) in pairs.iter().zip(found[1].chunks(10)) {
             for ((name, found), (expected, ulps)) in NAMES.into_iter().zip(found).zip(expected(*pair)) {
@@ -105,8 +105,8 @@ fn functions_of_half_floats_have_their_values() {
     let count = words.len() / 16 * 16;
     // The others have no half floats.
     for platform in PLATFORMS.into_iter().filter(|platform| platform.graphics() >= 80) {
-        let kernel = compile(platform, include_bytes!("../data/half_angles.spv"), Stage::Compute);
-        let found = run(&kernel, [(count / 16) as u32, 1, 1], &[words.clone(), vec![0; 6 * words.len()]]);
+        let shader = compile(platform, include_bytes!("../data/half_angles.spv"), Stage::Compute);
+        let found = run(&shader, [(count / 16) as u32, 1, 1], &[words.clone(), vec![0; 6 * words.len()]]);
         for (word, found) in words[..count].iter().zip(found[1].chunks(6)) {
             let numbers = halves(*word);
             let results: Vec<[f32; 2]> = found.iter().map(|word| halves(*word)).collect();

@@ -1,4 +1,4 @@
-//! Control flow, as kernels on the executor: loops, switches, functions that return early, and lanes that end.
+//! Control flow on the executor: loops, switches, functions that return early, and lanes that end.
 
 use gem_shader_compiler::Stage;
 
@@ -57,11 +57,11 @@ fn lanes_take_their_own_ways() {
     for (platform, module) in
         PLATFORMS.into_iter().flat_map(|platform| modules.map(|module| (platform, module)))
     {
-        let kernel = compile(platform, module, Stage::Compute);
+        let shader = compile(platform, module, Stage::Compute);
         let buffers = [source.clone(), vec![untouched; lanes as usize], push.clone()];
-        assert_eq!(run(&kernel, [3, 2, 1], &buffers)[1], results, "{platform}");
+        assert_eq!(run(&shader, [3, 2, 1], &buffers)[1], results, "{platform}");
         // The length of the second buffer ends lanes, too.
         let buffers = [source.clone(), vec![untouched; 40], push.clone()];
-        assert_eq!(run(&kernel, [3, 2, 1], &buffers)[1], results[..40], "{platform}");
+        assert_eq!(run(&shader, [3, 2, 1], &buffers)[1], results[..40], "{platform}");
     }
 }

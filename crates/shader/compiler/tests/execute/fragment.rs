@@ -1,4 +1,4 @@
-//! A fragment shader, as a kernel on the executor: inputs, outputs, differences between pixels, and pixels that are discarded.
+//! A fragment shader on the executor: inputs, outputs, differences between pixels, and pixels that are discarded.
 
 use gem_shader_compiler::{Binding, Stage};
 
@@ -50,10 +50,10 @@ fn pixels_are_shaded_or_discarded() {
         }
     };
     for platform in PLATFORMS {
-        let kernel = compile(platform, include_bytes!("../data/colour.spv"), Stage::Fragment);
-        let surfaces: Vec<_> = kernel.surfaces.iter().map(|used| surface(used.binding)).collect();
-        let found = execute(&kernel, EXTENT, &surfaces);
-        for (used, (found, before)) in kernel.surfaces.iter().zip(found.iter().zip(&surfaces)) {
+        let shader = compile(platform, include_bytes!("../data/colour.spv"), Stage::Fragment);
+        let surfaces: Vec<_> = shader.surfaces.iter().map(|used| surface(used.binding)).collect();
+        let found = execute(&shader, EXTENT, &surfaces);
+        for (used, (found, before)) in shader.surfaces.iter().zip(found.iter().zip(&surfaces)) {
             let Binding::Output { location } = used.binding else {
                 assert_eq!(found, before, "{platform} {used:?}");
                 continue;

@@ -1,4 +1,4 @@
-//! Functions of GLSL, as kernels on the executor: their results are those of Rust's operations. Each module is there as the compiler
+//! Functions of GLSL on the executor: their results are those of Rust's operations. Each module is there as the compiler
 //! made it, with variables, and as the optimizer left it, with phis.
 
 use gem_shader_compiler::Stage;
@@ -112,9 +112,9 @@ fn functions_of_integers_have_their_values() {
     for (platform, module) in
         PLATFORMS.into_iter().flat_map(|platform| modules.map(|module| (platform, module)))
     {
-        let kernel = compile(platform, module, Stage::Compute);
+        let shader = compile(platform, module, Stage::Compute);
         let buffers = [numbers.concat(), vec![0; expected.len()]];
-        let found = run(&kernel, [4, 1, 1], &buffers);
+        let found = run(&shader, [4, 1, 1], &buffers);
         for (at, (found, expected)) in found[1].iter().zip(&expected).enumerate() {
             assert_eq!(found, expected, "{platform}: result {} of {:x?}", at % 32, numbers[at / 32]);
         }
@@ -220,9 +220,9 @@ fn functions_of_floats_have_their_values() {
     for (platform, module) in
         PLATFORMS.into_iter().flat_map(|platform| modules.map(|module| (platform, module)))
     {
-        let kernel = compile(platform, module, Stage::Compute);
+        let shader = compile(platform, module, Stage::Compute);
         let buffers = [words(&numbers.concat()), vec![0; 48 * 64], words(&SETTINGS)];
-        let found = run(&kernel, [4, 1, 1], &buffers);
+        let found = run(&shader, [4, 1, 1], &buffers);
         for (at, numbers) in numbers.iter().enumerate() {
             for (place, expected) in of_floats(at, *numbers).into_iter().enumerate() {
                 let found = f32::from_bits(found[1][48 * at + place]);

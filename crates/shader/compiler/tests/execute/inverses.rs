@@ -55,8 +55,8 @@ fn determinants_and_inverses_have_their_values() {
         .collect();
     let words: Vec<u32> = matrices.concat().iter().map(|number| number.to_bits()).collect();
     for platform in PLATFORMS {
-        let kernel = compile(platform, include_bytes!("../data/inverses.spv"), Stage::Compute);
-        let found = run(&kernel, [2, 1, 1], &[words.clone(), vec![0; 36 * matrices.len()]]);
+        let shader = compile(platform, include_bytes!("../data/inverses.spv"), Stage::Compute);
+        let found = run(&shader, [2, 1, 1], &[words.clone(), vec![0; 36 * matrices.len()]]);
         for (matrix, found) in matrices.iter().zip(found[1].chunks(36)) {
             let found: Vec<f32> = found.iter().map(|word| f32::from_bits(*word)).collect();
             // Columns of three numbers are 16 bytes apart.

@@ -66,8 +66,8 @@ fn parts_of_floats_and_products_with_powers_of_two_are_exact() {
     };
     let numbers: Vec<u32> = lanes.iter().flat_map(words).collect();
     for platform in PLATFORMS {
-        let kernel = compile(platform, include_bytes!("../data/parts.spv"), Stage::Compute);
-        let found = run(&kernel, [16, 1, 1], &[numbers.clone(), vec![0; 18 * lanes.len()]]);
+        let shader = compile(platform, include_bytes!("../data/parts.spv"), Stage::Compute);
+        let found = run(&shader, [16, 1, 1], &[numbers.clone(), vec![0; 18 * lanes.len()]]);
         for ((floats, powers), found) in lanes.iter().zip(found[1].chunks(18)) {
             let [[f0, w0], [f1, w1]] = floats.map(fraction);
             let [[s0, e0], [s1, e1]] = floats.map(significand);

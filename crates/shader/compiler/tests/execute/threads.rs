@@ -1,6 +1,6 @@
-//! Kernels on the executor of instructions.
+//! Shaders on the executor of instructions.
 
-use gem_shader_compiler::{Binding, Features, Kernel, Options, Shader, Stage, Used};
+use gem_shader_compiler::{Binding, CompiledShader, Features, Options, Shader, Stage, Used};
 use intel_eu::execute::{self, Access, Bus, Thread};
 use intel_eu::{Platform, encodings, validate};
 
@@ -31,22 +31,22 @@ impl Bus for Surfaces {
     }
 }
 
-/// Returns the kernel of a module's entry point "main", whose instructions are valid.
-pub fn compile(platform: Platform, module: &[u8], stage: Stage) -> Kernel {
+/// Returns the shader of a module's entry point "main", whose instructions are valid.
+pub fn compile(platform: Platform, module: &[u8], stage: Stage) -> CompiledShader {
     let mut shader = Shader::read(module).unwrap();
     shader.specialize("main", stage, &[], &Features::of(platform)).unwrap();
-    let kernel =
+    let shader =
         shader.compile(platform, &Options::default()).unwrap_or_else(|error| panic!("{platform}: {error}"));
-    for (at, encoding) in encodings(&kernel.code) {
+    for (at, encoding) in encodings(&shader.code) {
         let instruction = encoding.unwrap().decode(platform).unwrap();
         assert_eq!(validate(platform, &instruction), [], "{platform} {at}");
     }
-    kernel
+    shader
 }
 
-/// Runs all threads of a kernel on buffers, whose places are the bindings of set 0; the last one is for push constants, too. Returns
+/// Runs all threads of a shader on buffers, whose places are the bindings of set 0; the last one is for push constants, too. Returns
 /// them.
-pub fn run(kernel: &Kernel, extent: [u32; 3], buffers: &[Vec<u32>]) -> Vec<Vec<u32>> {
+pub fn run(shader: &CompiledShader, extent: [u32; 3], buffers: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let place = |used: &Used| match used.binding {
         Binding::Buffer { set: 0, binding } => binding as usize,
         Binding::Push => buffers.len() - 1,
@@ -54,29 +54,29 @@ pub fn run(kernel: &Kernel, extent: [u32; 3], buffers: &[Vec<u32>]) -> Vec<Vec<u
             panic!("{binding:?} is no buffer")
         }
     };
-    let surfaces: Vec<_> = kernel.surfaces.iter().map(|used| buffers[place(used)].clone()).collect();
+    let surfaces: Vec<_> = shader.surfaces.iter().map(|used| buffers[place(used)].clone()).collect();
     let mut found = buffers.to_vec();
-    for (used, surface) in kernel.surfaces.iter().zip(execute(kernel, extent, &surfaces)) {
+    for (used, surface) in shader.surfaces.iter().zip(execute(shader, extent, &surfaces)) {
         found[place(used)] = surface;
     }
     found
 }
 
-/// Runs all threads of a kernel on surfaces, in its order of them; returns them.
-pub fn execute(kernel: &Kernel, extent: [u32; 3], surfaces: &[Vec<u32>]) -> Vec<Vec<u32>> {
+/// Runs all threads of a shader on surfaces, in its order of them; returns them.
+pub fn execute(shader: &CompiledShader, extent: [u32; 3], surfaces: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let bytes = |words: &Vec<u32>| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let mut surfaces = Surfaces(surfaces.iter().map(bytes).collect());
     let sizes: Vec<u32> = surfaces.0.iter().map(|surface| surface.len() as u32).collect();
     let mut constants = [0; 32];
-    for (bytes, word) in constants.chunks_mut(4).zip(kernel.constants(extent, &sizes)) {
+    for (bytes, word) in constants.chunks_mut(4).zip(shader.constants(extent, &sizes)) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
-    let code = execute::Kernel::new(kernel.platform, &kernel.code);
-    for number in 0..kernel.threads(extent).unwrap() {
+    let code = execute::Shader::new(shader.platform, &shader.code);
+    for number in 0..shader.threads(extent).unwrap() {
         let mut header = [0; 32];
         header[4..8].copy_from_slice(&number.to_le_bytes());
         let mut thread = Thread::new(&code, 0xffff, &[header, constants]);
-        thread.run(STEPS, &mut surfaces).unwrap_or_else(|stop| panic!("{}: {stop}", kernel.platform));
+        thread.run(STEPS, &mut surfaces).unwrap_or_else(|stop| panic!("{}: {stop}", shader.platform));
     }
     let words =
         |bytes: &Vec<u8>| bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();

@@ -1,4 +1,4 @@
-//! Numbers of 8, 16 and 64 bits, and half floats in words, as kernels on the executor.
+//! Numbers of 8, 16 and 64 bits, and half floats in words, on the executor.
 
 use gem_shader_compiler::Stage;
 use intel_eu::Platform;
@@ -44,9 +44,9 @@ fn small_and_large_integers_are_loaded_computed_and_stored() {
     let old = buffers(&(bytes, shorts, longs));
     let new = buffers(&new);
     for platform in PLATFORMS {
-        let kernel = compile(platform, include_bytes!("../data/widths.spv"), Stage::Compute);
+        let shader = compile(platform, include_bytes!("../data/widths.spv"), Stage::Compute);
         // The groups are along the third direction.
-        assert_eq!(run(&kernel, [1, 1, 2], &old), new, "{platform}");
+        assert_eq!(run(&shader, [1, 1, 2], &old), new, "{platform}");
     }
 }
 
@@ -97,8 +97,8 @@ fn half_floats_are_packed_and_taken_out() {
         })
         .collect();
     for platform in PLATFORMS.into_iter().filter(|platform| *platform != Platform::Hsw) {
-        let kernel = compile(platform, include_bytes!("../data/halves.spv"), Stage::Compute);
-        let found = run(&kernel, [1, 1, 1], &[lanes.concat(), vec![0; results.len()]]);
+        let shader = compile(platform, include_bytes!("../data/halves.spv"), Stage::Compute);
+        let found = run(&shader, [1, 1, 1], &[lanes.concat(), vec![0; results.len()]]);
         for (at, (found, expected)) in found[1].iter().zip(&results).enumerate() {
             assert_eq!(found, expected, "{platform}: result {} of {:x?}", at % 4, lanes[at / 4]);
         }
@@ -118,7 +118,7 @@ fn operands_may_be_wider_or_narrower_than_results() {
         })
         .collect();
     for platform in PLATFORMS.into_iter().filter(|platform| *platform != Platform::Hsw) {
-        let kernel = compile(platform, include_bytes!("../data/mixed.spv"), Stage::Compute);
-        assert_eq!(run(&kernel, [1, 1, 1], &[from.clone(), vec![0; 48]])[1], results, "{platform}");
+        let shader = compile(platform, include_bytes!("../data/mixed.spv"), Stage::Compute);
+        assert_eq!(run(&shader, [1, 1, 1], &[from.clone(), vec![0; 48]])[1], results, "{platform}");
     }
 }

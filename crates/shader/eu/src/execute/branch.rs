@@ -4,7 +4,7 @@
 //! and UIP name.
 
 use super::error::Why;
-use super::kernel::{Located, Targets};
+use super::shader::{Located, Targets};
 use super::{Flow, Thread};
 use crate::{Form, Instruction, Opcode};
 
@@ -56,7 +56,7 @@ impl Thread<'_> {
         let Located { instruction: i, targets, .. } = located;
         let is_jump = i.opcode == Opcode::Jmpi;
         let is_else = i.opcode == Opcode::Else;
-        let has_two = is_else && i.opcode.form(self.kernel.platform) == Form::Jumps;
+        let has_two = is_else && i.opcode.form(self.shader.platform) == Form::Jumps;
         let covered = absolute(i, u32::MAX >> (32 - i.execution_size.clamp(1, 32)));
         let what = match i {
             _ if i.align16 => "Align16",

@@ -1,13 +1,13 @@
-//! Checks kernels before they are run.
+//! Checks shaders before they are run.
 
 use super::error::{Stop, Why};
-use super::kernel::{Kernel, Located};
 use super::masks::Masks;
 use super::registers::Registers;
+use super::shader::{Located, Shader};
 use super::{Access, Bus, Flow, Thread};
 
-impl Kernel {
-    /// Returns the bytes of the kernel up to the end of the thread, if each of its instructions is known here.
+impl Shader {
+    /// Returns the bytes of the shader up to the end of the thread, if each of its instructions is known here.
     ///
     /// Each instruction is tried on a thread of its own, whose channels are the bits of `dispatched` and whose registers are all defined. So
     /// errors that come from numbers in registers are left to [`Thread::run`]: an undefined byte, an address register that names no register.
@@ -35,7 +35,7 @@ impl Kernel {
         // The flags that fulfil the predicate, whatever its pattern.
         let flag = located.instruction.predicate.is_none_or(|predicate| !predicate.inverse);
         let (masks, registers) = (Masks::new(dispatched), Registers::filled(BYTE, flag));
-        match (Thread { kernel: self, dispatched, masks, registers, at: 0 }).step(located, &mut Zeroes) {
+        match (Thread { shader: self, dispatched, masks, registers, at: 0 }).step(located, &mut Zeroes) {
             // Registers and the surface tell the block.
             Err(Why::Media { .. }) => Ok(Flow::To(located.next)),
             flow => flow,

@@ -7,7 +7,7 @@ use crate::{Error, Opcode};
 /// A thread that cannot go on, and the instruction that it is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// The instruction: its first byte in the kernel.
+    /// The instruction: its first byte in the shader.
     pub at: u32,
     /// The reason.
     pub why: Why,
@@ -17,7 +17,7 @@ pub struct Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Why {
-    /// The kernel ends without the end of the thread.
+    /// The shader ends without the end of the thread.
     End,
     /// The instruction cannot be decoded.
     Decode(Error),
@@ -35,7 +35,7 @@ pub enum Why {
         /// The operand.
         operand: &'static str,
     },
-    /// The distance of a branch leads to no instruction of the kernel.
+    /// The distance of a branch leads to no instruction of the shader.
     Target {
         /// The operation.
         opcode: Opcode,
@@ -108,12 +108,12 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "instruction at {:#x}: ", self.at)?;
         match self.why {
-            Why::End => f.write_str("the kernel ends without the end of the thread"),
+            Why::End => f.write_str("the shader ends without the end of the thread"),
             Why::Decode(error) => error.fmt(f),
             Why::Unknown { opcode, what } => write!(f, "{opcode}: {what} is not known"),
             Why::Register { opcode, operand } => write!(f, "{opcode}: {operand} is in no known register"),
             Why::Target { opcode, distance } => {
-                write!(f, "{opcode}: the distance {distance} leads to no instruction of the kernel")
+                write!(f, "{opcode}: the distance {distance} leads to no instruction of the shader")
             }
             Why::Endless { steps } => write!(f, "the thread has not ended after {steps} steps"),
             Why::Message { function, descriptor } => {

@@ -1,7 +1,7 @@
-//! Executes kernels, one thread at a time, on surfaces that the caller has.
+//! Executes shaders, one thread at a time, on surfaces that the caller has.
 //!
 //! Operations that are not known are errors that name the instruction: calls, `goto`, Align16, most uses of the accumulator, macro operations
-//! and many messages; [`Kernel::check`] finds it before a kernel is run. Bytes of registers that nothing has written are undefined, and so is each
+//! and many messages; [`Shader::check`] finds it before a shader is run. Bytes of registers that nothing has written are undefined, and so is each
 //! result that depends on them; an undefined address, comparison or stored byte is an error, too. Floats are rounded to the nearest even
 //! one, and denormal ones are kept, whatever the control register says.
 //!
@@ -10,8 +10,8 @@
 //! more for large angles (Mesa's option `limit_trig_input_range`).
 //!
 //! ```text
-//! L3  messages   operations   branch   check: what instructions do; kernels that can be run to their end
-//! L2  kernel   registers   masks: the instructions of a kernel; what a thread has
+//! L3  messages   operations   branch   check: what instructions do; shaders that can be run to their end
+//! L2  shader   registers   masks: the instructions of a shader; what a thread has
 //! L1  accumulator: a register of its own kind
 //! L0  value   error: what they are made of
 //! ```
@@ -19,8 +19,8 @@
 //! * `messages`: what messages to the data port ask for, and their accesses. Not the memory.
 //! * `operations`: the results of instructions, channel by channel. Not their control flow.
 //! * `branch`: the channels that go on, and the next instruction. Not the conditions.
-//! * `check`: whether a kernel can be run to its end. Not whether it is valid.
-//! * `kernel`: the decoded instructions, by their first bytes. Not their effects.
+//! * `check`: whether a shader can be run to its end. Not whether it is valid.
+//! * `shader`: the decoded instructions, by their first bytes. Not their effects.
 //! * `registers`: the bytes of general and architecture registers, as far as they are defined. Not their types.
 //! * `masks`: the channels that are enabled, or wait in branches. Not their flags.
 //! * `accumulator`: the accumulator's numbers and their precision. Not the instructions that use it.
@@ -31,26 +31,25 @@ mod accumulator;
 mod branch;
 mod check;
 mod error;
-#[path = "shader.rs"]
-mod kernel;
 mod masks;
 mod messages;
 mod operations;
 mod registers;
+mod shader;
 mod value;
 
 pub use error::{Stop, Why};
-pub use kernel::Kernel;
+pub use shader::Shader;
 
 use crate::{Form, Opcode};
-use kernel::Located;
 use masks::Masks;
 use registers::{REGISTER_BYTES, Registers};
+use shader::Located;
 
 /// An access of a message to a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The instruction that sends the message: its first byte in the kernel.
+    /// The instruction that sends the message: its first byte in the shader.
     pub at: u32,
     /// The entry of the binding table.
     pub surface: u8,
@@ -81,10 +80,10 @@ pub trait Bus {
     fn write(&mut self, access: Access, bytes: &[u8]);
 }
 
-/// A thread of a kernel.
+/// A thread of a shader.
 #[derive(Clone, Debug)]
 pub struct Thread<'a> {
-    kernel: &'a Kernel,
+    shader: &'a Shader,
     /// The channels that were dispatched, one bit each.
     dispatched: u32,
     masks: Masks,
@@ -94,11 +93,11 @@ pub struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
-    /// Returns a thread of a kernel, whose channels are the bits of `dispatched`, and whose first registers are `payload`: group numbers, constants.
+    /// Returns a thread of a shader, whose channels are the bits of `dispatched`, and whose first registers are `payload`: group numbers, constants.
     #[must_use]
-    pub fn new(kernel: &'a Kernel, dispatched: u32, payload: &[[u8; REGISTER_BYTES]]) -> Self {
+    pub fn new(shader: &'a Shader, dispatched: u32, payload: &[[u8; REGISTER_BYTES]]) -> Self {
         let (masks, registers) = (Masks::new(dispatched), Registers::new(payload));
-        Self { kernel, dispatched, masks, registers, at: 0 }
+        Self { shader, dispatched, masks, registers, at: 0 }
     }
 
     /// Makes bytes of a general register undefined.
@@ -106,17 +105,17 @@ impl<'a> Thread<'a> {
         self.registers.undefine(register, bytes);
     }
 
-    /// Runs the kernel to the end of the thread, for at most so many steps, of an instruction each; returns their number. After
+    /// Runs the shader to the end of the thread, for at most so many steps, of an instruction each; returns their number. After
     /// [`Why::Endless`] another call goes on.
     ///
     /// # Errors
     /// The instruction that is not known here, or whose effect is undefined; [`Why::Endless`]. Accesses before it have been made.
     pub fn run(&mut self, steps: u64, bus: &mut dyn Bus) -> Result<u64, Stop> {
-        let kernel = self.kernel;
+        let shader = self.shader;
         for step in 1..=steps {
             let at = self.at;
             let stop = |why| Stop { at, why };
-            let located = kernel.fetch(at).map_err(stop)?;
+            let located = shader.fetch(at).map_err(stop)?;
             match self.step(located, bus).map_err(stop)? {
                 Flow::To(next) => self.at = next,
                 Flow::Ended => return Ok(step),
@@ -128,7 +127,7 @@ impl<'a> Thread<'a> {
     fn step(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {
         let Located { instruction: i, at, next, .. } = located;
         self.masks.arrive(*at);
-        match (i.opcode, i.opcode.form(self.kernel.platform)) {
+        match (i.opcode, i.opcode.form(self.shader.platform)) {
             (Opcode::Nop | Opcode::Sync, _) => {}
             (Opcode::Jmpi, _) | (_, Form::Jump | Form::Jumps) => return self.branch(located),
             (_, Form::Send | Form::SplitSend) => return self.send(located, bus),

@@ -1,22 +1,22 @@
-//! Instructions of a kernel, by their first byte.
+//! Instructions of a shader, by their first byte.
 
 use super::error::Why;
 use super::value::{Number, from_bits};
 use crate::{Form, Instruction, Opcode, Platform, Source, encodings};
 
-/// A kernel, decoded once for all of its threads.
+/// A shader, decoded once for all of its threads.
 ///
 /// ```
 /// use intel_eu::Platform;
-/// use intel_eu::execute::{Kernel, Why};
+/// use intel_eu::execute::{Shader, Why};
 ///
 /// // mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud, and no end of the thread
-/// let kernel = Kernel::new(Platform::Jsl, &0x00000000_008d0000_20400208_00600001_u128.to_le_bytes());
-/// let stop = kernel.check(0xff).unwrap_err();
+/// let shader = Shader::new(Platform::Jsl, &0x00000000_008d0000_20400208_00600001_u128.to_le_bytes());
+/// let stop = shader.check(0xff).unwrap_err();
 /// assert_eq!((stop.at, stop.why), (16, Why::End));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct Shader {
     pub(super) platform: Platform,
     /// The instructions by their first byte, in units of the smallest ones.
     instructions: Vec<Option<Result<Located, Why>>>,
@@ -25,7 +25,7 @@ pub struct Kernel {
 /// Bytes of the smallest instruction, at a multiple of which each one begins.
 const UNIT: usize = size_of::<u64>();
 
-/// An instruction in a kernel.
+/// An instruction in a shader.
 #[derive(Clone, Debug)]
 pub(super) struct Located {
     pub instruction: Instruction,
@@ -49,8 +49,8 @@ pub(super) struct Targets {
 /// An instruction, its first byte, and the first byte after it; or the reason why there is none.
 type Decoded = Result<(Instruction, u32, u32), Why>;
 
-impl Kernel {
-    /// Decodes a kernel. What cannot be decoded is an error of [`Self::check`], and of a thread that gets there.
+impl Shader {
+    /// Decodes a shader. What cannot be decoded is an error of [`Self::check`], and of a thread that gets there.
     #[must_use]
     pub fn new(platform: Platform, code: &[u8]) -> Self {
         let mut decoded: Vec<Option<Decoded>> = vec![None; code.len().div_ceil(UNIT)];
@@ -73,7 +73,7 @@ impl Kernel {
     }
 }
 
-/// The decoded instructions of a kernel, by their first byte.
+/// The decoded instructions of a shader, by their first byte.
 struct Found<'a> {
     platform: Platform,
     decoded: &'a [Option<Decoded>],

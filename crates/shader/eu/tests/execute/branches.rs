@@ -1,6 +1,6 @@
 //! Branches: loops and conditions that are compared with the same ones in Rust.
 
-use intel_eu::execute::{Kernel, Stop, Thread, Why};
+use intel_eu::execute::{Shader, Stop, Thread, Why};
 use intel_eu::{Opcode, Platform};
 
 use super::surfaces::{assemble, check, run, stored, storing, surfaces};
@@ -172,14 +172,14 @@ fn a_jump_takes_all_channels_by_one_predicate() {
 }
 
 #[test]
-fn an_endless_kernel_is_stopped() {
-    let kernel =
+fn an_endless_shader_is_stopped() {
+    let shader =
         storing(Platform::Skl, "again: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x1:ud\nwhile (16|M0) again");
-    let steps = |steps| run(Platform::Skl, 0xffff, &[[0; 32]], &kernel, steps, &mut surfaces(64));
+    let steps = |steps| run(Platform::Skl, 0xffff, &[[0; 32]], &shader, steps, &mut surfaces(64));
     assert_eq!(steps(99), Err(Stop { at: 48, why: Why::Endless { steps: 99 } }));
     assert_eq!(steps(0), Err(Stop { at: 0, why: Why::Endless { steps: 0 } }));
     // A thread goes on where it was stopped.
-    let loops = Kernel::new(Platform::Skl, &kernel);
+    let loops = Shader::new(Platform::Skl, &shader);
     let mut thread = Thread::new(&loops, 0xffff, &[[0; 32]]);
     let mut places = (0..3).map(|_| thread.run(1, &mut surfaces(64)).unwrap_err().at);
     assert_eq!([places.next(), places.next(), places.next()], [Some(16), Some(32), Some(48)]);
@@ -232,16 +232,16 @@ fn channels_that_wait_are_not_passed_by() {
 }
 
 #[test]
-fn a_kernel_ends_after_its_furthest_target() {
+fn a_shader_ends_after_its_furthest_target() {
     let text = "
         (W) jmpi far
         near: send (8|M0) null:ud r112 0x27 0x02000010 {EOT}
         far: (W) jmpi near";
-    let mut kernel = assemble(Platform::Skl, text);
+    let mut shader = assemble(Platform::Skl, text);
     let end = assemble(Platform::Skl, "send (8|M0) null:ud r112 0x27 0x02000010 {EOT}");
-    kernel.extend(&end);
-    assert_eq!(check(Platform::Skl, 0xff, &kernel), Ok(64));
-    kernel.truncate(48);
-    assert_eq!(check(Platform::Skl, 0xff, &kernel), Err(Stop { at: 48, why: Why::End }));
+    shader.extend(&end);
+    assert_eq!(check(Platform::Skl, 0xff, &shader), Ok(64));
+    shader.truncate(48);
+    assert_eq!(check(Platform::Skl, 0xff, &shader), Err(Stop { at: 48, why: Why::End }));
     assert_eq!(check(Platform::Skl, 0xff, &end), Ok(16));
 }

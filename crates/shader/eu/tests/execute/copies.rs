@@ -1,14 +1,14 @@
-//! Kernels whose bytes are known, and what stops others.
+//! Shaders whose bytes are known, and what stops others.
 
-use intel_eu::execute::{Access, Kernel, Stop, Thread, Why};
+use intel_eu::execute::{Access, Shader, Stop, Thread, Why};
 use intel_eu::{Opcode, Place, Platform, Region, Source, Type, compact, decode, encode};
 
-use super::kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
+use super::shaders::{COPY, COPY_75, COPY_120, GUARDED, word};
 use super::surfaces::{bytes, check, payload, run, surfaces};
 
 #[test]
 fn each_group_copies_its_128_bytes() {
-    for (platform, kernel) in [
+    for (platform, shader) in [
         (Platform::Hsw, COPY_75),
         (Platform::Bdw, COPY),
         (Platform::Glk, COPY),
@@ -17,7 +17,7 @@ fn each_group_copies_its_128_bytes() {
     ] {
         let mut bus = surfaces(512);
         for group in [2, 0] {
-            run(platform, 0xffff, &payload(group, 0), &bytes(&kernel), 1000, &mut bus).unwrap();
+            run(platform, 0xffff, &payload(group, 0), &bytes(&shader), 1000, &mut bus).unwrap();
         }
         let [from, to] = &bus.bytes[..] else { panic!() };
         assert_eq!(to[..128], from[..128], "{platform}");
@@ -30,12 +30,12 @@ fn each_group_copies_its_128_bytes() {
 
 #[test]
 fn a_guarded_channel_copies_nothing() {
-    let mut kernel = GUARDED.to_vec();
-    kernel.extend(&COPY[4..]);
+    let mut shader = GUARDED.to_vec();
+    shader.extend(&COPY[4..]);
     for platform in [Platform::Bdw, Platform::Icl] {
         let mut bus = surfaces(256);
         // The second group has the dwords 16 to 31, of which those below 20 are copied.
-        run(platform, 0xffff, &payload(1, 20), &bytes(&kernel), 1000, &mut bus).unwrap();
+        run(platform, 0xffff, &payload(1, 20), &bytes(&shader), 1000, &mut bus).unwrap();
         let [from, to] = &bus.bytes[..] else { panic!() };
         assert_eq!(to[64..80], from[64..80]);
         assert!(to[..64].iter().chain(&to[80..]).all(|byte| *byte == 0));
@@ -52,12 +52,12 @@ fn bytes_after_a_surface_are_zeroes_and_dropped() {
 }
 
 #[test]
-fn a_kernel_that_depends_on_undefined_registers_stops() {
+fn a_shader_that_depends_on_undefined_registers_stops() {
     // Without the group's number, the address is undefined; without the read, the stored bytes are.
     let mut bus = surfaces(512);
     let stop = run(Platform::Jsl, 0xffff, &[], &bytes(&COPY), 1000, &mut bus);
     assert_eq!(stop, Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "the address" } }));
-    let whole = Kernel::new(Platform::Jsl, &bytes(&COPY));
+    let whole = Shader::new(Platform::Jsl, &bytes(&COPY));
     let mut thread = Thread::new(&whole, 0xffff, &payload(0, 0));
     // Dword 0 goes nowhere; dword 1 is the group's number.
     thread.undefine(0, 0..4);
@@ -65,9 +65,9 @@ fn a_kernel_that_depends_on_undefined_registers_stops() {
     thread.undefine(0, 4..5);
     assert_eq!(thread.run(1000, &mut bus), stop);
     bus.accesses.clear();
-    let mut kernel = COPY.to_vec();
-    kernel.remove(2);
-    let stop = run(Platform::Jsl, 0xffff, &payload(0, 0), &bytes(&kernel), 1000, &mut bus);
+    let mut shader = COPY.to_vec();
+    shader.remove(2);
+    let stop = run(Platform::Jsl, 0xffff, &payload(0, 0), &bytes(&shader), 1000, &mut bus);
     assert_eq!(
         stop,
         Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "a stored byte" } })
@@ -79,7 +79,7 @@ fn a_kernel_that_depends_on_undefined_registers_stops() {
 fn what_is_not_known_names_the_instruction() {
     let mut bus = surfaces(512);
     let mut run =
-        |kernel: &[[u32; 4]]| run(Platform::Jsl, 0xffff, &payload(0, 0), &bytes(kernel), 1000, &mut bus);
+        |shader: &[[u32; 4]]| run(Platform::Jsl, 0xffff, &payload(0, 0), &bytes(shader), 1000, &mut bus);
     assert_eq!(run(&COPY[..5]), Err(Stop { at: 80, why: Why::End }));
     let call = [0x0080_002c, 0x2040_0020, 0x0e00_0000, 0x0000_0020];
     let effect = Why::Unknown { opcode: Opcode::Call, what: "the effect" };
@@ -98,13 +98,13 @@ fn what_is_not_known_names_the_instruction() {
 }
 
 #[test]
-fn a_compacted_kernel_does_the_same() {
-    for (platform, kernel) in [(Platform::Hsw, COPY_75), (Platform::Bdw, COPY), (Platform::Icl, COPY)] {
+fn a_compacted_shader_does_the_same() {
+    for (platform, shader) in [(Platform::Hsw, COPY_75), (Platform::Bdw, COPY), (Platform::Icl, COPY)] {
         let short = |word| match compact(platform, word) {
             Ok(short) => short.to_le_bytes().to_vec(),
             Err(_) => word.to_le_bytes().to_vec(),
         };
-        let code: Vec<u8> = kernel.iter().flat_map(|dwords| short(word(*dwords))).collect();
+        let code: Vec<u8> = shader.iter().flat_map(|dwords| short(word(*dwords))).collect();
         assert!(code.len() <= 6 * 16 - 2 * 8, "{platform}: {} bytes", code.len());
         let mut bus = surfaces(512);
         run(platform, 0xffff, &payload(1, 0), &code, 1000, &mut bus).unwrap();
@@ -113,7 +113,7 @@ fn a_compacted_kernel_does_the_same() {
     }
 }
 
-/// Runs one instruction after `mov r2 r0` on the payload in r0, and stores r3 by the rest of the copying kernel.
+/// Runs one instruction after `mov r2 r0` on the payload in r0, and stores r3 by the rest of the copying shader.
 fn result(edit: impl FnOnce(&mut intel_eu::Instruction), payload: [[u8; 32]; 2]) -> Result<Vec<u8>, Stop> {
     let platform = Platform::Skl;
     let mut instruction = decode(platform, word(COPY[0])).unwrap();
@@ -125,11 +125,11 @@ fn result(edit: impl FnOnce(&mut intel_eu::Instruction), payload: [[u8; 32]; 2])
     let mut store = COPY[3];
     store[3] = 0x040a_0001;
     let header = [0x0060_0001, 0x2040_0208, 0x008d_0020, 0x0000_0000];
-    let mut kernel = vec![header, dwords];
-    kernel.extend([store, COPY[4], COPY[5]]);
+    let mut shader = vec![header, dwords];
+    shader.extend([store, COPY[4], COPY[5]]);
     let mut bus = surfaces(16);
     bus.bytes[1] = vec![0xee; 16];
-    run(platform, 0xff, &payload, &bytes(&kernel), 1000, &mut bus)?;
+    run(platform, 0xff, &payload, &bytes(&shader), 1000, &mut bus)?;
     Ok(bus.bytes.remove(1))
 }
 

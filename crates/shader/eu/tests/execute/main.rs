@@ -1,11 +1,11 @@
-//! Kernels that are executed on surfaces of bytes.
+//! Shaders that are executed on surfaces of bytes.
 
 mod branches;
 mod check;
 mod copies;
-#[path = "../shaders/mod.rs"]
-mod kernels;
 mod media;
 mod messages;
 mod operations;
+#[path = "../shaders/mod.rs"]
+mod shaders;
 mod surfaces;

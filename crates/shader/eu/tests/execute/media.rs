@@ -57,7 +57,7 @@ fn write(platform: Platform, text: &str, header: [u32; 3], bus: &mut Surfaces) -
     } else {
         "(W) send (8|M0) null:ud r112 0x27 0x02000010 {EOT}"
     };
-    let kernel = assemble(platform, &format!("{text}\n(W) mov (8|M0) r112.0<1>:ud r0.0<8;8,1>:ud\n{end}"));
+    let shader = assemble(platform, &format!("{text}\n(W) mov (8|M0) r112.0<1>:ud r0.0<8;8,1>:ud\n{end}"));
     let mut payload = [[0; 32]; 11];
     for (at, dword) in header.into_iter().enumerate() {
         payload[2][4 * at..][..4].copy_from_slice(&dword.to_le_bytes());
@@ -65,7 +65,7 @@ fn write(platform: Platform, text: &str, header: [u32; 3], bus: &mut Surfaces) -
     for (at, byte) in payload[3..].iter_mut().flatten().enumerate() {
         *byte = data(at);
     }
-    run(platform, 1, &payload, &kernel, 100, bus)
+    run(platform, 1, &payload, &shader, 100, bus)
 }
 
 fn data(at: usize) -> u8 {

@@ -1,4 +1,4 @@
-//! Operations in kernels.
+//! Operations in shaders.
 
 use intel_eu::execute::{Stop, Why};
 use intel_eu::{Opcode, Platform};

@@ -1,6 +1,6 @@
-//! Surfaces of bytes, kernels and payloads.
+//! Surfaces of bytes, shaders and payloads.
 
-use intel_eu::execute::{Access, Bus, Kernel, Rows, Stop, Thread};
+use intel_eu::execute::{Access, Bus, Rows, Shader, Stop, Thread};
 use intel_eu::{Platform, encode, text};
 
 /// Surfaces of bytes, and the accesses to them.
@@ -42,9 +42,9 @@ pub fn surfaces(len: usize) -> Surfaces {
     Surfaces { bytes, ..Surfaces::default() }
 }
 
-/// Returns the bytes of a kernel.
-pub fn bytes(kernel: &[[u32; 4]]) -> Vec<u8> {
-    kernel.iter().flatten().flat_map(|dword| dword.to_le_bytes()).collect()
+/// Returns the bytes of a shader.
+pub fn bytes(shader: &[[u32; 4]]) -> Vec<u8> {
+    shader.iter().flatten().flat_map(|dword| dword.to_le_bytes()).collect()
 }
 
 /// Returns the first register of a group, and one with a number.
@@ -55,30 +55,30 @@ pub fn payload(group: u32, number: u32) -> [[u8; 32]; 2] {
     registers
 }
 
-/// Checks a kernel.
-pub fn check(platform: Platform, dispatched: u32, kernel: &[u8]) -> Result<usize, Stop> {
-    Kernel::new(platform, kernel).check(dispatched)
+/// Checks a shader.
+pub fn check(platform: Platform, dispatched: u32, shader: &[u8]) -> Result<usize, Stop> {
+    Shader::new(platform, shader).check(dispatched)
 }
 
-/// Runs a thread of a kernel for at most so many steps.
+/// Runs a thread of a shader for at most so many steps.
 pub fn run(
     platform: Platform,
     dispatched: u32,
     payload: &[[u8; 32]],
-    kernel: &[u8],
+    shader: &[u8],
     steps: u64,
     bus: &mut Surfaces,
 ) -> Result<u64, Stop> {
-    Thread::new(&Kernel::new(platform, kernel), dispatched, payload).run(steps, bus)
+    Thread::new(&Shader::new(platform, shader), dispatched, payload).run(steps, bus)
 }
 
-/// Returns the bytes of a kernel in assembly.
+/// Returns the bytes of a shader in assembly.
 pub fn assemble(platform: Platform, text: &str) -> Vec<u8> {
     let program = text::parse_program(platform, text).unwrap_or_else(|error| panic!("{platform}: {error}"));
     program.iter().flat_map(|instruction| encode(platform, instruction).unwrap().to_le_bytes()).collect()
 }
 
-/// Returns a kernel that stores r10 and r11 to the second surface, after instructions in assembly.
+/// Returns a shader that stores r10 and r11 to the second surface, after instructions in assembly.
 pub fn storing(platform: Platform, body: &str) -> Vec<u8> {
     let sends = match platform.graphics() {
         125.. => {
@@ -99,7 +99,7 @@ pub fn storing(platform: Platform, body: &str) -> Vec<u8> {
     assemble(platform, &format!("{header}\n{body}\n(W) mov (8|M0) r112.0<1>:ud r0.0<8;8,1>:ud\n{sends}"))
 }
 
-/// Runs a kernel of [`storing`], with numbers in r2 and r3, and returns those that it stores.
+/// Runs a shader of [`storing`], with numbers in r2 and r3, and returns those that it stores.
 pub fn stored(
     platform: Platform,
     dispatched: u32,

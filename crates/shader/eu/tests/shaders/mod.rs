@@ -1,6 +1,6 @@
-//! Kernels whose bytes are known.
+//! Shaders whose bytes are known.
 
-/// A kernel that copies 128 bytes per thread by OWord blocks: the same bytes on graphics 8, 9 and 11.
+/// A shader that copies 128 bytes per thread by OWord blocks: the same bytes on graphics 8, 9 and 11.
 pub const COPY: [[u32; 4]; 6] = [
     [0x0060_0001, 0x2040_0208, 0x008d_0000, 0x0000_0000],
     [0x0000_0009, 0x2048_0208, 0x0600_0004, 0x0000_0003],
@@ -30,7 +30,7 @@ pub const COPY_120: [[u32; 4]; 6] = [
     [0x0004_0131, 0x0000_0004, 0x7020_700c, 0x1000_0000],
 ];
 
-/// A kernel that copies a dword per channel by surface messages, with a guard, on graphics 8 to 11.
+/// A shader that copies a dword per channel by surface messages, with a guard, on graphics 8 to 11.
 pub const GUARDED: [[u32; 4]; 10] = [
     [0x0060_0001, 0x2140_2648, 0x0000_0000, 0x7654_3210],
     [0x0060_0040, 0x2150_1248, 0x168d_0140, 0x0008_0008],

@@ -31,7 +31,7 @@ fn operands_that_are_no_data_can_be_null() {
 
 #[test]
 fn destinations_that_are_no_data_can_be_packed_bytes() {
-    // (W) sync.nop null {F@1}, of 8 channels, as in a kernel of IGT's.
+    // (W) sync.nop null {F@1}, of 8 channels, as in a shader of IGT's.
     let sync = decode(Platform::Mtl, 0x00000000_00000000_00010000_80031101).unwrap();
     assert_eq!((sync.opcode, sync.execution_size), (Opcode::Sync, 8));
     assert_eq!(rules(Platform::Mtl, &sync), []);

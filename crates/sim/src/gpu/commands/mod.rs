@@ -1,7 +1,7 @@
 //! Decodes the command streamer's commands; the blitter's are in [`blits`].
 //!
 //! A copy engine hangs at a command that is not simulated. Any other engine skips it: most commands of its
-//! batches set up the 3D, media and video pipelines ([`super::pipeline`] follows what they read, and runs kernels).
+//! batches set up the 3D, media and video pipelines ([`super::pipeline`] follows what they read, and runs shaders).
 
 pub(super) mod alu;
 pub(super) mod blits;

@@ -1,8 +1,8 @@
-//! Walkers: which groups of a kernel they start, and what each thread finds in its registers.
+//! Walkers: which groups of a shader they start, and what each thread finds in its registers.
 
 use std::ops::Range;
 
-use intel_eu::execute::{Kernel, Thread};
+use intel_eu::execute::{Shader, Thread};
 
 use super::encoding::{Encoding, bits};
 use super::reader::Reader;
@@ -83,7 +83,7 @@ impl PostSync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dispatch {
     /// The first instruction.
-    pub(super) kernel: Option<Base>,
+    pub(super) shader: Option<Base>,
     /// The binding table: its pointer, and the number of entries that are fetched ahead.
     pub(super) table: (u32, u32),
     /// The channels of a thread: 8, 16 or 32.
@@ -133,7 +133,7 @@ impl Compute {
     /// Decodes a walker; `None` if it starts nothing.
     ///
     /// # Errors
-    /// The reason why its groups or its kernel are not known.
+    /// The reason why its groups or its shader are not known.
     pub(super) fn dispatch(
         &self,
         encoding: Encoding,
@@ -170,7 +170,7 @@ impl Compute {
         let start =
             u64::from(field(0) & !0x3f) | if rest == 4 { u64::from(field(1) & 0xffff) << 32 } else { 0 };
         let table = (field(rest), bits(field(rest), 4, 0));
-        let kernel = self.instructions.map(|base| base.after(start));
+        let shader = self.instructions.map(|base| base.after(start));
         let size = word(if encoding.is_wide() { 4 } else { 2 });
         let channels = match bits(size, 31, 30) {
             code @ 0..=2 => 8 << code,
@@ -194,7 +194,7 @@ impl Compute {
             };
             let threads = bits(field(5), 9, 0);
             return Ok(Some(Dispatch {
-                kernel,
+                shader,
                 table,
                 channels,
                 groups,
@@ -225,7 +225,7 @@ impl Compute {
             unknown
         };
         Ok(Some(Dispatch {
-            kernel,
+            shader,
             table,
             channels,
             groups,
@@ -261,8 +261,8 @@ impl Dispatch {
     }
 
     /// Returns a thread of a group. Source: Mesa's `cs_fill_push_const_info`, for the order of constants.
-    pub(super) fn thread<'a>(&self, kernel: &'a Kernel, group: [u32; 3], number: u32) -> Thread<'a> {
-        let mut thread = Thread::new(kernel, self.enabled(number), &self.payload(group, number));
+    pub(super) fn thread<'a>(&self, shader: &'a Shader, group: [u32; 3], number: u32) -> Thread<'a> {
+        let mut thread = Thread::new(shader, self.enabled(number), &self.payload(group, number));
         for dword in (0..REGISTER_BYTES / 4).filter(|dword| !GROUP.contains(dword)) {
             thread.undefine(0, 4 * dword..4 * dword + 4);
         }

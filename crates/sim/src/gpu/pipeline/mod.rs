@@ -1,19 +1,19 @@
 //! The 3D and compute pipelines, as far as they access memory.
 //!
-//! The command streamer keeps the state of these commands while it walks a batch. The kernels of compute walkers are executed ([`compute`],
-//! [`kernel`]) if each instruction is known; a kernel that breaks a rule of the hardware hangs the GPU.
+//! The command streamer keeps the state of these commands while it walks a batch. The shaders of compute walkers are executed ([`compute`],
+//! [`shader`]) if each instruction is known; a shader that breaks a rule of the hardware hangs the GPU.
 //!
 //! Nothing is drawn. On a device that is watched or traced, a draw reads what the fixed functions read:
 //!
 //! - the vertex fetcher, vertices and indices ([`vertices`]): exactly the bytes that the vertex elements name;
 //! - the state cache, binding tables and surface states ([`tables`]); what it sees is decoded further.
 //!
-//! A surface's own bytes are read or written by kernels. Where these are not executed, its dirty lines are logged as
+//! A surface's own bytes are read or written by shaders. Where these are not executed, its dirty lines are logged as
 //! [`Mistake::DirtySurface`](crate::Mistake::DirtySurface), and all of its lines are traced as
 //! [`TraceEvent::Bound`](crate::TraceEvent::Bound) ([`surface`]).
 //!
 //! What is followed and what is skipped is counted ([`Coverage`](crate::Coverage)). A draw may access any object of its
-//! submission, followed or not, because its kernels are not executed; so may a dispatch that is skipped
+//! submission, followed or not, because its shaders are not executed; so may a dispatch that is skipped
 //! ([`TraceEvent::Unfollowed`](crate::TraceEvent::Unfollowed)).
 //!
 //! An encoding that is not known, a draw that depends on a predicate or on registers, and state that may be stale are
@@ -26,9 +26,8 @@
 mod compute;
 mod encoding;
 mod formats;
-#[path = "shader.rs"]
-mod kernel;
 mod reader;
+mod shader;
 mod surface;
 mod tables;
 mod topology;
@@ -50,9 +49,9 @@ use compute::{Compute, PostSync};
 use encoding::{Encoding, bits};
 use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::MocsClass;
-use kernel::Outcome;
-pub(in crate::gpu) use kernel::Refusal;
 use reader::{Judged, Reader};
+use shader::Outcome;
+pub(in crate::gpu) use shader::Refusal;
 use tables::Tables;
 use vertices::Vertices;
 
@@ -142,10 +141,10 @@ impl Pipeline {
         }
     }
 
-    /// Follows a command, of which `words` are all dwords, and executes the kernels that it starts.
+    /// Follows a command, of which `words` are all dwords, and executes the shaders that it starts.
     ///
     /// # Errors
-    /// The reason why a kernel hangs the GPU, or ends early.
+    /// The reason why a shader hangs the GPU, or ends early.
     pub(in crate::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) -> Result<(), Refusal> {
         let Some(&first) = words.first() else { return Ok(()) };
         let starts = if self.on.renders() { work::started(&self.on, first) } else { None };
@@ -184,7 +183,7 @@ impl Followed {
                     Ok(false) => {}
                     Ok(true) => {
                         view.follow(kind);
-                        // Its kernels are not executed.
+                        // Its shaders are not executed.
                         view.bindings.miss();
                     }
                     Err(why) => view.skip(kind, why),
@@ -237,10 +236,10 @@ impl Followed {
         read.0.and(read.1).map(|()| true)
     }
 
-    /// Executes the kernel of a dispatch, and makes the write after it, also if the kernel is skipped: programs wait for it.
+    /// Executes the shader of a dispatch, and makes the write after it, also if the shader is skipped: programs wait for it.
     ///
     /// # Errors
-    /// The reason why the kernel hangs the GPU.
+    /// The reason why the shader hangs the GPU.
     fn dispatch(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) -> Result<(), Refusal> {
         let is_predicated = words.first().is_some_and(|first| bits(*first, 8, 8) != 0);
         let Some(write) = PostSync::of(opcode, words).filter(|_| !is_predicated) else {
@@ -254,7 +253,7 @@ impl Followed {
         Ok(())
     }
 
-    /// Executes the kernel of a dispatch.
+    /// Executes the shader of a dispatch.
     ///
     /// # Errors
     /// As [`Self::dispatch`].
@@ -275,7 +274,7 @@ impl Followed {
                 return Ok(());
             }
         };
-        match kernel::run(encoding, &dispatch, tables, view, &mut reader) {
+        match shader::run(encoding, &dispatch, tables, view, &mut reader) {
             Ok(Outcome::Done) => view.follow(kind),
             Ok(Outcome::Skipped(why)) => {
                 view.skip(kind, &why);
@@ -287,7 +286,7 @@ impl Followed {
                 view.skip(
                     kind,
                     match refusal {
-                        Refusal::Rule(_) | Refusal::Endless => "the kernel hangs the GPU",
+                        Refusal::Rule(_) | Refusal::Endless => "the shader hangs the GPU",
                         Refusal::Unwanted => "the program ended first",
                     },
                 );

@@ -1,11 +1,11 @@
-//! Kernels: loaded, validated, and executed thread by thread.
+//! Shaders: loaded, validated, and executed thread by thread.
 //!
 //! Instructions, the binding table and surface states are read as the hardware does: through the hierarchy, by the MOCS of their base. The bytes
 //! of surfaces are accessed by the MOCS entry of the surface.
 
 use std::collections::BTreeMap;
 
-use intel_eu::execute::{Access, Bus, Kernel, Rows, Stop, Why};
+use intel_eu::execute::{Access, Bus, Rows, Shader, Stop, Why};
 use intel_eu::{Encoding as Bits, Platform, Rule, validate};
 
 use super::super::memory::View;
@@ -18,12 +18,12 @@ use super::tables::{Base, Tables};
 
 /// Number of instructions of a thread between two looks at the time.
 const SLICE: u64 = 1 << 12;
-/// Largest size of a kernel in bytes.
+/// Largest size of a shader in bytes.
 const MOST_BYTES: usize = 64 << 10;
 /// Bytes of instructions that are read at a time.
 const FETCH_BYTES: usize = 64;
 
-/// The reason why a kernel hangs the GPU.
+/// The reason why a shader hangs the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gpu) enum Refusal {
     /// An instruction breaks a rule of the hardware.
@@ -52,7 +52,7 @@ pub(super) enum Outcome {
     Skipped(String),
 }
 
-/// Runs the kernel of a dispatch.
+/// Runs the shader of a dispatch.
 ///
 /// # Errors
 /// The reason of a hang, or of an early end.
@@ -63,8 +63,8 @@ pub(super) fn run(
     view: &View<'_>,
     reader: &mut Reader<'_>,
 ) -> Result<Outcome, Refusal> {
-    let kernel = match load(encoding, dispatch, reader)? {
-        Ok(kernel) => kernel,
+    let shader = match load(encoding, dispatch, reader)? {
+        Ok(shader) => shader,
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
     let engines = view.engines;
@@ -77,7 +77,7 @@ pub(super) fn run(
         for y in y.clone() {
             for x in x.clone() {
                 for number in 0..dispatch.threads {
-                    let mut thread = dispatch.thread(&kernel, [x, y, z], number);
+                    let mut thread = dispatch.thread(&shader, [x, y, z], number);
                     loop {
                         match thread.run(SLICE, &mut surfaces) {
                             Ok(_) => break clock.end_thread(|| engines.is_stopped())?,
@@ -85,7 +85,7 @@ pub(super) fn run(
                                 clock.tick(|| engines.is_stopped())?
                             }
                             Err(stop) => {
-                                tracing::warn!(%stop, group = ?[x, y, z], "a kernel stops");
+                                tracing::warn!(%stop, group = ?[x, y, z], "a shader stops");
                                 return Ok(Outcome::Skipped(stop.to_string()));
                             }
                         }
@@ -95,12 +95,12 @@ pub(super) fn run(
         }
     }
     Ok(match surfaces.missed {
-        true => Outcome::Skipped("a kernel accesses a surface that is not known".to_owned()),
+        true => Outcome::Skipped("a shader accesses a surface that is not known".to_owned()),
         false => Outcome::Done,
     })
 }
 
-/// Reads a kernel up to the end of its thread; says why it cannot be executed.
+/// Reads a shader up to the end of its thread; says why it cannot be executed.
 ///
 /// # Errors
 /// The rule that one of its instructions breaks.
@@ -108,7 +108,7 @@ fn load(
     encoding: Encoding,
     dispatch: &Dispatch,
     reader: &mut Reader<'_>,
-) -> Result<Result<Kernel, String>, Refusal> {
+) -> Result<Result<Shader, String>, Refusal> {
     let skipped = |why: &str| Ok(Err(why.to_owned()));
     let Some(platform) = Platform::from_name(encoding.platform()) else {
         return skipped("the platform's instructions are not known");
@@ -116,11 +116,11 @@ fn load(
     if let Some(unknown) = dispatch.unknown {
         return Ok(Err(format!("the threads get {unknown}")));
     }
-    let Some(start) = dispatch.kernel else { return skipped("the kernel has no address") };
+    let Some(start) = dispatch.shader else { return skipped("the shader has no address") };
     let (mut code, mut at) = (Vec::new(), 0);
     while code.len() < MOST_BYTES {
         let Some(line) = reader.fetch(start.after(code.len() as u64), FETCH_BYTES) else {
-            return skipped("the kernel leaves the bound memory, or the batch has read too much");
+            return skipped("the shader leaves the bound memory, or the batch has read too much");
         };
         code.extend(line);
         // An instruction may go on in the next line.
@@ -130,23 +130,23 @@ fn load(
                 Err(error) => return Ok(Err(format!("instruction at {at:#x}: {error}"))),
             };
             if let Some(violation) = validate(platform, &instruction).first() {
-                tracing::warn!(at, %violation, "invalid kernel");
+                tracing::warn!(at, %violation, "invalid shader");
                 return Err(Refusal::Rule(violation.rule));
             }
             at += encoded.to_bytes().len();
             if !instruction.message.is_some_and(|message| message.end_of_thread) {
                 continue;
             }
-            let kernel = Kernel::new(platform, code.get(..at).unwrap_or_default());
-            match kernel.check(dispatch.enabled(0)) {
-                Ok(_) => return Ok(Ok(kernel)),
+            let shader = Shader::new(platform, code.get(..at).unwrap_or_default());
+            match shader.check(dispatch.enabled(0)) {
+                Ok(_) => return Ok(Ok(shader)),
                 // A branch leads after this end.
                 Err(Stop { why: Why::End | Why::Target { .. }, .. }) => {}
                 Err(stop) => return Ok(Err(stop.to_string())),
             }
         }
     }
-    skipped("the kernel has no end")
+    skipped("the shader has no end")
 }
 
 /// The surfaces of a dispatch.
@@ -178,7 +178,7 @@ impl Surfaces<'_, '_> {
     fn part(&mut self, access: Access, len: usize) -> Option<(Base, usize)> {
         let Access { at, surface: entry, offset } = access;
         let Some(surface) = self.surface(entry) else {
-            tracing::warn!(surface = entry, at, "a kernel accesses a surface that is not known");
+            tracing::warn!(surface = entry, at, "a shader accesses a surface that is not known");
             self.missed = true;
             return None;
         };

@@ -1,6 +1,6 @@
 //! Surface states (RENDER_SURFACE_STATE): the bytes of memory that a surface shows.
 //!
-//! Which of them a kernel reads or writes is not known. Only bytes that surely belong to the surface count: those of the
+//! Which of them a shader reads or writes is not known. Only bytes that surely belong to the surface count: those of the
 //! first slice and the largest level, and of tiled surfaces whole tiles. A surface whose first level may not be
 //! accessed, or whose bytes may be elsewhere (compression, more samples), counts as unknown.
 
@@ -28,7 +28,7 @@ pub(super) struct Surface {
     pub(super) stride: u64,
 }
 
-/// The way in which kernels name a surface's bytes, as far as it is known here.
+/// The way in which shaders name a surface's bytes, as far as it is known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Naming {
     Unknown,

@@ -1,7 +1,7 @@
 //! Binding tables and surface states: what the state cache reads at a draw or a dispatch.
 //!
-//! A stage's kernel declares how many entries it uses, which the hardware fetches ahead with their surface states. Of a
-//! kernel that is not executed and declares none, as all compute kernels of Mesa do from graphics 12.5 on, no entry is read here.
+//! A stage's shader declares how many entries it uses, which the hardware fetches ahead with their surface states. Of a
+//! shader that is not executed and declares none, as all compute shaders of Mesa do from graphics 12.5 on, no entry is read here.
 
 use super::encoding::{Encoding, bits};
 use super::reader::Reader;
@@ -188,20 +188,20 @@ impl Tables {
         all_known
     }
 
-    /// Reads the table of a dispatch whose kernel is not executed; returns whether it has one.
+    /// Reads the table of a dispatch whose shader is not executed; returns whether it has one.
     pub(super) fn dispatch(
         &self,
         encoding: Encoding,
         (table, entries): (u32, u32),
         reader: &mut Reader<'_>,
     ) -> bool {
-        // Mesa's Vulkan drivers declare an entry more than the kernel has (`BindingTableEntryCount`).
+        // Mesa's Vulkan drivers declare an entry more than the shader has (`BindingTableEntryCount`).
         let entries = entries.saturating_sub(1);
         self.read(encoding, self.pointer(encoding, table), entries, reader);
         entries > 0 && self.surfaces.is_some() && self.tables().is_some()
     }
 
-    /// Reads an entry of a kernel's table and the surface state that it names; `None` if it shows no known bytes.
+    /// Reads an entry of a shader's table and the surface state that it names; `None` if it shows no known bytes.
     pub(super) fn surface(
         &self,
         encoding: Encoding,

@@ -17,7 +17,7 @@ pub(crate) struct State {
     pub(crate) purged: bool,
     /// The state to which the object returns if its mappings by programs turn out to be untouched.
     pub(crate) untouched: Option<Untouched>,
-    /// A kernel that was skipped should have written it.
+    /// A shader that was skipped should have written it.
     pub(crate) is_unwritten: bool,
     /// The GPU's uses of it.
     pub(crate) used: Uses,

@@ -7,7 +7,7 @@ use gem_coherency::backend::Extras;
 use gem_coherency::platform::EngineClass::{self, Copy, Render, Video};
 use gem_coherency::platform::by_name;
 use gem_coherency::vocabulary::{Handle, KernelVersion};
-use gem_coherency_exercise::commands::{Bytes, Walker, kernels, walker};
+use gem_coherency_exercise::commands::{Bytes, Walker, shaders, walker};
 use gem_coherency_sim::{Coverage, CoveredWork, TraceEvent};
 
 use crate::gpu::{BATCH, END, Gpu, SIZE, SOURCE, TARGET};
@@ -27,8 +27,8 @@ const VERTICES: [u32; 10] = [
 ];
 /// 3DPRIMITIVE of a triangle.
 const DRAW: [u32; 7] = [0x7b00_0005, 0, 3, 0, 1, 0, 0];
-/// The position of the kernel's first dword in the batch of [`copy_kernel`].
-const KERNEL: usize = 832 / 4;
+/// The position of the shader's first dword in the batch of [`copy_shader`].
+const SHADER: usize = 832 / 4;
 /// MI_STORE_DATA_IMM.
 const STORE: [u32; 4] = [0x1000_0002, TARGET, 0, 7];
 
@@ -49,12 +49,12 @@ fn skipped(why: &str, count: u64) -> CoveredWork {
     CoveredWork { followed: 0, skipped: BTreeMap::from([(why.to_owned(), count)]) }
 }
 
-/// Returns the batch of a kernel that copies the first bytes of the source to the target.
-fn copy_kernel(name: &str) -> Vec<u32> {
+/// Returns the batch of a shader that copies the first bytes of the source to the target.
+fn copy_shader(name: &str) -> Vec<u32> {
     let machine = by_name(name).unwrap().machine(KernelVersion::new(6, 12), false);
     let surface = |buffer| Bytes { buffer, offset: 0, len: SIZE, mocs: None };
-    let kernel = kernels::copy(&machine).unwrap();
-    let what = Walker { kernel: &kernel, surfaces: &[surface(1), surface(0)], constants: &[], groups: 1 };
+    let shader = shaders::copy(&machine).unwrap();
+    let what = Walker { shader: &shader, surfaces: &[surface(1), surface(0)], constants: &[], groups: 1 };
     walker(&machine, &what, 2).unwrap().at(&[TARGET.into(), SOURCE.into(), BATCH.into()]).words().to_vec()
 }
 
@@ -150,7 +150,7 @@ fn reads_beyond_the_limit_are_a_reason() {
 
 #[test]
 fn work_after_a_predicate_is_skipped() {
-    let words = copy_kernel("glk");
+    let words = copy_shader("glk");
     // MI_SET_PREDICATE of the predicate's result.
     let seen = covered(&watched("glk"), Render, &[&[0x0080_0002], &STORE, &VERTICES, &DRAW]);
     assert_eq!(seen.draws, skipped("an earlier command depends on a predicate", 1));
@@ -170,7 +170,7 @@ fn work_after_a_predicate_is_skipped() {
 #[test]
 fn a_dispatch_is_executed_or_skipped_for_a_reason() {
     let gpu = watched("glk");
-    let words = copy_kernel("glk");
+    let words = copy_shader("glk");
     gpu.run_on(Render, &words).unwrap();
     let seen = gpu.device.coverage();
     assert_eq!(seen.dispatches, CoveredWork { followed: 1, ..CoveredWork::default() });
@@ -193,7 +193,7 @@ fn a_dispatch_is_executed_or_skipped_for_a_reason() {
     let gpu = watched("glk");
     let mut unknown = words.clone();
     // No instruction has this opcode.
-    unknown[KERNEL] |= 0x7f;
+    unknown[SHADER] |= 0x7f;
     gpu.run_on(Render, &unknown).unwrap();
     let seen = gpu.device.coverage();
     assert_eq!((seen.dispatches.followed, seen.dispatches.all_skipped()), (0, 1));
@@ -275,13 +275,13 @@ fn skipped_work_concerns_each_object_of_its_submission_once() {
     // An object that the submission does not name.
     gpu.device.create(SIZE).unwrap();
     let all = [&gpu.target, &gpu.source, &gpu.batch].map(|buffer| Some(buffer.handle())).to_vec();
-    let words = copy_kernel("glk");
+    let words = copy_shader("glk");
     assert_eq!(unfollowed(&gpu, &words), [], "all of its accesses are made");
     assert_eq!(unfollowed(&gpu, &[&STORE[..], &[END]].concat()), []);
     let mut indirect = words.clone();
     indirect[walker_in(&words)] |= 1 << 10;
     assert_eq!(unfollowed(&gpu, &indirect), all, "a dispatch");
-    // Also a draw whose fixed functions are followed: its kernels are not executed.
+    // Also a draw whose fixed functions are followed: its shaders are not executed.
     let draws = [&VERTICES[..], &DRAW, &DRAW, &[END]].concat();
     assert_eq!(unfollowed(&gpu, &draws), all, "two draws");
     assert_eq!(unfollowed(&gpu, &[0x0080_0002, 0x0080_0000, END]), all, "a predicate");

@@ -389,7 +389,7 @@ fn what_a_stalled_gpu_still_has_outlives_its_file() {
 }
 
 #[test]
-fn a_batch_that_a_skipped_kernel_should_have_written_is_skipped() {
+fn a_batch_that_a_skipped_shader_should_have_written_is_skipped() {
     let second = |name: &str, address: u32| match name {
         "hsw" => vec![0x18c0_0100, address],
         _ => vec![0x18c0_0101, address, 0],
@@ -407,18 +407,18 @@ fn a_batch_that_a_skipped_kernel_should_have_written_is_skipped() {
         assert_eq!(hangs(&[0x7b01_0000, 0]), 0);
         assert_eq!(hangs(&second(name, TARGET)), 0, "{name}");
         let skipped = gpu.device.coverage().skipped_commands;
-        assert_eq!(skipped.get("batches that a skipped kernel writes"), Some(&1), "{name}");
+        assert_eq!(skipped.get("batches that a skipped shader writes"), Some(&1), "{name}");
         assert_eq!(
             hangs(&[&second(name, TARGET)[..], &[INVALID]].concat()),
             1,
             "{name}: what is after it is executed"
         );
-        assert_eq!(hangs(&second(name, SOURCE)), 1, "{name}: no kernel writes it");
+        assert_eq!(hangs(&second(name, SOURCE)), 1, "{name}: no shader writes it");
     }
 }
 
 #[test]
-fn a_chained_batch_that_a_skipped_kernel_should_have_written_ends_where_it_would_hang() {
+fn a_chained_batch_that_a_skipped_shader_should_have_written_ends_where_it_would_hang() {
     let chained = |name: &str, address: u32| match name {
         "byt" | "hsw" => vec![0x1880_0100, address],
         _ => vec![0x1880_0101, address, 0],
@@ -435,7 +435,7 @@ fn a_chained_batch_that_a_skipped_kernel_should_have_written_ends_where_it_would
             };
             let skipped = || {
                 let skipped = gpu.device.coverage().skipped_commands;
-                skipped.get("batches that a skipped kernel writes").copied().unwrap_or(0)
+                skipped.get("batches that a skipped shader writes").copied().unwrap_or(0)
             };
             // Without an unknown command it jumps in a circle: after the object, no-ops lead back to the batch.
             assert_eq!(hangs(&chained(name, SOURCE)), 1, "{name}");
@@ -445,7 +445,7 @@ fn a_chained_batch_that_a_skipped_kernel_should_have_written_ends_where_it_would
             assert_eq!(skipped(), 1, "{name}");
             // It took the place of the batch that started it.
             assert_eq!(hangs(&[&chained(name, TARGET)[..], &[INVALID]].concat()), 0, "{name}");
-            // A batch that no kernel writes takes its place again.
+            // A batch that no shader writes takes its place again.
             let back = BATCH + 0x100;
             gpu.target.put(0, &chained(name, back));
             let mut words = chained(name, TARGET);

@@ -1,4 +1,4 @@
-//! Kernels on the GPU: what they read is as stale as on the hardware, and so are their code, their state and their constants.
+//! Shaders on the GPU: what they read is as stale as on the hardware, and so are their code, their state and their constants.
 //!
 //! The batches are those of `gem_coherency_exercise`, which shares no table with the device.
 
@@ -6,21 +6,21 @@ use gem_coherency::backend::Drm as _;
 use gem_coherency::platform::EngineClass::Render;
 use gem_coherency::platform::{Machine, by_name};
 use gem_coherency::vocabulary::{KernelVersion, MocsClass};
-use gem_coherency_exercise::commands::{Bytes, Walker, kernels, walker};
+use gem_coherency_exercise::commands::{Bytes, Walker, shaders, walker};
 use gem_coherency_sim::Mistake::{self, DirtySurface, StaleRead};
 use gem_coherency_sim::{HangCause, Route};
 use intel_eu::{Platform, encode, text};
 
 use crate::gpu::{BATCH, Gpu, SIZE, SOURCE, TARGET};
 
-/// A platform of each encoding. (Haswell has no addresses of the caller's choice: tests/device runs its kernels.)
+/// A platform of each encoding. (Haswell has no addresses of the caller's choice: tests/device runs its shaders.)
 const PLATFORMS: [&str; 10] = ["bdw", "chv", "skl", "glk", "icl", "jsl", "tgl", "adlp", "dg2", "mtl"];
 
 /// Places in the batch's buffer: the binding table, constants, and the state of the second of two surfaces.
 const BINDING_TABLE: u64 = 512;
 const CONSTANTS: u64 = 640;
 const SECOND_SURFACE: u64 = 768;
-const KERNEL: u64 = 832;
+const SHADER: u64 = 832;
 
 /// Stores a thread's r1 in surface 1, 32 times its group's number after the beginning.
 const STORE_CONSTANTS: &str = "
@@ -55,18 +55,18 @@ fn machine(gpu: &Gpu) -> Machine {
     by_name(name.split(',').next().unwrap()).unwrap().machine(KernelVersion::new(6, 12), false)
 }
 
-/// Returns the batch of a kernel that reads the source by a MOCS entry and writes the target.
-fn words(gpu: &Gpu, kernel: &[u8], mocs: Option<u8>, constants: &[u32], groups: u32) -> Vec<u32> {
+/// Returns the batch of a shader that reads the source by a MOCS entry and writes the target.
+fn words(gpu: &Gpu, shader: &[u8], mocs: Option<u8>, constants: &[u32], groups: u32) -> Vec<u32> {
     let machine = machine(gpu);
     let surface = |buffer, mocs| Bytes { buffer, offset: 0, len: SIZE, mocs };
     let surfaces = [surface(1, mocs), surface(0, None)];
-    let what = Walker { kernel, surfaces: &surfaces, constants, groups };
+    let what = Walker { shader, surfaces: &surfaces, constants, groups };
     let batch = walker(&machine, &what, 2).unwrap();
     batch.at(&[TARGET.into(), SOURCE.into(), BATCH.into()]).words().to_vec()
 }
 
 fn copy(gpu: &Gpu, mocs: Option<u8>, groups: u32) -> Vec<u32> {
-    words(gpu, &kernels::copy(&machine(gpu)).unwrap(), mocs, &[], groups)
+    words(gpu, &shaders::copy(&machine(gpu)).unwrap(), mocs, &[], groups)
 }
 
 #[track_caller]
@@ -93,7 +93,7 @@ fn dwords_are_stored_where_the_table_says() {
         let mut table = [SIZE as u32; 32];
         (table[0], table[16], table[15], table[31]) = (0x40, 7, 0x84, 8);
         gpu.source.put(0, &table);
-        run(&gpu, &words(&gpu, &kernels::scatter(&machine(&gpu)).unwrap(), None, &[], 1));
+        run(&gpu, &words(&gpu, &shaders::scatter(&machine(&gpu)).unwrap(), None, &[], 1));
         let seen = [0, 0x3c, 0x40, 0x44, 0x84].map(|offset| gpu.target.word(offset));
         assert_eq!(seen, [0, 0, 7, 0, 8], "{name}");
     }
@@ -135,7 +135,7 @@ fn code_state_and_constants_that_are_not_flushed_are_the_old_ones() {
     let other = assemble(platform, &STORE_CONSTANTS.replace("0x1:ud", "0x2:ud"));
     // What is written in the batch's buffer, and the dwords of the target at 0, 32 and 64, after a run of two groups.
     for (what, at, value, old, new) in [
-        ("kernel", KERNEL, dwords(&other), [5, 5, 0], [5, 0, 5]),
+        ("shader", SHADER, dwords(&other), [5, 5, 0], [5, 0, 5]),
         ("constants", CONSTANTS, vec![6], [5, 5, 0], [6, 6, 0]),
         ("binding table", BINDING_TABLE + 4, vec![704], [5, 5, 0], [0, 0, 0]),
         ("surface state", SECOND_SURFACE + 8 * 4, vec![TARGET + 32], [5, 5, 0], [0, 5, 5]),
@@ -157,7 +157,7 @@ fn code_state_and_constants_that_are_not_flushed_are_the_old_ones() {
 }
 
 #[test]
-fn a_kernel_that_breaks_a_rule_hangs_the_gpu() {
+fn a_shader_that_breaks_a_rule_hangs_the_gpu() {
     let gpu = Gpu::new("skl");
     let valid = assemble(Platform::Skl, STORE_CONSTANTS);
     run(&gpu, &words(&gpu, &valid, None, &[5], 1));
@@ -166,19 +166,19 @@ fn a_kernel_that_breaks_a_rule_hangs_the_gpu() {
     gpu.run_on(Render, &words(&gpu, &assemble(Platform::Skl, &invalid), None, &[5], 1)).unwrap();
     let hangs = gpu.device.take_gpu_hangs();
     assert_eq!(hangs.len(), 1);
-    assert_eq!((hangs[0].cause, hangs[0].rule), (HangCause::InvalidKernel, Some("DestinationStride")));
+    assert_eq!((hangs[0].cause, hangs[0].rule), (HangCause::InvalidShader, Some("DestinationStride")));
     assert_eq!(hangs[0].command, 0x7105_000d);
 }
 
-/// A loop without an end, before a kernel's instructions.
+/// A loop without an end, before a shader's instructions.
 const ENDLESS: &str = "again: add (16|M0) r10.0<1>:ud r10.0<8;8,1>:ud 0x1:ud\nwhile (16|M0) again";
 
 #[test]
-fn a_kernel_runs_whatever_its_size() {
+fn a_shader_runs_whatever_its_size() {
     let gpu = Gpu::new("skl");
-    let kernel = assemble(Platform::Skl, STORE_CONSTANTS);
+    let shader = assemble(Platform::Skl, STORE_CONSTANTS);
     // More than 2^20 instructions; all groups but the first ones store after the surface.
-    run(&gpu, &words(&gpu, &kernel, None, &[5], 180_000));
+    run(&gpu, &words(&gpu, &shader, None, &[5], 180_000));
     assert_eq!([0, 32, SIZE - 32].map(|offset| gpu.target.word(offset)), [5; 3]);
     let coverage = gpu.device.coverage();
     assert_eq!((coverage.dispatches.followed, coverage.dispatches.all_skipped()), (1, 0));
@@ -193,13 +193,13 @@ fn a_thread_that_does_not_end_hangs_the_gpu() {
     assert_eq!((hangs.len(), hangs[0].cause, hangs[0].rule), (1, HangCause::Endless, None));
     assert_eq!(gpu.target.word(0), 0);
     // The next batch runs.
-    let kernel = assemble(Platform::Skl, STORE_CONSTANTS);
-    run(&gpu, &words(&gpu, &kernel, None, &[5], 2));
+    let shader = assemble(Platform::Skl, STORE_CONSTANTS);
+    run(&gpu, &words(&gpu, &shader, None, &[5], 2));
     assert_eq!(gpu.target.word(32), 5);
 }
 
 #[test]
-fn a_walker_writes_after_its_last_thread_also_if_its_kernel_is_skipped() {
+fn a_walker_writes_after_its_last_thread_also_if_its_shader_is_skipped() {
     // The operation in COMPUTE_WALKER's POSTSYNC_DATA, and how many dwords at 64 are written.
     for name in ["dg2", "mtl"] {
         for (operation, written) in [(0, 0), (1, 2), (2, 0), (3, 4)] {
@@ -225,11 +225,11 @@ fn a_walker_writes_after_its_last_thread_also_if_its_kernel_is_skipped() {
 }
 
 #[test]
-fn a_kernel_ends_when_nobody_waits_for_it() {
+fn a_shader_ends_when_nobody_waits_for_it() {
     let gpu = Gpu::new("skl,hang=never");
     let endless = assemble(Platform::Skl, &format!("{ENDLESS}{STORE_CONSTANTS}"));
     let batch = words(&gpu, &endless, None, &[5], 1);
-    gpu.device.stop_kernels();
+    gpu.device.stop_shaders();
     // Nothing hangs: the batch is cancelled.
     run(&gpu, &batch);
     let coverage = gpu.device.coverage();
@@ -241,7 +241,7 @@ fn a_kernel_ends_when_nobody_waits_for_it() {
 }
 
 #[test]
-fn a_kernel_that_is_not_known_is_skipped_and_its_surfaces_are_judged() {
+fn a_shader_that_is_not_known_is_skipped_and_its_surfaces_are_judged() {
     let gpu = Gpu::new("glk");
     gpu.device.watch(true);
     let sampler = assemble(Platform::Glk, &STORE_CONSTANTS.replace("0xA 0x40A0201", "0x2 0x40A0201"));
@@ -280,8 +280,8 @@ fn a_media_block_is_stored_by_rows() {
     for name in ["bdw", "chv", "skl", "glk", "icl", "jsl"] {
         let stored = |state: [u32; 4]| {
             let gpu = Gpu::new(name);
-            let kernel = assemble(Platform::from_name(name).unwrap(), STORE_BLOCK);
-            let mut words = words(&gpu, &kernel, None, &[1, 2, 3, 4, 5, 6, 7, 8], 5);
+            let shader = assemble(Platform::from_name(name).unwrap(), STORE_BLOCK);
+            let mut words = words(&gpu, &shader, None, &[1, 2, 3, 4, 5, 6, 7, 8], 5);
             words[SECOND_SURFACE as usize / 4..][..4].copy_from_slice(&state);
             run(&gpu, &words);
             let all = (0..1024).step_by(4).map(|offset| (offset, gpu.target.word(offset)));

@@ -1,7 +1,7 @@
 //! Execution of command streams: ring buffers and batches. Modelled are the commands that the
 //! driver's own requests consist of and those that simple user batches need: stores, register loads
 //! and stores, flushes with a store, semaphores, jumps, copies and fills (see
-//! [`crate::engines::blitter`]), and kernels (see [`crate::engines::compute`]). All others are skipped, but for some of the blitter's.
+//! [`crate::engines::blitter`]), and shaders (see [`crate::engines::compute`]). All others are skipped, but for some of the blitter's.
 
 use super::blitter;
 use super::fetch::Command;
@@ -254,8 +254,8 @@ impl Gpu {
             _ if first >> 16 == PIPE_CONTROL => self.pipe_control(context, command),
             _ if first >> 29 == blitter::CLIENT => return self.blit(context, words),
             _ => {
-                if let Some(form) = self.kernel_form(context) {
-                    return self.kernel_command(form, context, command);
+                if let Some(form) = self.shader_form(context) {
+                    return self.shader_command(form, context, command);
                 }
             }
         }

@@ -126,7 +126,7 @@ impl Gpu {
         let running = self.engines[engine].contexts.first().copied();
         let is_same = running.is_some_and(|running| (running ^ first) & DESCRIPTOR_ADDRESS == 0);
         if self.engines[engine].hangs && !is_same {
-            // A kernel that never ends cannot be preempted.
+            // A shader that never ends cannot be preempted.
             return;
         }
         let old = std::mem::replace(&mut self.engines[engine].contexts, new);

@@ -5,7 +5,7 @@
 //! * [`commands`]: execution of command streams;
 //! * [`fetch`], [`mi`]: commands, how they are read, and their opcodes;
 //! * [`blitter`]: copies and fills;
-//! * [`compute`]: commands that start kernels.
+//! * [`compute`]: commands that start shaders.
 
 mod blitter;
 mod commands;

@@ -3,7 +3,7 @@
 
 use super::channels::Channels;
 use super::layout::{Field, Form, field};
-use super::{Kernel, Thread};
+use super::{Shader, Thread};
 
 pub struct Branch {
     pub kind: Kind,
@@ -116,7 +116,7 @@ impl Thread<'_> {
     /// Executes a branch at the instruction `at`; returns the next instruction.
     pub fn branch(
         &mut self,
-        kernel: &Kernel,
+        shader: &Shader,
         at: usize,
         channels: &Channels,
         branch: &Branch,
@@ -134,8 +134,8 @@ impl Thread<'_> {
             chosen |= u32::from(self.predicated(channels, channel)?) << channel;
         }
         let target = |distance: isize| {
-            let target = at.checked_add_signed(distance).filter(|target| *target < kernel.0.len());
-            target.ok_or_else(|| format!("a branch by {distance} instructions, out of the kernel"))
+            let target = at.checked_add_signed(distance).filter(|target| *target < shader.0.len());
+            target.ok_or_else(|| format!("a branch by {distance} instructions, out of the shader"))
         };
         let (next, block) = (at + 1, target(branch.block)?);
         let far = branch.channels.map_or(Ok(block), target)?;
@@ -145,7 +145,7 @@ impl Thread<'_> {
             Kind::Endif => {}
             Kind::Break => {
                 // The end of the loop itself does not let them in again.
-                if !kernel.is_branch(far, Kind::While) {
+                if !shader.is_branch(far, Kind::While) {
                     return Err(format!("a break to instruction {far}, which is no end of a loop"));
                 }
                 self.leave(chosen, far + 1);

@@ -1,6 +1,6 @@
 //! Where the fields of an instruction are, for each form of it.
 
-/// The forms of instructions, and of the commands that start kernels.
+/// The forms of instructions, and of the commands that start shaders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Form {
     /// Haswell.

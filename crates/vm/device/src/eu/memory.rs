@@ -1,6 +1,6 @@
 //! The memory that messages of threads access.
 
-/// The surfaces of a kernel's bindings.
+/// The surfaces of a shader's bindings.
 pub trait Memory {
     /// Reads from a buffer; after its end there are zeros.
     fn read(&mut self, binding: u8, offset: u64, bytes: &mut [u8]) -> Result<(), String>;

@@ -1,4 +1,4 @@
-//! Execution units: threads of kernels, as far as kernels that compute, branch, and access raw buffers and pictures need
+//! Execution units: threads of shaders, as far as shaders that compute, branch, and access raw buffers and pictures need
 //! them. An unknown instruction stops the thread, with an error that names it.
 //!
 //! ```text
@@ -20,7 +20,7 @@
 //! * `channels`: which channels an instruction is executed for. Not which of them are there.
 //! * `float`: floats of 16, 32 and 64 bits. Not integers.
 //! * `layout`: where the fields of an instruction are, by form. Not what they mean.
-//! * `memory`: the trait of what a kernel accesses by its bindings. Not an implementation.
+//! * `memory`: the trait of what a shader accesses by its bindings. Not an implementation.
 
 pub mod layout;
 pub mod memory;
@@ -44,18 +44,18 @@ use registers::Registers;
 
 pub use registers::REGISTER;
 
-/// More instructions than this before the end are not a kernel.
+/// More instructions than this before the end are not a shader.
 const LONGEST: u64 = 1 << 15;
 /// A thread that executes more instructions than this never ends.
 const ENDLESS: u32 = 1 << 20;
 /// An instruction's bytes.
 const INSTRUCTION: u64 = 16;
 
-/// A kernel's instructions in order, up to its end or to the first that is not known.
-pub struct Kernel(Vec<Result<Instruction, String>>);
+/// A shader's instructions in order, up to its end or to the first that is not known.
+pub struct Shader(Vec<Result<Instruction, String>>);
 
-impl Kernel {
-    /// Reads a kernel with `fetch`, which is given the offset of an instruction.
+impl Shader {
+    /// Reads a shader with `fetch`, which is given the offset of an instruction.
     pub fn read(form: Form, fetch: impl Fn(u64) -> Result<[u32; 4], String>) -> Self {
         let mut instructions = Vec::new();
         for index in 0..LONGEST {
@@ -96,7 +96,7 @@ impl From<String> for Stop {
     }
 }
 
-/// A thread of a kernel.
+/// A thread of a shader.
 pub struct Thread<'a> {
     pub form: Form,
     pub registers: Registers,
@@ -115,19 +115,19 @@ impl<'a> Thread<'a> {
     }
 
     /// Runs the thread to its end.
-    pub fn run(&mut self, kernel: &Kernel) -> Result<(), Stop> {
+    pub fn run(&mut self, shader: &Shader) -> Result<(), Stop> {
         let mut at = 0;
         for _ in 0..ENDLESS {
             let named = |error: String| format!("instruction {at}: {error}");
             self.here |= self.waiting.take(at);
-            let Instruction { channels, action } = match kernel.0.get(at) {
+            let Instruction { channels, action } = match shader.0.get(at) {
                 Some(instruction) => instruction.as_ref().map_err(|error| named(error.clone()))?,
                 None => return Err(format!("no end within {LONGEST} instructions").into()),
             };
             at = match action {
                 Action::Nothing => Ok(at + 1),
                 Action::Compute(compute) => self.compute(channels, compute).map(|()| at + 1),
-                Action::Branch(branch) => self.branch(kernel, at, channels, branch),
+                Action::Branch(branch) => self.branch(shader, at, channels, branch),
                 Action::Send(message) if message.end => {
                     self.end(channels, message).map_err(named)?;
                     return Ok(());

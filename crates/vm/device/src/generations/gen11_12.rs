@@ -77,7 +77,7 @@ pub const GEN11: Platform = Platform {
     snooping: Snooping::Always,
     keeping: KEPT_GEN11,
     blits: BLITS_GEN9,
-    kernels: Some(Form::Gen11),
+    shaders: Some(Form::Gen11),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },
     // BDW_GMCH_GGMS: 8 MiB of page-table entries; no stolen memory.
@@ -91,7 +91,7 @@ pub const GEN12: Platform = Platform {
     version: 12,
     keeping: KEPT_GEN12,
     blits: BLITS_GEN12,
-    kernels: Some(Form::Gen12),
+    shaders: Some(Form::Gen12),
     submission: Submission::SubmitQueue(StatusFormat::Gen12),
     power_up: &[ONE_SLICE, SIX_SUBSLICES, FREQUENCIES, GUC],
     ..GEN11

@@ -61,7 +61,7 @@ pub const GEN3: Platform = Platform {
     snooping: Snooping::ByEntry(SYSTEM_CACHED),
     keeping: Keeping::Nothing,
     blits: BLITS_GEN3,
-    kernels: None,
+    shaders: None,
     physical_status_page: true,
     bars: Bars { registers: 512 << 10, entries: 256 << 10, entries_bar: Some(3), wide: false },
     graphics_control: 0,

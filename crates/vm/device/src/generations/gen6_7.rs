@@ -63,7 +63,7 @@ pub const GEN6: Platform = Platform {
     snooping: Snooping::Always,
     keeping: KEPT_GEN6,
     blits: BLITS_GEN3,
-    kernels: None,
+    shaders: None,
     physical_status_page: false,
     bars: Bars { registers: 2 << 20, entries: 2 << 20, entries_bar: None, wide: true },
     // SNB_GMCH_GGMS: 2 MiB of page-table entries; no stolen memory.
@@ -88,7 +88,7 @@ pub const IVYBRIDGE: Platform = Platform {
 
 pub const HASWELL: Platform = Platform {
     keeping: KEPT_HASWELL,
-    kernels: Some(Form::Gen7),
+    shaders: Some(Form::Gen7),
     generation: &Gen6 { forcewake: &[(gt::FORCEWAKE_GT, gt::FORCEWAKE_ACK_HSW)] },
     engines: &[
         engine("rcs0", 0x2000, 0x4080, GT, 0),

@@ -61,7 +61,7 @@ pub const GEN8: Platform = Platform {
     snooping: Snooping::Always,
     keeping: Keeping::ByPrivatePat,
     blits: BLITS_GEN3,
-    kernels: Some(Form::Gen8),
+    shaders: Some(Form::Gen8),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },
     // BDW_GMCH_GGMS: 8 MiB of page-table entries; no stolen memory.

@@ -95,7 +95,7 @@ pub const DG1: Platform = Platform {
 
 /// 1 GiB: compression data from 960 MiB, stolen memory from 992 MiB.
 pub const DG2: Platform = Platform {
-    kernels: Some(Form::XeHp),
+    shaders: Some(Form::XeHp),
     blits: BLITS_GEN12,
     engines: ENGINES,
     submission: Submission::SubmitQueue(StatusFormat::XeHp),

@@ -38,7 +38,7 @@ pub struct Engine {
     pub info: &'static EngineInfo,
     /// Set while a spinning batch keeps the engine busy.
     pub spin: Option<Spin>,
-    /// A kernel that never ends, or a command that the engine does not have, keeps it busy until it is reset.
+    /// A shader that never ends, or a command that the engine does not have, keeps it busy until it is reset.
     pub hangs: bool,
     /// Descriptors of the contexts that run; not empty only while the engine waits.
     pub contexts: Vec<u64>,

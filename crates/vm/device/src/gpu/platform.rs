@@ -27,8 +27,8 @@ pub struct Platform {
     pub keeping: Keeping,
     /// The commands of the blitter.
     pub blits: &'static [Blit],
-    /// The form of kernels, on platforms that run them.
-    pub kernels: Option<Form>,
+    /// The form of shaders, on platforms that run them.
+    pub shaders: Option<Form>,
     /// The status page register holds a physical address.
     pub physical_status_page: bool,
     pub bars: Bars,

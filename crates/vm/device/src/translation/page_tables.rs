@@ -31,7 +31,7 @@ pub struct Context {
     pub status_page: u64,
 }
 
-/// An address of a kernel or of its state, with the MOCS entry that accesses there name. Before gen9 there are no entries,
+/// An address of a shader or of its state, with the MOCS entry that accesses there name. Before gen9 there are no entries,
 /// and the number has no meaning.
 #[derive(Clone, Copy)]
 pub struct Pointer {
@@ -118,13 +118,13 @@ impl Gpu {
         }
     }
 
-    /// Translates an address that a kernel or its state is read from.
+    /// Translates an address that a shader or its state is read from.
     fn source(&self, context: &Context, Pointer { at, mocs }: Pointer) -> Option<Address> {
         let address = self.translate(context, Space::PerProcess, at)?;
         Some(if self.bypasses(mocs) { address.unsnooped() } else { address })
     }
 
-    /// Translates an address that a kernel writes to.
+    /// Translates an address that a shader writes to.
     fn target(&self, context: &Context, Pointer { at, mocs }: Pointer) -> Option<Address> {
         let address = self.translate(context, Space::PerProcess, at)?;
         let keeps = self.platform.snooping.mocs_keeps(mocs, |register| self.registers.get(register));

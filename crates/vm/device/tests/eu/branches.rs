@@ -136,7 +136,7 @@ fn branches_without_a_defined_effect_are_refused() {
     let cases = [
         (format!("break (16|M0) 16 16\n{}", add(1)), "no end of a loop"),
         ("while (16|M0) 16".into(), "after its end"),
-        ("endif (16|M0) 1600".into(), "out of the kernel"),
+        ("endif (16|M0) 1600".into(), "out of the shader"),
         ("endif (16|M0) 24".into(), "a branch by 24 bytes"),
         ("endif (8|M0) 16".into(), "other channels than those of the thread"),
         ("(W) endif (16|M0) 16".into(), "other channels than those of the thread"),
@@ -153,7 +153,7 @@ fn branches_without_a_defined_effect_are_refused() {
             .join("\n"),
             "which the thread leaves out",
         ),
-        // Nothing after the end of the thread belongs to the kernel.
+        // Nothing after the end of the thread belongs to the shader.
         (
             [
                 &compare("lt", 5),
@@ -163,7 +163,7 @@ fn branches_without_a_defined_effect_are_refused() {
                 "endif (16|M0) 16",
             ]
             .join("\n"),
-            "out of the kernel",
+            "out of the shader",
         ),
     ];
     for (source, why) in cases {

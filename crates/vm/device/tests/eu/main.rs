@@ -1,4 +1,4 @@
-//! Threads of kernels that are written in the syntax of Intel's assembler; what they compute is computed here in another way.
+//! Threads of shaders that are written in the syntax of Intel's assembler; what they compute is computed here in another way.
 
 // The library alone uses a part of this.
 #[allow(dead_code, unused_imports)]
@@ -11,7 +11,7 @@ mod numbers;
 
 use eu::layout::Form;
 use eu::memory::Memory;
-use eu::{Kernel, Stop, Thread};
+use eu::{Shader, Stop, Thread};
 use intel_eu::{Platform, encode, text};
 
 /// A platform of each form. The forms of gen8 and gen11 differ in the codes of types.
@@ -107,8 +107,8 @@ fn run_on(
         text::parse_program(platform, &text).unwrap_or_else(|error| panic!("{platform}: {error}\n{text}"));
     let words: Vec<u128> =
         instructions.iter().map(|instruction| encode(platform, instruction).unwrap()).collect();
-    let kernel = Kernel::read(form, |offset| {
-        let word = words.get(offset as usize / 16).ok_or("the kernel's words end")?;
+    let shader = Shader::read(form, |offset| {
+        let word = words.get(offset as usize / 16).ok_or("the shader's words end")?;
         Ok([0, 32, 64, 96].map(|low| (word >> low) as u32))
     });
     let mut buffer = Buffer(state.buffer);
@@ -118,7 +118,7 @@ fn run_on(
             thread.registers.set_dword(register, index, dword)?;
         }
     }
-    thread.run(&kernel)?;
+    thread.run(&shader)?;
     let mut registers = Vec::new();
     for register in 0..112 {
         let bytes = thread.registers.bytes(register, 64)?.as_chunks::<4>().0;
@@ -135,7 +135,7 @@ fn run(platform: (Platform, Form), source: &str, state: State) -> State {
     }
 }
 
-/// The error with which a thread of a kernel of Broadwell stops.
+/// The error with which a thread of a shader of Broadwell stops.
 fn refused(source: &str, state: State) -> String {
     match run_on(BDW, source, state, 0xffff) {
         Ok(_) => panic!("it comes to its end\n{source}"),

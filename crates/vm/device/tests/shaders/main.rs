@@ -1,6 +1,6 @@
-//! Kernels of shaders (crates/shader/vectors) leave the same bytes on the emulated execution units as on `intel_eu::execute`,
-//! which shares no code with them. A kernel of which one instruction is changed does so, too, and most of these leave other bytes than
-//! the unchanged one. `ci/kernels` compares `intel_eu::execute` with a software device of Vulkan.
+//! Compiled shaders (crates/shader/vectors) leave the same bytes on the emulated execution units as on `intel_eu::execute`,
+//! which shares no code with them. A shader of which one instruction is changed does so, too, and most of these leave other bytes than
+//! the unchanged one. `ci/shader-compiler` compares `intel_eu::execute` with a software device of Vulkan.
 
 // The library alone uses a part of this.
 #[allow(dead_code, unused_imports)]
@@ -9,7 +9,7 @@ mod eu;
 
 use eu::layout::Form;
 use eu::{Stop, Thread};
-use gem_shader_compiler::{Error, Kernel};
+use gem_shader_compiler::{CompiledShader, Error};
 use intel_eu::Platform;
 use shader_judge::directives::{Case, Memory};
 use shader_judge::{execution, plant, tools};
@@ -28,13 +28,13 @@ const PLATFORMS: [(Platform, Form); 7] = [
 ];
 /// Lanes of a thread.
 const LANES: u32 = 0xffff;
-/// Changes that are planted in a kernel, and steps of a thread of one on the other interpreter.
+/// Changes that are planted in a shader, and steps of a thread of one on the other interpreter.
 const CHANGES: usize = 2;
 const STEPS: u64 = 20_000;
-/// Shaders whose kernels are compared, at least.
+/// Comparisons that find the same bytes, at least.
 const LEAST: usize = 100;
 
-/// The surfaces of a kernel, in the order of its binding table.
+/// The surfaces of a shader, in the order of its binding table.
 struct Surfaces(Vec<Vec<u8>>);
 
 impl eu::memory::Memory for Surfaces {
@@ -62,18 +62,18 @@ impl eu::memory::Memory for Surfaces {
     }
 }
 
-/// Runs a kernel on the surfaces of a case.
-fn run(case: &Case, kernel: &Kernel, form: Form) -> Result<Memory, String> {
+/// Runs a shader on the surfaces of a case.
+fn run(case: &Case, shader: &CompiledShader, form: Form) -> Result<Memory, String> {
     let mut memory = case.memory();
-    let bytes = kernel.surfaces.iter().map(|used| memory.remove(&used.binding).ok_or("no directive"));
+    let bytes = shader.surfaces.iter().map(|used| memory.remove(&used.binding).ok_or("no directive"));
     let mut surfaces = Surfaces(bytes.collect::<Result<_, _>>()?);
     let sizes: Vec<_> = surfaces.0.iter().map(|bytes| bytes.len() as u32).collect();
-    let constants = kernel.constants(case.extent, &sizes);
-    let code = eu::Kernel::read(form, |offset| {
-        let words = kernel.code.get(offset as usize..).and_then(|rest| rest.as_chunks::<4>().0.first_chunk());
-        words.map(|words| words.map(u32::from_le_bytes)).ok_or_else(|| "the kernel's bytes end".to_owned())
+    let constants = shader.constants(case.extent, &sizes);
+    let code = eu::Shader::read(form, |offset| {
+        let words = shader.code.get(offset as usize..).and_then(|rest| rest.as_chunks::<4>().0.first_chunk());
+        words.map(|words| words.map(u32::from_le_bytes)).ok_or_else(|| "the shader's bytes end".to_owned())
     });
-    for number in 0..kernel.threads(case.extent).map_err(|error| error.to_string())? {
+    for number in 0..shader.threads(case.extent).map_err(|error| error.to_string())? {
         let mut thread = Thread::new(form, LANES, &mut surfaces);
         thread.registers.set_dword(0, 1, number)?;
         for (index, word) in constants.iter().enumerate() {
@@ -85,7 +85,7 @@ fn run(case: &Case, kernel: &Kernel, form: Form) -> Result<Memory, String> {
             Err(Stop::Endless) => return Err(format!("thread {number} never ends")),
         }
     }
-    memory.extend(kernel.surfaces.iter().map(|used| used.binding).zip(surfaces.0));
+    memory.extend(shader.surfaces.iter().map(|used| used.binding).zip(surfaces.0));
     Ok(memory)
 }
 
@@ -93,43 +93,44 @@ fn run(case: &Case, kernel: &Kernel, form: Form) -> Result<Memory, String> {
 #[derive(Default)]
 struct Tally {
     shaders: usize,
-    kernels: usize,
-    /// Changed kernels that both run, and those of them that leave other bytes than the unchanged one.
+    /// Comparisons that find the same bytes.
+    compared: usize,
+    /// Changed shaders that both run, and those of them that leave other bytes than the unchanged one.
     changed: usize,
     noticed: usize,
-    /// Shaders that the compiler refuses: `ci/kernels` judges that.
+    /// Shaders that the compiler refuses: `ci/shader-compiler` judges that.
     not_compiled: Vec<String>,
     failures: Vec<String>,
 }
 
 impl Tally {
-    fn kernel(&mut self, case: &Case, module: &[u8], platform: Platform, form: Form) {
+    fn shader(&mut self, case: &Case, module: &[u8], platform: Platform, form: Form) {
         let name = format!("{} {platform}", case.name);
-        let kernel = match execution::compile(case, module, platform, true) {
-            Ok((kernel, _)) => kernel,
+        let shader = match execution::compile(case, module, platform, true) {
+            Ok((shader, _)) => shader,
             Err(Error::Capability { .. }) if !case.needs.is_empty() => return,
             Err(error) if case.refused.as_ref().is_some_and(|why| error.to_string().contains(why)) => return,
             Err(error) => return self.not_compiled.push(format!("{name}: {error}")),
         };
-        let expected = match execution::run(case, &kernel, execution::STEPS) {
+        let expected = match execution::run(case, &shader, execution::STEPS) {
             Ok(outcome) => outcome.memory,
             Err(error) => return self.failures.push(format!("{name}: {error}")),
         };
-        match run(case, &kernel, form) {
-            Ok(found) if found == expected => self.kernels += 1,
+        match run(case, &shader, form) {
+            Ok(found) if found == expected => self.compared += 1,
             Ok(_) => return self.failures.push(format!("{name}: other bytes")),
             Err(error) => return self.failures.push(format!("{name}: {error}")),
         }
-        let changed = plant::kernels(&kernel);
+        let changed = plant::shaders(&shader);
         let count = changed.len().min(CHANGES);
         for number in 0..count {
-            let kernel = &changed[number * changed.len() / count];
-            let one = execution::run(case, kernel, STEPS);
-            if let Some((one, other)) = one.ok().and_then(|one| Some((one, run(case, kernel, form).ok()?))) {
+            let shader = &changed[number * changed.len() / count];
+            let one = execution::run(case, shader, STEPS);
+            if let Some((one, other)) = one.ok().and_then(|one| Some((one, run(case, shader, form).ok()?))) {
                 self.changed += 1;
                 self.noticed += usize::from(other != expected);
                 if one.memory != other {
-                    self.failures.push(format!("{name}: other bytes of a changed kernel"));
+                    self.failures.push(format!("{name}: other bytes of a changed shader"));
                 }
             }
         }
@@ -142,7 +143,7 @@ fn say(line: &str) {
 }
 
 #[test]
-fn kernels_leave_the_same_bytes_on_both_interpreters() {
+fn shaders_leave_the_same_bytes_on_both_interpreters() {
     let Ok(folder) = tools::Folder::new() else { panic!("no folder for modules") };
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../crates/shader/vectors");
     let mut paths = Vec::new();
@@ -165,18 +166,18 @@ fn kernels_leave_the_same_bytes_on_both_interpreters() {
         tally.shaders += 1;
         for (place, (platform, form)) in PLATFORMS.into_iter().enumerate() {
             if all || place == number % PLATFORMS.len() {
-                tally.kernel(&case, &module, platform, form);
+                tally.shader(&case, &module, platform, form);
             }
         }
     }
-    let Tally { shaders, kernels, changed, noticed, not_compiled, failures } = tally;
+    let Tally { shaders, compared, changed, noticed, not_compiled, failures } = tally;
     println!(
-        "{shaders} shaders: {kernels} kernels leave the same bytes; {noticed} of {changed} changes are noticed"
+        "{shaders} shaders: {compared} comparisons find the same bytes; {noticed} of {changed} changes are noticed"
     );
     if !not_compiled.is_empty() {
         say(&format!("{not_compiled:#?}: {} comparisons skipped, of refused shaders", not_compiled.len()));
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    assert!(kernels >= LEAST, "{kernels} kernels");
+    assert!(compared >= LEAST, "{compared} comparisons");
     assert!(noticed * 4 >= changed * 3, "{noticed} of {changed} changes are noticed");
 }

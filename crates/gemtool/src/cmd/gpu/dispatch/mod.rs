@@ -10,7 +10,7 @@ use std::{fmt, fs};
 use gem_coherency::device::Device;
 use gem_coherency::object::FlushReport;
 use gem_coherency_sim::SimDevice;
-use gem_shader_compiler::{Kernel, Moment, Pass};
+use gem_shader_compiler::{CompiledShader, Moment, Pass};
 use gemtool::dispatch::{
     CHANNELS, Choices, Compiled, Refusal, Surface, Threads, Watched, access, compile_observed, note_writes,
     platform, prepare, read,
@@ -42,50 +42,50 @@ fn run_on(target: &Target, args: &args::Dispatch) -> Result<DispatchReport, Fail
     let platform = platform(device).map_err(|why| Failure::flag("--device", why))?;
     let mut ir = Vec::new();
     let compiled = compiled(args, platform, &mut ir)?;
-    let kernel = &compiled.kernel;
-    let program = Program::decode(&args.module, platform, kernel.code.clone())?;
+    let shader = &compiled.shader;
+    let program = Program::decode(&args.module, platform, shader.code.clone())?;
     if let Some(line) = program.instructions.iter().find(|line| !line.violations.is_empty()) {
         let Line { at, text, violations, .. } = line;
         let rules: Vec<_> = violations.iter().map(|broken| broken.text).collect();
         let why = format!("instruction at {at:#x}: {text}: {}: report this as a bug", rules.join("; "));
         return Err(failure(&args.module, why));
     }
-    let extent = plan::extent(args, kernel.stage)?;
+    let extent = plan::extent(args, shader.stage)?;
     let count =
-        kernel.threads(extent).map_err(|error| Failure::flag(plan::extent_flag(kernel.stage), error))?;
+        shader.threads(extent).map_err(|error| Failure::flag(plan::extent_flag(shader.stage), error))?;
     let plan = Plan::new(args, &compiled, device, extent)?;
     let asked = plan.asked();
     let sizes: Vec<_> = asked.iter().map(|one| (one.settings.size, one.entry)).collect();
     let bytes: Vec<_> = sizes.iter().map(|(size, _)| *size as u32).collect();
-    let constants = kernel.constants(extent, &bytes);
-    let threads = Threads { platform, code: &kernel.code, count, channels: CHANNELS, constants: &constants };
+    let constants = shader.constants(extent, &bytes);
+    let threads = Threads { platform, code: &shader.code, count, channels: CHANNELS, constants: &constants };
     threads.check(device.machine(), &sizes)?;
 
     let surfaces = allocate(device, &asked)?;
     let ran = match target.soft() {
         Some(soft) => {
-            let site = Site { device, soft, asked: &asked, surfaces: &surfaces, kernel };
+            let site = Site { device, soft, asked: &asked, surfaces: &surfaces, shader };
             site.run(args, &threads, &program.instructions)?
         }
         None => {
             store_tracked(device, &asked, &surfaces)?;
-            let reports = threads.run_on_gpu(device, &surfaces, &kernel.surfaces)?;
+            let reports = threads.run_on_gpu(device, &surfaces, &shader.surfaces)?;
             Ran { reports, cost: None }
         }
     };
-    note_writes(&surfaces, &kernel.surfaces)?;
+    note_writes(&surfaces, &shader.surfaces)?;
     let contents = contents(args, &plan, &surfaces)?;
-    let lines = kernel.surfaces.iter().zip(surfaces.iter().zip(&asked)).enumerate();
+    let lines = shader.surfaces.iter().zip(surfaces.iter().zip(&asked)).enumerate();
     Ok(DispatchReport {
         device: DeviceLine::of(device)?,
         module: args.module.display().to_string(),
         entry: args.entry.clone(),
-        stage: kernel.stage.to_string(),
+        stage: shader.stage.to_string(),
         extent,
-        group: kernel.group,
+        group: shader.group,
         threads: count,
         instructions: program.instructions.len(),
-        moved_ends: kernel.moved_ends,
+        moved_ends: shader.moved_ends,
         is_prepared: args.flush || target.soft().is_none(),
         surfaces: lines
             .map(|(number, (used, (surface, asked)))| {
@@ -152,7 +152,7 @@ struct Site<'a> {
     soft: &'a SimDevice,
     asked: &'a [Asked<'a>],
     surfaces: &'a [Surface],
-    kernel: &'a Kernel,
+    shader: &'a CompiledShader,
 }
 
 impl Site<'_> {
@@ -163,10 +163,10 @@ impl Site<'_> {
         threads: &Threads<'_>,
         instructions: &[Line],
     ) -> Result<Ran, Failure> {
-        let Self { device, soft, asked, surfaces, kernel } = self;
+        let Self { device, soft, asked, surfaces, shader } = self;
         let reports = if args.flush {
             store_tracked(device, asked, surfaces)?;
-            prepare(device, surfaces, &kernel.surfaces).map_err(Failure::step("the hand-over"))?
+            prepare(device, surfaces, &shader.surfaces).map_err(Failure::step("the hand-over"))?
         } else {
             store_untracked(device, asked, surfaces)?;
             Vec::new()

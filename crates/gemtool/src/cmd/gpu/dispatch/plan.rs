@@ -8,7 +8,7 @@ use crate::args;
 use crate::cmd::gpu::surfaces::{Asked, entry};
 use crate::failure::Failure;
 
-/// The surfaces of a kernel, in the order of its binding table.
+/// The surfaces of a shader, in the order of its binding table.
 #[derive(Debug)]
 pub struct Plan {
     surfaces: Vec<Planned>,
@@ -25,7 +25,7 @@ struct Planned {
 }
 
 impl Plan {
-    /// Finds settings for each surface of the kernel.
+    /// Finds settings for each surface of the shader.
     ///
     /// # Errors
     /// A surface that is not given, or given twice; one that the shader does not have; a MOCS class without an entry.
@@ -36,7 +36,7 @@ impl Plan {
         extent: [u32; 3],
     ) -> Result<Self, Failure> {
         let mut surfaces: Vec<Planned> = Vec::new();
-        for used in &compiled.kernel.surfaces {
+        for used in &compiled.shader.surfaces {
             let place = Place(used.binding);
             let settings = settings(args, place)?.ok_or_else(|| missing(compiled, used, extent))?;
             let entry = entry(device, settings.mocs.unwrap_or(args::Mocs::Class(args.mocs)))?;

@@ -1,4 +1,4 @@
-//! `gemtool lines`: runs a GPU kernel on a software device, and reports the cache lines that its instructions access.
+//! `gemtool lines`: runs a shader on a software device, and reports the cache lines that its instructions access.
 
 pub mod report;
 
@@ -16,15 +16,15 @@ use crate::cmd::gpu::surfaces::{Asked, allocate, entry, store_untracked};
 use crate::failure::Failure;
 use report::{Dispatch, LinesReport, Ran};
 
-/// Runs the kernel, unless it breaks a restriction of the hardware.
+/// Runs the shader, unless it breaks a restriction of the hardware.
 ///
 /// # Errors
-/// A device that is no software device, or has no such kernels; a file without a known kernel; surfaces and constants that the device's
+/// A device that is no software device, or has no such shaders; a file without a known shader; surfaces and constants that the device's
 /// commands cannot name; an instruction whose effect is not known; an access to a surface that is not given.
 pub fn run(args: &args::Lines) -> Result<Ran, Failure> {
     let (soft, device) = open(&args.device)?;
     let platform = platform(&device).map_err(|why| Failure::flag("--device", why))?;
-    let program = Program::read(&args.kernel, platform)?;
+    let program = Program::read(&args.shader, platform)?;
     if program.instructions.iter().any(|line| !line.violations.is_empty()) {
         return Ok(Ran::Invalid(program.report(platform, EuAction::Validate)));
     }
@@ -63,7 +63,7 @@ fn stopped(args: &args::Lines, halt: &Halt) -> Failure {
         Halt::NoSurface { .. } => " by --surface",
         Halt::Stopped(_) | Halt::Ended { .. } | Halt::Access { .. } => "",
     };
-    failure(&args.kernel, format_args!("{halt}{hint}"))
+    failure(&args.shader, format_args!("{halt}{hint}"))
 }
 
 /// Opens a software device.

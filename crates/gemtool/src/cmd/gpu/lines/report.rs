@@ -11,14 +11,14 @@ use crate::cmd::gpu::surfaces::report::{AccessRow, SurfaceLine};
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Ran {
-    /// The kernel breaks restrictions of the hardware.
+    /// The shader breaks restrictions of the hardware.
     Invalid(EuReport),
     /// All threads ran.
     Done(Box<LinesReport>),
 }
 
 impl Ran {
-    /// Returns whether the kernel ran, and no line was stale.
+    /// Returns whether the shader ran, and no line was stale.
     pub fn passed(&self) -> bool {
         match self {
             Self::Invalid(_) => false,
@@ -27,7 +27,7 @@ impl Ran {
     }
 }
 
-/// The accesses of a kernel.
+/// The accesses of a shader.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinesReport {
     /// The device.
@@ -41,11 +41,11 @@ pub struct LinesReport {
     pub accesses: Vec<AccessRow>,
 }
 
-/// The threads of a kernel.
+/// The threads of a shader.
 #[derive(Clone, Debug, Serialize)]
 pub struct Dispatch {
-    /// The kernel's file.
-    pub kernel: String,
+    /// The shader's file.
+    pub shader: String,
     /// Number of groups, of one thread each.
     pub groups: u32,
     /// Channels of a thread.
@@ -57,7 +57,7 @@ pub struct Dispatch {
 impl From<&args::Lines> for Dispatch {
     fn from(args: &args::Lines) -> Self {
         Self {
-            kernel: args.kernel.display().to_string(),
+            shader: args.shader.display().to_string(),
             groups: args.groups,
             channels: args.channels,
             constants: args.constants.clone(),

@@ -1,4 +1,4 @@
-//! Surfaces of kernels on a device: allocated, filled, and described.
+//! Surfaces of shaders on a device: allocated, filled, and described.
 
 pub mod report;
 
@@ -8,7 +8,7 @@ use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::policy::pending::cached_mode;
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::{Access, MocsClass};
-use gemtool::dispatch::{Surface, entry_of_kernels, read};
+use gemtool::dispatch::{Surface, entry_of_shaders, read};
 
 use crate::args;
 use crate::failure::Failure;
@@ -39,7 +39,7 @@ pub fn entry(device: &Device, mocs: args::Mocs) -> Result<Option<u8>, Failure> {
     match mocs {
         args::Mocs::Entry(entry) => Ok(Some(entry)),
         args::Mocs::Class(class) => {
-            entry_of_kernels(device, class).map_err(|error| Failure::Environment(error.to_string()))
+            entry_of_shaders(device, class).map_err(|error| Failure::Environment(error.to_string()))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The report about surfaces, and about a kernel's accesses to them.
+//! The report about surfaces, and about a shader's accesses to them.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ impl SurfaceLine {
 /// The accesses of one kind to a surface by an instruction, in all threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct AccessRow {
-    /// The instruction's first byte in the kernel.
+    /// The instruction's first byte in the shader.
     pub at: usize,
     /// The instruction's text.
     pub text: String,

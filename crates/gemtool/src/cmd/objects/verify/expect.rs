@@ -94,7 +94,7 @@ impl Side {
             (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, _) => Some(Event::Fault),
             (Via::Transfer, Access::Read) => Some(Event::Pread),
             (Via::Transfer, Access::Write) => Some(Event::Pwrite { partial: true, awake: true }),
-            (Via::GpuBlit | Via::GpuStore | Via::GpuKernel, access) => Some(Event::Exec(access)),
+            (Via::GpuBlit | Via::GpuStore | Via::GpuShader, access) => Some(Event::Exec(access)),
         }
     }
 }

@@ -50,8 +50,8 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
             Ok(row) => rows.push(row),
             Err(error) => {
                 refused.push(Refused { what: cell.to_string(), error: error.to_string() });
-                // The kernels come last. Each of the others would hang, too, and the driver bans a context that hangs often.
-                if cell.runs_kernel() && error.errno() == Errno::EIO {
+                // The shaders come last. Each of the others would hang, too, and the driver bans a context that hangs often.
+                if cell.runs_shader() && error.errno() == Errno::EIO {
                     let skip = |cell: &Cell| Skip { what: cell.to_string(), why: HUNG.to_owned() };
                     skipped.extend(cells.iter().skip(number + 1).map(skip));
                     break;
@@ -61,16 +61,16 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let is_unproven = setup.target.soft().is_none() && rows.iter().any(Row::ran_kernel);
+    let is_unproven = setup.target.soft().is_none() && rows.iter().any(Row::ran_shader);
     let unproven = is_unproven.then_some(UNPROVEN);
     Ok(VerifyReport::new(line, (args.seed, lines, counts), skipped, refused, unproven, rows))
 }
 
-/// The reason to skip the kernels after one that failed.
-const HUNG: &str = "an earlier kernel failed with EIO";
+/// The reason to skip the shaders after one that failed.
+const HUNG: &str = "an earlier shader failed with EIO";
 
-/// The caution about kernels on a real device.
-const UNPROVEN: &str = "gpu-kernel is unproven on this part: nobody has reported that its MOCS entries do what i915 and this library \
+/// The caution about shaders on a real device.
+const UNPROVEN: &str = "gpu-shader is unproven on this part: nobody has reported that its MOCS entries do what i915 and this library \
     assume. `gemtool info` says how to report it.";
 
 /// Returns a progress bar on standard error; invisible unless that is a terminal.

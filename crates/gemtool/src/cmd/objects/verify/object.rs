@@ -10,7 +10,7 @@ use gem_coherency::object::FlushReport;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 use gem_coherency_exercise::Result;
-use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES, SCATTER_STORES};
+use gem_coherency_exercise::commands::shaders::{self, COPY_BYTES, SCATTER_STORES};
 use gem_coherency_exercise::commands::{Bytes, Extent};
 use gem_coherency_exercise::{Batch, Region, Walker};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Allocates an object that copies and kernels access through `mocs`.
+    /// Allocates an object that copies and shaders access through `mocs`.
     ///
     /// # Errors
     /// The errors of allocating a BO.
@@ -165,22 +165,22 @@ impl<'a> Object<'a> {
                 })?;
                 self.setup.run(&self.bo, Access::Write, staging, written).map(|()| None)
             }
-            (Via::GpuKernel, Flushing::Library) => {
+            (Via::GpuShader, Flushing::Library) => {
                 let groups = tabulate(&self.setup.tracked, stores, self.size())?;
                 let mut walker =
-                    Walker::new(self.setup.device(), &kernels::scatter(self.setup.device().machine())?)?;
+                    Walker::new(self.setup.device(), &shaders::scatter(self.setup.device().machine())?)?;
                 let table = Region::new(&self.setup.tracked.staging, 0);
                 walker.surface(table, u64::from(groups) * COPY_BYTES, Access::Read)?;
-                walker.surface(self.region(Via::GpuKernel, 0), self.size(), Access::Write)?;
+                walker.surface(self.region(Via::GpuShader, 0), self.size(), Access::Write)?;
                 let submitted = walker.submit(groups)?;
                 submitted.wait(None)?;
                 Ok(submitted.reports().get(1).copied())
             }
-            (Via::GpuKernel, Flushing::Kernel | Flushing::None) => {
+            (Via::GpuShader, Flushing::Kernel | Flushing::None) => {
                 let groups = tabulate(&self.setup.untracked, stores, self.size())?;
                 let staging = Some((&self.setup.untracked.staging, Access::Read));
-                let kernel = kernels::scatter(self.setup.device().machine())?;
-                let written = self.setup.kernel(&kernel, [self.bytes(1), self.bytes(0)], groups)?;
+                let shader = shaders::scatter(self.setup.device().machine())?;
+                let written = self.setup.shader(&shader, [self.bytes(1), self.bytes(0)], groups)?;
                 self.setup.run(&self.bo, Access::Write, staging, written).map(|()| None)
             }
         }
@@ -235,21 +235,21 @@ impl<'a> Object<'a> {
                 load(scratch, &mut bytes)?;
                 None
             }
-            (Via::GpuKernel, Flushing::Library) => {
+            (Via::GpuShader, Flushing::Library) => {
                 let scratch = &self.setup.tracked.scratch;
                 let mut walker =
-                    Walker::new(self.setup.device(), &kernels::copy(self.setup.device().machine())?)?;
-                walker.surface(self.region(Via::GpuKernel, 0), self.size(), Access::Read)?;
+                    Walker::new(self.setup.device(), &shaders::copy(self.setup.device().machine())?)?;
+                walker.surface(self.region(Via::GpuShader, 0), self.size(), Access::Read)?;
                 walker.surface(Region::new(scratch, 0), self.size(), Access::Write)?;
                 let submitted = walker.submit(self.groups())?;
                 submitted.wait(None)?;
                 load(scratch, &mut bytes)?;
                 submitted.reports().first().copied()
             }
-            (Via::GpuKernel, Flushing::Kernel | Flushing::None) => {
+            (Via::GpuShader, Flushing::Kernel | Flushing::None) => {
                 let scratch = &self.setup.untracked.scratch;
-                let kernel = kernels::copy(self.setup.device().machine())?;
-                let written = self.setup.kernel(&kernel, [self.bytes(0), self.bytes(1)], self.groups())?;
+                let shader = shaders::copy(self.setup.device().machine())?;
+                let written = self.setup.shader(&shader, [self.bytes(0), self.bytes(1)], self.groups())?;
                 self.setup.run(&self.bo, Access::Read, Some((scratch, Access::Write)), written)?;
                 load(scratch, &mut bytes)?;
                 None
@@ -309,9 +309,9 @@ impl<'a> Object<'a> {
         self.entry(via).map_or(region, |entry| region.mocs(entry))
     }
 
-    /// Returns a surface for a kernel: of the object (buffer 0), or of the other buffer.
+    /// Returns a surface for a shader: of the object (buffer 0), or of the other buffer.
     fn bytes(&self, buffer: u32) -> Bytes {
-        let mocs = if buffer == 0 { self.entry(Via::GpuKernel) } else { None };
+        let mocs = if buffer == 0 { self.entry(Via::GpuShader) } else { None };
         Bytes { buffer, offset: 0, len: self.size(), mocs }
     }
 
@@ -342,7 +342,7 @@ fn stage(tracked: &Buffers, stores: &[Store]) -> Result<()> {
     Ok(())
 }
 
-/// Writes a table of stores for [`kernels::scatter`] to the staging buffer; returns the number of its groups. The last group has stores after the
+/// Writes a table of stores for [`shaders::scatter`] to the staging buffer; returns the number of its groups. The last group has stores after the
 /// end of the object, of `size` bytes.
 fn tabulate(tracked: &Buffers, stores: &[Store], size: u64) -> Result<u32> {
     let mut groups = 0;

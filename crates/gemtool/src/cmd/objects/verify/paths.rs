@@ -4,8 +4,8 @@ use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::{self, driver::path_refusal};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_exercise::Batch;
-use gem_coherency_exercise::commands::{Field, kernels};
-use gemtool::dispatch::entry_of_kernels;
+use gem_coherency_exercise::commands::{Field, shaders};
+use gemtool::dispatch::entry_of_shaders;
 use gemtool::script::Target;
 use serde::Serialize;
 
@@ -40,9 +40,9 @@ impl Mocs {
         found.collect()
     }
 
-    /// Returns a setting of each class that the surfaces of kernels can select; none if the device runs no kernels.
-    pub fn of_kernels(target: &Target) -> Vec<Self> {
-        let entry = |class| entry_of_kernels(target.device(), class);
+    /// Returns a setting of each class that the surfaces of shaders can select; none if the device runs no shaders.
+    pub fn of_shaders(target: &Target) -> Vec<Self> {
+        let entry = |class| entry_of_shaders(target.device(), class);
         let setting = |&class: &MocsClass| Some(Self { class, entry: entry(class).ok()? });
         MocsClass::ALL.iter().filter_map(setting).collect()
     }
@@ -56,7 +56,7 @@ impl Via {
             Self::CpuWc => Some(MmapMode::Wc),
             Self::CpuGtt => Some(MmapMode::Gtt),
             Self::CpuFixed => Some(MmapMode::Fixed),
-            Self::Transfer | Self::GpuBlit | Self::GpuStore | Self::GpuKernel => None,
+            Self::Transfer | Self::GpuBlit | Self::GpuStore | Self::GpuShader => None,
         }
     }
 
@@ -69,7 +69,7 @@ impl Via {
             Self::CpuGtt => policy::Path::Cpu(MmapMode::Gtt),
             Self::CpuFixed => policy::Path::Cpu(MmapMode::Fixed),
             Self::GpuStore => policy::Path::Gpu(MocsClass::PageTable),
-            Self::GpuBlit | Self::GpuKernel => policy::Path::Gpu(mocs.class),
+            Self::GpuBlit | Self::GpuShader => policy::Path::Gpu(mocs.class),
         }
     }
 
@@ -88,7 +88,7 @@ impl Via {
                 stores.err().map(|error| error.to_string())
             }
             Self::GpuBlit => Batch::new(device).err().map(|error| error.to_string()),
-            Self::GpuKernel => kernels::copy(machine).err().map(|error| error.to_string()),
+            Self::GpuShader => shaders::copy(machine).err().map(|error| error.to_string()),
         }
     }
 
@@ -100,7 +100,7 @@ impl Via {
             Self::CpuFixed => !caps.contains(Caps::DISCRETE),
             Self::CpuWb | Self::CpuWc => caps.contains(Caps::DISCRETE),
             Self::GpuStore => access == Access::Read,
-            Self::GpuKernel => kernels::copy(machine).is_err(),
+            Self::GpuShader => shaders::copy(machine).is_err(),
             Self::CpuGtt | Self::Transfer | Self::GpuBlit => false,
         }
     }

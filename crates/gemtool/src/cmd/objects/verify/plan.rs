@@ -49,7 +49,7 @@ pub struct Cell {
     pub accesses: Accesses,
     /// The kind of object.
     pub cached: Cached,
-    /// The MOCS setting of copies and kernels.
+    /// The MOCS setting of copies and shaders.
     pub mocs: Mocs,
 }
 
@@ -64,9 +64,9 @@ impl Cell {
         vias.into_iter().flatten()
     }
 
-    /// Returns whether the GPU runs a kernel.
-    pub fn runs_kernel(&self) -> bool {
-        self.vias().any(|via| via == Via::GpuKernel)
+    /// Returns whether the GPU runs a shader.
+    pub fn runs_shader(&self) -> bool {
+        self.vias().any(|via| via == Via::GpuShader)
     }
 
     /// Returns why the kernel's protocol does not cover it; `None` if it does.
@@ -164,7 +164,7 @@ impl Plan {
         let overs = have(setup, &args.over, Access::Write, &mut skipped);
         let writes = have(setup, &args.write, Access::Write, &mut skipped);
         let reads = have(setup, &args.read, Access::Read, &mut skipped);
-        let (copies, kernels) = (Mocs::of_copies(&setup.target), Mocs::of_kernels(&setup.target));
+        let (copies, shaders) = (Mocs::of_copies(&setup.target), Mocs::of_shaders(&setup.target));
         for cached in kinds(setup, &args.caching, &mut skipped)? {
             let mut usable = |vias: &[Via]| -> Vec<Via> {
                 let is_so = |via: &&Via| match via.refusal(caps, cached.level, Mocs::PAGE_TABLE) {
@@ -183,7 +183,7 @@ impl Plan {
             let (overs, writes, reads) = (usable(&overs), usable(&writes), usable(&reads));
             let mut add = |accesses, decided: &[Via]| {
                 let settings = match decided {
-                    vias if vias.contains(&Via::GpuKernel) => kernels.as_slice(),
+                    vias if vias.contains(&Via::GpuShader) => shaders.as_slice(),
                     vias if vias.contains(&Via::GpuBlit) => copies.as_slice(),
                     _ => copies.get(..1).unwrap_or_default(),
                 };
@@ -207,8 +207,8 @@ impl Plan {
                 }
             }
         }
-        // A kernel that hangs the GPU spoils what comes after it.
-        cells.sort_by_key(Cell::runs_kernel);
+        // A shader that hangs the GPU spoils what comes after it.
+        cells.sort_by_key(Cell::runs_shader);
         Ok(Self { cells, skipped })
     }
 }

@@ -122,7 +122,7 @@ impl Row {
             Accesses::Fresh(read) => (Kind::Fresh, None, None, Some(read)),
         };
         let decided: &[Option<Via>] = if kind == Kind::Overwrite { &[over, write] } else { &[write, read] };
-        let selects = |via: &Option<Via>| matches!(via, Some(Via::GpuBlit | Via::GpuKernel));
+        let selects = |via: &Option<Via>| matches!(via, Some(Via::GpuBlit | Via::GpuShader));
         let mocs = decided.iter().any(selects).then_some(cell.mocs);
         Self {
             kind,
@@ -142,9 +142,9 @@ impl Row {
         }
     }
 
-    /// Returns whether the GPU ran a kernel.
-    pub fn ran_kernel(&self) -> bool {
-        [self.over, self.write, self.read].contains(&Some(Via::GpuKernel))
+    /// Returns whether the GPU ran a shader.
+    pub fn ran_shader(&self) -> bool {
+        [self.over, self.write, self.read].contains(&Some(Via::GpuShader))
     }
 
     /// Returns whether every check passed.
@@ -222,7 +222,7 @@ pub struct VerifyReport {
     pub skipped: Vec<Skip>,
     /// The measurements that were refused.
     pub refused: Vec<Refused>,
-    /// A caution about the rows of kernels; none if there are no such rows, or the device is software.
+    /// A caution about the rows of shaders; none if there are no such rows, or the device is software.
     pub unproven: Option<&'static str>,
     /// The measurements.
     pub rows: Vec<Row>,

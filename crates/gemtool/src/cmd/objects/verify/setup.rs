@@ -70,7 +70,7 @@ impl Setup {
     /// Returns the setting of a path in a measurement with the setting `mocs`: the page table's if it can select none.
     pub fn mocs(&self, via: Via, mocs: Mocs) -> Mocs {
         match via {
-            Via::GpuKernel => mocs,
+            Via::GpuShader => mocs,
             Via::GpuBlit if self.copies_name_mocs => mocs,
             Via::GpuBlit
             | Via::GpuStore
@@ -93,12 +93,12 @@ impl Setup {
         Ok(builder.finish())
     }
 
-    /// Returns a batch of a kernel, of which buffer 0 is the object and 1 the other one.
+    /// Returns a batch of a shader, of which buffer 0 is the object and 1 the other one.
     ///
     /// # Errors
     /// The errors of encoding it.
-    pub fn kernel(&self, kernel: &[u8], surfaces: [Bytes; 2], groups: u32) -> Result<Batch> {
-        let what = Walker { kernel, surfaces: &surfaces, constants: &[], groups };
+    pub fn shader(&self, shader: &[u8], surfaces: [Bytes; 2], groups: u32) -> Result<Batch> {
+        let what = Walker { shader, surfaces: &surfaces, constants: &[], groups };
         walker(self.device().machine(), &what, 2)
     }
 

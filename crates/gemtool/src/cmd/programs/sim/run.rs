@@ -110,7 +110,7 @@ pub fn on_server(
         if let Some(status) = child.try_wait()? {
             let status = status_of(status);
             explain(name, status);
-            server.stop_kernels();
+            server.stop_shaders();
             return Ok((status, server));
         }
         let signal = signals.wait().map_err(cannot_wait)?;

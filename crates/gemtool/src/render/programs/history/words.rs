@@ -67,7 +67,7 @@ pub(super) fn wrong(view: &HistoryView) -> String {
             "A plane shows {lines}. The newest bytes are in the CPU's cache, and the display engine does not see them."
         ),
         Mistake::DirtySurface => format!(
-            "A surface has {lines}. The newest bytes are in the CPU's cache, and the GPU does not see them. Whether a kernel accesses them is not known."
+            "A surface has {lines}. The newest bytes are in the CPU's cache, and the GPU does not see them. Whether a shader accesses them is not known."
         ),
         Mistake::DirtyAtSubmission => format!(
             "The GPU does not see the newest bytes of {lines}, which are in the CPU's cache. Whether it reads them is not known."

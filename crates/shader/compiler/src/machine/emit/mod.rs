@@ -17,7 +17,7 @@ const BYTES: i32 = 16;
 /// The register that a thread ends with.
 const LAST: u8 = 112;
 
-/// Returns the bytes of a kernel.
+/// Returns the bytes of a shader.
 ///
 /// # Errors
 /// [`Error::Registers`], [`Error::Encoding`].

@@ -8,8 +8,8 @@
 use super::message::Media;
 use super::port::Payload;
 use crate::execute::error::Why;
-use crate::execute::kernel::Located;
 use crate::execute::registers::REGISTER_BYTES;
+use crate::execute::shader::Located;
 use crate::execute::{Access, Bus, Rows, Thread};
 
 /// The bits of the header's third dword for the width and, above, the height, each less one. Others, which are zero here, change the

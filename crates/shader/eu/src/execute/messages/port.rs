@@ -2,8 +2,8 @@
 
 use super::message::{Action, Block, Known, Scattered, known, second_registers};
 use crate::execute::error::{NoRegister, Why};
-use crate::execute::kernel::Located;
 use crate::execute::registers::{Bits, REGISTER_BYTES};
+use crate::execute::shader::Located;
 use crate::execute::{Access, Bus, Flow, Thread};
 use crate::{Descriptor, Instruction, Place, Source};
 
@@ -18,7 +18,7 @@ impl Thread<'_> {
         else {
             return Err(unknown("a descriptor in a register"));
         };
-        let Some(known) = known(self.kernel.platform, &message) else {
+        let Some(known) = known(self.shader.platform, &message) else {
             return Err(Why::Message { function: message.function, descriptor });
         };
         let payload = Payload::of(i, extended).ok_or(unknown("a message without a payload"))?;

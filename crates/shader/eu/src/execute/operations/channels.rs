@@ -64,7 +64,7 @@ impl Thread<'_> {
         if is_of_unknown_float(i, &destination) {
             return Err(unknown("an operation on native or brain floats"));
         }
-        let can_multiply = (multiplies_doublewords(self.kernel.platform) || is_lower_half(i.sources[1]))
+        let can_multiply = (multiplies_doublewords(self.shader.platform) || is_lower_half(i.sources[1]))
             && accumulator::byte(destination.place).is_none();
         if i.opcode == Opcode::Mul && has_doubleword(i.sources[1]) && !can_multiply {
             return Err(unknown("the product of doublewords"));
@@ -227,7 +227,7 @@ impl Thread<'_> {
                 let is_logic = matches!(i.opcode, Opcode::Not | Opcode::And | Opcode::Or | Opcode::Xor);
                 Ok(Some(match number {
                     number if !negate => number,
-                    Number::Integer(integer) if is_logic && self.kernel.platform.graphics() >= 80 => {
+                    Number::Integer(integer) if is_logic && self.shader.platform.graphics() >= 80 => {
                         Number::Integer(!integer)
                     }
                     Number::Integer(integer) => Number::Integer(-integer),

@@ -78,7 +78,7 @@ impl Bench {
         let engine = EngineClass::Render;
         let view = View { engines: &self.engines, bindings: &self.bindings, engine, log: &self.log };
         for words in commands {
-            // A random kernel may break a rule.
+            // A random shader may break a rule.
             let _refusal = self.pipeline.follow(&view, words);
         }
         let seen = std::mem::take(&mut self.followed().judged.seen);

@@ -79,7 +79,7 @@ fn a_walker_has_groups_threads_and_channels() {
         assert_eq!(got.groups, [0..2, 1..4, 4..5], "{generation}");
         assert_eq!((got.channels, got.threads, got.all_threads()), (16, 6, 36), "{generation}");
         assert_eq!(got.table, (0x260 | 2, 2), "{generation}");
-        assert_eq!(got.kernel.map(|base| base.address), Some(u64::from(HERE) + 0x1140), "{generation}");
+        assert_eq!(got.shader.map(|base| base.address), Some(u64::from(HERE) + 0x1140), "{generation}");
         assert_eq!(got.unknown, None, "{generation}");
         // Before graphics 12.5 the last thread of each row lacks channels, then the last one of a group.
         let enabled: Vec<_> = (0..6).map(|thread| got.enabled(thread)).collect();

@@ -4,7 +4,7 @@ use super::state::Slot;
 use super::surfaces::Surfaces;
 use super::walker::Descriptor;
 use crate::eu::layout::Form;
-use crate::eu::{Kernel, REGISTER, Stop, Thread};
+use crate::eu::{REGISTER, Shader, Stop, Thread};
 use crate::gpu::Gpu;
 use crate::translation::page_tables::Context;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -50,8 +50,8 @@ impl Gpu {
             "a walker of {groups} groups of {} threads, SIMD{}",
             dispatch.threads, dispatch.lanes
         ));
-        let start = self.pointer(context, Slot::Instructions).plus(descriptor.kernel);
-        let kernel = Kernel::read(dispatch.form, |offset| {
+        let start = self.pointer(context, Slot::Instructions).plus(descriptor.shader);
+        let shader = Shader::read(dispatch.form, |offset| {
             let from = start.plus(offset);
             self.load_words(context, from).ok_or_else(|| format!("no instruction at {:x}", from.at))
         });
@@ -64,7 +64,7 @@ impl Gpu {
                 for x in x.clone() {
                     for number in 0..dispatch.threads {
                         let ran =
-                            self.run_thread(dispatch, context, &kernel, &mut surfaces, [x, y, z], number);
+                            self.run_thread(dispatch, context, &shader, &mut surfaces, [x, y, z], number);
                         let thread = format_args!("thread {number} of group {x} {y} {z}");
                         match ran {
                             Ok(()) => {}
@@ -87,7 +87,7 @@ impl Gpu {
         &self,
         dispatch: &Dispatch,
         context: &Context,
-        kernel: &Kernel,
+        shader: &Shader,
         surfaces: &mut Surfaces<'_>,
         [x, y, z]: [u32; 3],
         number: u32,
@@ -105,7 +105,7 @@ impl Gpu {
         for (index, word) in dispatch.inline.iter().flatten().enumerate() {
             thread.registers.set_dword(1, index, *word)?;
         }
-        thread.run(kernel)
+        thread.run(shader)
     }
 
     /// The constants that a thread starts with.

@@ -1,9 +1,9 @@
-//! Commands that start kernels on the execution units, and the state that they need.
+//! Commands that start shaders on the execution units, and the state that they need.
 //!
 //! * [`state`]: what commands leave for later ones;
-//! * [`walker`]: walker commands: which threads they start, of which kernel;
+//! * [`walker`]: walker commands: which threads they start, of which shader;
 //! * [`dispatch`]: the threads of a walker, one after the other;
-//! * [`surfaces`]: the memory behind a kernel's bindings.
+//! * [`surfaces`]: the memory behind a shader's bindings.
 
 mod dispatch;
 mod state;
@@ -41,15 +41,15 @@ fn page(low: u32, high: u32, mocs: u32) -> Pointer {
 }
 
 impl Gpu {
-    /// The form of kernels on this engine, if it runs any.
-    pub fn kernel_form(&self, context: &Context) -> Option<Form> {
+    /// The form of shaders on this engine, if it runs any.
+    pub fn shader_form(&self, context: &Context) -> Option<Form> {
         let name = self.engines[context.engine].info.name;
-        self.platform.kernels.filter(|_| matches!(name, "rcs0" | "ccs0"))
+        self.platform.shaders.filter(|_| matches!(name, "rcs0" | "ccs0"))
     }
 
-    /// Executes a command that has to do with kernels; others are ignored. One that is not known in
+    /// Executes a command that has to do with shaders; others are ignored. One that is not known in
     /// this form is written to the trace, and has no effect. `Break`: it never ends, and the engine hangs.
-    pub fn kernel_command(&mut self, form: Form, context: &Context, command: &Command) -> ControlFlow<()> {
+    pub fn shader_command(&mut self, form: Form, context: &Context, command: &Command) -> ControlFlow<()> {
         let words = &command.words;
         let done = match (words[0] >> 16, form == Form::XeHp) {
             (PIPELINE_SELECT, _) => self.select_pipeline(context, words[0]),

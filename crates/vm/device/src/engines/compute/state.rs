@@ -1,4 +1,4 @@
-//! State of kernels: it lies in the context's image, where the driver keeps it while the context is
+//! State of shaders: it lies in the context's image, where the driver keeps it while the context is
 //! not on an engine, and where it copies a new context's from.
 
 use crate::gpu::Gpu;
@@ -55,7 +55,7 @@ impl Gpu {
     }
 
     pub fn set_state(&self, context: &Context, slot: Slot, value: u64) -> Result<(), String> {
-        let place = self.place(context, slot).ok_or("no context image for the state of kernels")?;
+        let place = self.place(context, slot).ok_or("no context image for the state of shaders")?;
         self.memory.write(place, &value.to_le_bytes());
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Surfaces: the memory behind a kernel's bindings. Raw buffers are known, and linear pictures of bytes.
+//! Surfaces: the memory behind a shader's bindings. Raw buffers are known, and linear pictures of bytes.
 
 use crate::eu::layout::Form;
 use crate::eu::memory::Memory;

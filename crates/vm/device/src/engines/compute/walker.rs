@@ -1,4 +1,4 @@
-//! Walker commands: which threads they start, of which kernel.
+//! Walker commands: which threads they start, of which shader.
 
 use super::dispatch::Dispatch;
 use super::state::Slot;
@@ -28,8 +28,8 @@ const INLINE_DATA: u32 = 31;
 
 /// An interface descriptor in the form of gen8.
 pub struct Descriptor {
-    /// The kernel's offset from the base of instructions.
-    pub kernel: u64,
+    /// The shader's offset from the base of instructions.
+    pub shader: u64,
     pub samplers: u32,
     /// The binding table's offset.
     pub table: u32,
@@ -51,16 +51,16 @@ impl Descriptor {
         };
         // Bit 16: the alternate mode of floats.
         if w2 >> 16 & 1 != 0 {
-            return Err("a kernel in the alternate floating-point mode".into());
+            return Err("a shader in the alternate floating-point mode".into());
         }
-        let kernel = u64::from(w1 & 0xffff) << 32 | u64::from(w0 & !0x3f);
+        let shader = u64::from(w1 & 0xffff) << 32 | u64::from(w0 & !0x3f);
         let samplers = w3 & !0x1f;
         Ok(if form == Form::XeHp {
             let (table, threads) = (w4 & 0x1f_ffe0, w5 & 0x3ff);
-            Self { kernel, samplers, table, constants: 0, constants_start: 0, shared_constants: 0, threads }
+            Self { shader, samplers, table, constants: 0, constants_start: 0, shared_constants: 0, threads }
         } else {
             Self {
-                kernel,
+                shader,
                 samplers,
                 table: w4 & 0xffe0,
                 constants: w5 >> 16,

@@ -2,7 +2,7 @@
 //! has the results of a reference, or the operation is refused by name.
 //!
 //! Of each type there are corner values and random ones. The values of types up to 16 bits are all tested, each on one of the platforms
-//! that have different rules, and a part of them with modifiers; with `GEM_KERNELS_ALL` in the environment, each on all platforms.
+//! that have different rules, and a part of them with modifiers; with `GEM_SHADERS_ALL` in the environment, each on all platforms.
 
 mod reference;
 mod run;
@@ -39,7 +39,7 @@ const DIFFERENT: [Platform; 9] = [
 
 /// Returns whether everything is to be tested.
 fn is_all() -> bool {
-    std::env::var_os("GEM_KERNELS_ALL").is_some()
+    std::env::var_os("GEM_SHADERS_ALL").is_some()
 }
 
 fn platforms() -> Vec<Platform> {

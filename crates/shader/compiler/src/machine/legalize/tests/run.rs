@@ -1,6 +1,6 @@
 //! Runs an operation on the executor: sources from registers, the result to a surface.
 
-use intel_eu::execute::{Access, Bus, Kernel, Thread};
+use intel_eu::execute::{Access, Bus, Shader, Thread};
 use intel_eu::{Opcode, Platform, Type, encodings, text, validate};
 
 use super::reference::{Case, FIRST, RESULT, SECOND, canonical};
@@ -19,10 +19,10 @@ const OFFSETS: u8 = 126;
 const ALLOCATED: std::ops::Range<u8> = 2..112;
 const STEPS: u64 = 1000;
 
-/// A kernel for an operation.
+/// A shader for an operation.
 pub(super) struct Run {
     platform: Platform,
-    kernel: Kernel,
+    shader: Shader,
     bytes: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ fn split(instr: Instr, lanes: u8) -> Vec<Instr> {
 }
 
 impl Run {
-    /// Returns the kernel of an operation, whose instructions are all valid.
+    /// Returns the shader of an operation, whose instructions are all valid.
     pub fn new(platform: Platform, case: &Case, lanes: u8) -> Result<Self, Error> {
         let registers = |kind| if lane_bytes(kind) > 4 { 4 } else { 2 };
         let is_comparison = case.opcode == Opcode::Cmp;
@@ -95,7 +95,7 @@ impl Run {
             let broken = validate(platform, &one);
             assert!(broken.is_empty(), "{case:?} at {at}: {}: {broken:?}", text::print(platform, &one));
         }
-        Ok(Self { platform, kernel: Kernel::new(platform, &bytes), bytes })
+        Ok(Self { platform, shader: Shader::new(platform, &bytes), bytes })
     }
 }
 
@@ -141,7 +141,7 @@ pub(super) fn results(run: &Run, case: &Case, first: &[u64], second: &[u64]) -> 
             let at = usize::from(OFFSETS) * 32 + lane * 4;
             flat[at..at + 4].copy_from_slice(&(lane as u32 * 4).to_le_bytes());
         }
-        let mut thread = Thread::new(&run.kernel, 0xffff, &registers);
+        let mut thread = Thread::new(&run.shader, 0xffff, &registers);
         for register in ALLOCATED {
             thread.undefine(register, 0..32);
         }
