@@ -18,6 +18,10 @@ impl Report for DispatchReport {
             page.heading(&format!("IR {moment} {pass}"))?;
             text.lines().try_for_each(|line| page.line(&format!("  {line}")))?;
         }
+        if let Some(pass) = self.idle_pass {
+            page.gap()?;
+            page.line(&format!("IR: {pass} did not run for this shader with these options"))?;
+        }
         if !self.code.is_empty() {
             page.gap()?;
             page.heading("Instructions")?;

@@ -417,6 +417,11 @@ fn the_ir_is_shown_before_the_first_pass_and_after_each_or_around_one() {
     let ((end, load), (hoisted, loaded)) =
         (section("IR before hoist_discard"), section("IR after hoist_discard"));
     assert!(load < end && hoisted < loaded, "{text}");
+    assert!(!text.contains("did not run"), "{text}");
+
+    let text = gemtool(&format!("{line} --keep-ends --print-ir=hoist_discard")).held();
+    let skipped = "\nIR: hoist_discard did not run for this shader with these options\n";
+    assert_eq!((text.matches(skipped).count(), text.matches("\nIR ").count()), (1, 0), "{text}");
 
     gemtool(&format!("{line} --print-ir=opt_cse")).refused(&[
         "--print-ir",

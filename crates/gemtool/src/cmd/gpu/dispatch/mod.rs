@@ -96,6 +96,7 @@ fn run_on(target: &Target, args: &args::Dispatch) -> Result<DispatchReport, Fail
             .collect(),
         cost: ran.cost,
         contents,
+        idle_pass: args.print_ir.flatten().filter(|_| ir.is_empty()).map(Pass::name),
         ir,
         code: if args.disasm { program.instructions } else { Vec::new() },
     })

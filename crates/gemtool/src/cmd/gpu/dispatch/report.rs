@@ -45,6 +45,9 @@ pub struct DispatchReport {
     pub contents: Vec<Bytes>,
     /// The compiler's IR, if it was asked for.
     pub ir: Vec<Ir>,
+    /// The pass whose IR was asked for, if it did not run.
+    #[serde(skip)]
+    pub idle_pass: Option<&'static str>,
     /// The instructions, if they were asked for.
     pub code: Vec<Line>,
 }
