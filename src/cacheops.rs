@@ -1,4 +1,4 @@
-//! Cache-line operations of x86, and stores and loads around the cache: the crate `gem-coherency-cacheops`.
+//! Cache-line operations of x86, and non-temporal stores and streaming loads: the crate `gem-coherency-cacheops`.
 
 pub use gem_coherency_cacheops::*;
 

@@ -72,7 +72,7 @@ fn copies_through_a_mapping_may_race() {
     let mapping = mapping();
     race(|data| mapping.copy_in(60, data).unwrap(), |data| mapping.copy_out(60, data).unwrap());
     let around = |data: &[u8]| {
-        mapping.copy_around(60, data).unwrap();
+        mapping.copy_non_temporal(60, data).unwrap();
         mapping.publish().unwrap();
     };
     race(around, |data| mapping.copy_out(60, data).unwrap());

@@ -12,7 +12,7 @@ LEFT, RIGHT, PANEL = 84, WIDTH - 210, 190
 PANELS = [
     ("flush", "write_back_range", ["pmem_persist", "clwb loop", "clflush loop"], "flush: a range whose every line is dirty"),
     ("upload", "Bo::upload", ["pmem_memcpy_persist", "floor", "store+clflushopt"], "upload: bytes that go to memory at once"),
-    ("crossover", "around", ["through, cold", "through, warm"], "crossover: an upload around the cache, beside one through it"),
+    ("crossover", "non-temporal", ["through, cold", "through, warm"], "crossover: an upload by non-temporal stores, beside one through the cache"),
 ]
 COLOURS = [colours[1] for colours in (BLUE, GREEN, AMBER, VIOLET, RED, GREY)]
 

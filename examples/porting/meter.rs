@@ -91,13 +91,13 @@ impl SoftMemory for Metered {
         self.mapping.copy_in(offset, data)
     }
 
-    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+    fn store_non_temporal(&self, offset: u64, data: &[u8]) -> Result<()> {
         // Lines that are stored to in part are stored through the cache and written back.
         let range = ByteRange::within(offset, data.len() as u64, self.mapping.len())?;
         if self.mapping.mode() == MmapMode::Wb {
             self.lines.fetch_add(range.partial_lines().count() as u64, Relaxed);
         }
-        self.mapping.copy_around(offset, data)
+        self.mapping.copy_non_temporal(offset, data)
     }
 
     fn load(&self, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -258,7 +258,7 @@ impl UploadTime {
     }
 }
 
-/// Writes bytes to memory by `store`, which stores them around the cache, or through it with a write-back.
+/// Writes bytes to memory by `store`, which stores them non-temporally, or through the cache with a write-back.
 ///
 /// Takes the marks first, so that concurrent stores keep theirs: a store whose mark was taken happened before
 /// the take, so `store` writes it back, too; a mark that is made later stays.

@@ -39,11 +39,11 @@ fn clflush_loop(bencher: Bencher<'_, '_>, len: usize) {
 }
 
 #[divan::bench(args = SIZES)]
-fn copy_around(bencher: Bencher<'_, '_>, len: usize) {
+fn copy_non_temporal(bencher: Bencher<'_, '_>, len: usize) {
     let from = vec![1; len];
     bencher.counter(BytesCount::new(len)).with_inputs(|| vec![0; len]).bench_local_refs(|to| {
         // SAFETY: both vectors are `len` bytes long.
-        unsafe { cacheops::copy_around(to.as_mut_ptr(), &from) };
-        cacheops::fence_around(LineOp::WriteBack);
+        unsafe { cacheops::copy_non_temporal(to.as_mut_ptr(), &from) };
+        cacheops::fence_for(LineOp::WriteBack);
     });
 }

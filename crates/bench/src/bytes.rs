@@ -47,7 +47,7 @@ impl Flusher {
 #[derive(Clone, Copy, Debug)]
 pub enum Copier {
     /// The library's copy alone, which marks no lines and waits for no other thread.
-    Around,
+    NonTemporal,
     /// Stores, then a loop of CLFLUSHOPT.
     StoreAndFlush,
     /// `pmem_memcpy_persist`.
@@ -58,7 +58,7 @@ impl Copier {
     /// Returns the name in a table.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Around => "copy_around",
+            Self::NonTemporal => "copy_non_temporal",
             Self::StoreAndFlush => "store+clflushopt",
             Self::Pmem(_) => "pmem_memcpy_persist",
         }
@@ -171,9 +171,9 @@ impl<'bo> Bytes<'bo> {
         // - the CPU has CLFLUSHOPT wherever `Copier::StoreAndFlush` is measured.
         unsafe {
             match by {
-                Copier::Around => {
-                    cacheops::copy_around(to, from);
-                    cacheops::fence_around(LineOp::WriteBack);
+                Copier::NonTemporal => {
+                    cacheops::copy_non_temporal(to, from);
+                    cacheops::fence_for(LineOp::WriteBack);
                 }
                 Copier::StoreAndFlush => peers::store_and_flush(to, from),
                 Copier::Pmem(pmem) => pmem.memcpy_persist(to, from),

@@ -16,7 +16,7 @@ words! {
 }
 
 words! {
-    /// The instruction that stores whole lines around the cache, in ascending order of preference.
+    /// The instruction that stores whole lines non-temporally, in ascending order of preference.
     StoreInstruction, "store instruction in GEM_COHERENCY_CACHEOPS" {
         /// None: ordinary stores, and every line is written back.
         Mov = "mov-store",

@@ -1,12 +1,12 @@
-//! Cache-line operations of x86, and stores and loads around the cache; the only inline assembly.
+//! Cache-line operations of x86, and non-temporal stores and streaming loads; the only inline assembly.
 //!
 //! | what | functions | fences |
 //! |---|---|---|
-//! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`], [`lines_of_pages`] | none: [`fence_around`] before and after the batch |
+//! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`], [`lines_of_pages`] | none: [`fence_for`] before and after the batch |
 //! | lines, waited for | [`write_back_range`], [`flush_range`], [`invalidate_range`], [`fenced_ranges`] | their own |
-//! | stores | [`copy_around`], [`fill_around`], [`copy_through`] | none: [`fence_around`] a write-back after the last |
+//! | stores | [`copy_non_temporal`], [`fill_non_temporal`], [`copy_through`] | none: [`fence_for`] a write-back after the last |
 //! | copies | [`copy_in`], [`copy_out`], [`copy_across`] | none: ordinary stores and loads |
-//! | loads | [`load_around`] | none: [`fence`] before the first |
+//! | loads | [`load_streaming`] | none: [`fence`] before the first |
 //!
 //! The instructions are chosen once per process: the best that the CPU has within the limits of the environment
 //! variable [`OVERRIDE`]. [`support()`] returns the choice. Nothing here allocates, and only the C library's getenv(3)
@@ -34,13 +34,13 @@
 //!
 //! * `tests`: the operations on real memory between faulting pages. Not the choice.
 //! * `line`: flushes, write-backs and invalidates of lines, and their fences. Not copies.
-//! * `load`: loads around the cache. Not stores.
-//! * `store`: stores around the cache, and what is written back after them. Not loads.
+//! * `load`: streaming loads. Not stores.
+//! * `store`: non-temporal stores, and what is written back after them. Not loads.
 //! * `support`: what the CPU has, and what is used of it, once per process. Not how it is used.
 //! * `chosen`: an instruction for each kind of operation. Not the choice.
 //! * `cpu`: CPUID. Not preferences.
 //! * `error`: why the instructions cannot be used as requested. Not errors of operations.
-//! * `copy`: ordinary copies whose ends may be in any memory. Not around the cache.
+//! * `copy`: ordinary copies whose ends may be in any memory. Not copies that bypass the cache.
 //! * `environment`: the variable that limits the instructions. Not its words.
 //! * `instruction`: the instructions as values, and, in tests, a record of those executed. Not assembly.
 //! * `span`: the lines of a range of bytes. Not operations on them.
@@ -78,12 +78,12 @@ pub use error::Error;
 pub use gem_coherency_policy::vocabulary::LineOp;
 pub use instruction::{Instruction, LoadInstruction, StoreInstruction};
 pub use line::{
-    fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_pages,
+    fence_for, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_pages,
     lines_of_ranges, write_back_range,
 };
-pub use load::load_around;
+pub use load::load_streaming;
 pub use span::{LineSpan, line_span};
-pub use store::{copy_around, copy_through, fill_around};
+pub use store::{copy_non_temporal, copy_through, fill_non_temporal};
 pub use support::{Support, support};
 
 /// Size of a cache line, the unit of coherency, in bytes: `boot_cpu_data.x86_clflush_size` on every CPU that

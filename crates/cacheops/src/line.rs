@@ -29,7 +29,7 @@ pub unsafe fn line(byte: *const u8, op: LineOp) {
 
 /// Performs `op` on every line with a byte in `first..first + len`, without a fence.
 ///
-/// Fences: put a batch of calls between two calls of [`fence_around`]. The first orders earlier stores before
+/// Fences: put a batch of calls between two calls of [`fence_for`]. The first orders earlier stores before
 /// the flushes, the second the flushes before later accesses. If [`crate::support()`] returns an error,
 /// CLFLUSH is used.
 ///
@@ -133,7 +133,7 @@ pub unsafe fn invalidate_range(first: *const u8, len: usize) {
 #[inline(always)]
 unsafe fn fenced_range(first: *const u8, len: usize, op: LineOp) {
     let chosen = chosen();
-    let fence = Fence::around(op, chosen.by(op));
+    let fence = Fence::for_batch_of(op, chosen.by(op));
     fence.issue();
     // SAFETY:
     // - the bytes are mapped: the caller's obligation;
@@ -151,7 +151,7 @@ unsafe fn fenced_range(first: *const u8, len: usize, op: LineOp) {
 /// The bytes are mapped.
 pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
     let chosen = chosen();
-    let fence = Fence::around(op, chosen.by(op));
+    let fence = Fence::for_batch_of(op, chosen.by(op));
     fence.issue();
     // SAFETY:
     // - the bytes are mapped: the caller's obligation, passed on;
@@ -166,11 +166,11 @@ pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
 /// kernel) finds it complete. After an invalidate, so does a later load of this thread; after a flush or a
 /// write-back, which serve other agents, a load that bypasses the cache needs a [`fence`] of its own.
 #[inline]
-pub fn fence_around(op: LineOp) {
-    Fence::around(op, chosen().by(op)).issue();
+pub fn fence_for(op: LineOp) {
+    Fence::for_batch_of(op, chosen().by(op)).issue();
 }
 
-/// The fence around a batch of line operations.
+/// The fence before and after a batch of line operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fence {
     /// SFENCE.
@@ -186,7 +186,7 @@ impl Fence {
     /// older manuals only MFENCE orders CLFLUSH.
     /// Source: Intel SDM vol. 2A, CLFLUSH, CLFLUSHOPT, CLWB.
     #[inline]
-    pub(super) fn around(op: LineOp, instruction: Instruction) -> Self {
+    pub(super) fn for_batch_of(op: LineOp, instruction: Instruction) -> Self {
         match (op, instruction) {
             (LineOp::Invalidate, _) | (_, Instruction::Clflush) => Self::All,
             (LineOp::WriteBack | LineOp::Flush, Instruction::Clflushopt | Instruction::Clwb) => Self::Stores,

@@ -32,18 +32,18 @@ const UNIT: usize = size_of::<__m128i>();
 ///
 /// # Safety
 /// The bytes at `from` are mapped for reading.
-pub unsafe fn load_around(to: &mut [u8], from: *const u8) {
+pub unsafe fn load_streaming(to: &mut [u8], from: *const u8) {
     // SAFETY:
     // - the source: the caller's obligation, passed on;
     // - the CPU has the instruction: it was chosen so.
-    unsafe { load_around_by(chosen(), to, from) }
+    unsafe { load_streaming_by(chosen(), to, from) }
 }
 
-/// [`load_around`] with the instructions of `chosen`.
+/// [`load_streaming`] with the instructions of `chosen`.
 ///
 /// # Safety
-/// As [`load_around`]; the CPU has the instructions.
-pub(super) unsafe fn load_around_by(chosen: Chosen, to: &mut [u8], from: *const u8) {
+/// As [`load_streaming`]; the CPU has the instructions.
+pub(super) unsafe fn load_streaming_by(chosen: Chosen, to: &mut [u8], from: *const u8) {
     match chosen.load_by {
         // SAFETY: the source: the caller's obligation, passed on.
         LoadInstruction::Mov => unsafe { copy_out(to, from) },
@@ -57,7 +57,7 @@ pub(super) unsafe fn load_around_by(chosen: Chosen, to: &mut [u8], from: *const 
 /// Copies by streaming loads.
 ///
 /// # Safety
-/// As [`load_around`]; the CPU has SSE4.1.
+/// As [`load_streaming`]; the CPU has SSE4.1.
 #[target_feature(enable = "sse4.1")]
 unsafe fn stream(to: &mut [u8], from: *const u8) {
     let to_unit = from.addr().wrapping_neg() % UNIT;

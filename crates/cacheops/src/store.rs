@@ -1,4 +1,4 @@
-//! Copies that end in memory: around the cache by non-temporal stores, or through it with a write-back.
+//! Copies that end in memory: past the cache by non-temporal stores, or through it with a write-back.
 //!
 //! Whole lines bypass the cache. Partial lines at either end are stored normally and written back: a partial
 //! non-temporal store would have to read the rest of the line, or reach memory in pieces.
@@ -39,10 +39,10 @@ const STREAMS_FROM_LINES: usize = 1024;
 const TURN_LINES: usize = 4;
 const_assert!(STREAM_LINES % TURN_LINES == 0);
 
-/// Copies `from` to `to` around the cache: whole lines by non-temporal stores, lines that are overwritten in
+/// Copies `from` to `to` past the cache: whole lines by non-temporal stores, lines that are overwritten in
 /// part by ordinary stores and a write-back. No line stays dirty.
 ///
-/// Fences: a [`super::fence_around`] of [`LineOp::WriteBack`] must follow before any other agent is notified
+/// Fences: a [`super::fence_for`] of [`LineOp::WriteBack`] must follow before any other agent is notified
 /// of the bytes.
 ///
 /// The memory may be mapped write-back or write-combining. Intended for bytes that the CPU will not access
@@ -50,33 +50,33 @@ const_assert!(STREAM_LINES % TURN_LINES == 0);
 ///
 /// # Safety
 /// `to` is mapped for writing, `from.len()` bytes long, and no reference points there.
-pub unsafe fn copy_around(to: *mut u8, from: &[u8]) {
+pub unsafe fn copy_non_temporal(to: *mut u8, from: &[u8]) {
     // SAFETY:
     // - the destination: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { copy_around_by(chosen(), to, from) }
+    unsafe { copy_non_temporal_by(chosen(), to, from) }
 }
 
-/// Sets `len` bytes at `to` to `byte` around the cache, as [`copy_around`] does.
+/// Sets `len` bytes at `to` to `byte` past the cache, as [`copy_non_temporal`] does.
 ///
-/// Fences: as [`copy_around`].
+/// Fences: as [`copy_non_temporal`].
 ///
 /// # Safety
 /// `to` is mapped for writing, `len` bytes long, and no reference points there.
-pub unsafe fn fill_around(to: *mut u8, byte: u8, len: usize) {
+pub unsafe fn fill_non_temporal(to: *mut u8, byte: u8, len: usize) {
     // SAFETY:
     // - the destination: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { fill_around_by(chosen(), to, byte, len) }
+    unsafe { fill_non_temporal_by(chosen(), to, byte, len) }
 }
 
 /// Copies `from` to `to` through the cache and writes back every line of it; the lines may stay, clean.
 ///
-/// Fences: as [`copy_around`]. Another thread's earlier stores to parts of the same lines are written back,
+/// Fences: as [`copy_non_temporal`]. Another thread's earlier stores to parts of the same lines are written back,
 /// too, if this thread was notified of them by a locked instruction.
 ///
 /// # Safety
-/// As [`copy_around`].
+/// As [`copy_non_temporal`].
 pub unsafe fn copy_through(to: *mut u8, from: &[u8]) {
     // SAFETY:
     // - the destination: the caller's obligation, passed on;
@@ -84,11 +84,11 @@ pub unsafe fn copy_through(to: *mut u8, from: &[u8]) {
     unsafe { copy_through_by(chosen(), to, from) }
 }
 
-/// [`copy_around`] with the instructions of `chosen`.
+/// [`copy_non_temporal`] with the instructions of `chosen`.
 ///
 /// # Safety
-/// As [`copy_around`]; the CPU has the instructions.
-pub(super) unsafe fn copy_around_by(chosen: Chosen, to: *mut u8, from: &[u8]) {
+/// As [`copy_non_temporal`]; the CPU has the instructions.
+pub(super) unsafe fn copy_non_temporal_by(chosen: Chosen, to: *mut u8, from: &[u8]) {
     if chosen.store_by == StoreInstruction::Mov {
         // SAFETY: the caller's obligations, passed on.
         return unsafe { copy_through_by(chosen, to, from) };
@@ -114,13 +114,13 @@ pub(super) unsafe fn copy_around_by(chosen: Chosen, to: *mut u8, from: &[u8]) {
     }
 }
 
-/// [`fill_around`] with the instructions of `chosen`.
+/// [`fill_non_temporal`] with the instructions of `chosen`.
 ///
 /// # Safety
-/// As [`fill_around`]; the CPU has the instructions.
-pub(super) unsafe fn fill_around_by(chosen: Chosen, to: *mut u8, byte: u8, len: usize) {
+/// As [`fill_non_temporal`]; the CPU has the instructions.
+pub(super) unsafe fn fill_non_temporal_by(chosen: Chosen, to: *mut u8, byte: u8, len: usize) {
     let Pieces { head, lines, tail } = pieces(to.addr(), len);
-    // SAFETY: as in `copy_around_by`.
+    // SAFETY: as in `copy_non_temporal_by`.
     unsafe {
         fill_through(chosen, to, byte, head);
         let to = to.add(head);
@@ -154,7 +154,7 @@ pub(super) unsafe fn copy_through_by(chosen: Chosen, to: *mut u8, from: &[u8]) {
 /// Sets `len` bytes at `to` to `byte` and writes their lines back.
 ///
 /// # Safety
-/// As [`fill_around_by`].
+/// As [`fill_non_temporal_by`].
 unsafe fn fill_through(chosen: Chosen, to: *mut u8, byte: u8, len: usize) {
     for start in (0..len).step_by(THROUGH_BYTES) {
         let block = THROUGH_BYTES.min(len - start);

@@ -29,11 +29,11 @@ pub struct Support {
     pub write_back_by: Instruction,
     /// An invalidate touches the last line twice, as Atoms require.
     pub repeats_last_line: bool,
-    /// Large copies around the cache interleave four pages, because Intel's CPUs prefetch within a page.
+    /// Large non-temporal copies interleave four pages, because Intel's CPUs prefetch within a page.
     pub interleaves_pages: bool,
     /// The limit of [`OVERRIDE`](super::OVERRIDE) for stores, if any.
     pub store_overridden: Option<StoreInstruction>,
-    /// The instruction that stores around the cache.
+    /// The instruction of non-temporal stores.
     pub store_by: StoreInstruction,
     /// The limit of [`OVERRIDE`](super::OVERRIDE) for loads, if any.
     pub load_overridden: Option<LoadInstruction>,

@@ -30,7 +30,7 @@ impl Mapping {
 }
 
 impl CacheLines for Mapping {
-    /// Performs `op` on `lines`, without fences: bracket a batch of calls with [`cacheops::fence_around`].
+    /// Performs `op` on `lines`, without fences: bracket a batch of calls with [`cacheops::fence_for`].
     ///
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if a line exceeds the mapping; those of a page fault, as

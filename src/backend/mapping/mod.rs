@@ -197,7 +197,7 @@ impl Mapping {
         true
     }
 
-    /// Copies `data` to `offset` around the CPU's caches ([`cacheops::copy_around`]). It is in memory once
+    /// Copies `data` to `offset` by non-temporal stores ([`cacheops::copy_non_temporal`]). It is in memory once
     /// this thread has called [`Mapping::publish`], and no line of it is dirty.
     ///
     /// # Errors
@@ -205,16 +205,16 @@ impl Mapping {
     /// [`crate::Error::Ioctl`] naming `page fault` where a real device raises SIGBUS. The copy may then be
     /// partially done.
     #[inline]
-    pub fn copy_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+    pub fn copy_non_temporal(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match self.bytes()? {
             // SAFETY:
             // - destination: `range` lies within `self.len` bytes that stay mapped writable;
             // - no reference to mapped memory exists.
             Bytes::Kernel(first) => unsafe {
-                cacheops::copy_around(first.add(range.offset() as usize), data);
+                cacheops::copy_non_temporal(first.add(range.offset() as usize), data);
             },
-            Bytes::Soft(memory) => memory.store_around(range.offset(), data)?,
+            Bytes::Soft(memory) => memory.store_non_temporal(range.offset(), data)?,
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ impl Mapping {
     pub fn copy_through(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match self.bytes()? {
-            // SAFETY: as in `copy_around`.
+            // SAFETY: as in `copy_non_temporal`.
             Bytes::Kernel(first) => unsafe {
                 cacheops::copy_through(first.add(range.offset() as usize), data);
             },
@@ -241,7 +241,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Orders bytes copied around or through the caches before any later store, so that an agent notified by
+    /// Orders bytes copied by non-temporal stores or through the caches before any later store, so that an agent notified by
     /// such a store finds them in memory.
     ///
     /// # Errors
@@ -250,7 +250,7 @@ impl Mapping {
     pub fn publish(&self) -> Result<()> {
         match self.bytes()? {
             Bytes::Kernel(_) => {
-                cacheops::fence_around(LineOp::WriteBack);
+                cacheops::fence_for(LineOp::WriteBack);
                 Ok(())
             }
             Bytes::Soft(memory) => memory.drain(),
@@ -288,7 +288,7 @@ impl Mapping {
         match self.bytes()? {
             // SAFETY: the source: `range` lies within `self.len` bytes that stay mapped readable.
             Bytes::Kernel(first) if self.streams(data.len()) => unsafe {
-                cacheops::load_around(data, first.add(range.offset() as usize));
+                cacheops::load_streaming(data, first.add(range.offset() as usize));
             },
             // SAFETY: as above.
             Bytes::Kernel(first) => unsafe {

@@ -28,12 +28,12 @@ pub trait SoftMemory: Send + Sync + fmt::Debug {
     /// # Errors
     /// Those of a page fault.
     fn store(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Stores `data` at `offset` around the CPU's caches, like [`crate::cacheops::copy_around`]: the bytes may still
+    /// Stores `data` at `offset` by non-temporal stores, like [`crate::cacheops::copy_non_temporal`]: the bytes may still
     /// be in the write-combining buffers.
     ///
     /// # Errors
     /// Those of a page fault.
-    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()>;
+    fn store_non_temporal(&self, offset: u64, data: &[u8]) -> Result<()>;
     /// Loads `data` from `offset`, as the CPU does through this mapping.
     ///
     /// # Errors

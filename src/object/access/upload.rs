@@ -64,7 +64,7 @@ impl CpuAccess<'_> {
         let (bo, mapping) = (self.bo, self.mapping);
         engine::upload_to::<SharedBo>(bo, range.lines(), self.in_use.marks, || {
             match hint.store_method(range.len()) {
-                StoreMethod::NonTemporal => mapping.copy_around(range.offset(), data)?,
+                StoreMethod::NonTemporal => mapping.copy_non_temporal(range.offset(), data)?,
                 StoreMethod::WriteBack => mapping.copy_through(range.offset(), data)?,
             }
             mapping.publish()

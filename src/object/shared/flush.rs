@@ -92,7 +92,7 @@ impl Object for SharedBo {
 
     fn fence(&self, op: LineOp) {
         tracing::trace!(?op, "fence");
-        cacheops::fence_around(op);
+        cacheops::fence_for(op);
     }
 
     fn has_uncached_writes(&self) -> bool {

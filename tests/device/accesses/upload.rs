@@ -77,7 +77,7 @@ fn stores_around_the_cache_are_in_memory_after_the_fence_only() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     let mapping = rig.raw(&bo, MmapMode::Wb);
-    mapping.copy_around(0, &data(128)).unwrap();
+    mapping.copy_non_temporal(0, &data(128)).unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [0; 8], "in the write-combining buffers");
     mapping.publish().unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0)[..], data(8));

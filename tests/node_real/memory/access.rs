@@ -11,7 +11,7 @@ use crate::{Bench, Skip, Test, allowed_or, errno, expected, test};
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     test!(each_map_mode_works_or_is_refused),
-    test!(bytes_go_around_the_cache_at_any_alignment),
+    test!(copies_reach_memory_at_any_alignment),
     test!(a_map_may_be_shorter_than_the_object_but_not_longer),
     test!(the_legacy_map_works_or_is_refused),
     test!(a_map_outlives_its_handle),
@@ -69,7 +69,7 @@ fn each_map_mode_works_or_is_refused(bench: &Bench) -> Skip {
     None
 }
 
-fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
+fn copies_reach_memory_at_any_alignment(bench: &Bench) -> Skip {
     let node = bench.open();
     expected!(bench);
     let created = node.create(8 * 4096).unwrap();
@@ -81,7 +81,7 @@ fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
         modes += 1;
         for (offset, len) in [(0, 64), (4095, 2), (4033, 200), (61, 4096), (4, 5 * 4096), (size - 77, 77)] {
             let data = &data[..len];
-            for copy in [Mapping::copy_around, Mapping::copy_through] {
+            for copy in [Mapping::copy_non_temporal, Mapping::copy_through] {
                 mapping.copy_in(0, &vec![0; size as usize]).unwrap();
                 copy(&mapping, offset, data).unwrap();
                 mapping.publish().unwrap();
@@ -97,7 +97,7 @@ fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
                 assert!(part == data[1..], "{mode}: {len} bytes at {offset}, the first left out");
             }
         }
-        errno(Errno::EINVAL, mapping.copy_around(size - 1, &[0; 2]));
+        errno(Errno::EINVAL, mapping.copy_non_temporal(size - 1, &[0; 2]));
         errno(Errno::EINVAL, mapping.copy_through(size, &[0; 1]));
     }
     assert!(modes > 0, "no mode can be mapped");

@@ -43,7 +43,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         for size in context.effort.sizes(&SIZES) {
             let times = measure(context, before, size)?;
             let case = format!("{}, {}", size_text(size), before.name());
-            let line = times.line((NAME, &case), "around", "through", None);
+            let line = times.line((NAME, &case), "non-temporal", "through", None);
             let pays = line.as_ref().is_some_and(|line| line.ratio.median >= 1.0);
             from = if pays { from.or(Some(size)) } else { None };
             found.push(line);
@@ -72,7 +72,7 @@ fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Error>
         }
         Ok(())
     });
-    for (name, hint) in [("around", Upload::Once), ("through", Upload::Kept)] {
+    for (name, hint) in [("non-temporal", Upload::Once), ("through", Upload::Kept)] {
         let (bo, data) = (&bo, &data);
         rounds.side(name, move || {
             per_operation(count, || {

@@ -51,7 +51,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         });
         let pmem = context.pmem(found);
         let stored = context.support.clflushopt.then_some(Copier::StoreAndFlush);
-        let copiers = [Some(Copier::Around), stored, pmem.map(Copier::Pmem)];
+        let copiers = [Some(Copier::NonTemporal), stored, pmem.map(Copier::Pmem)];
         for by in copiers.into_iter().flatten() {
             let data = &data;
             rounds.side(by.name(), move || {
@@ -62,7 +62,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
             per_operation(count, || {
                 for index in 0..count {
                     counter.fetch_add(1, Ordering::SeqCst);
-                    view.copy(Copier::Around, index * size, &data)?;
+                    view.copy(Copier::NonTemporal, index * size, &data)?;
                     counter.fetch_add(1, Ordering::SeqCst);
                 }
                 Ok(())
@@ -75,7 +75,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         line("Bo::upload", "store+clflushopt", Some(Target::AtLeast(least)));
         line("Bo::upload", "pmem_memcpy_persist", Some(Target::AtLeast(0.95)));
         line("Bo::upload", FLOOR, None);
-        line("copy_around", "pmem_memcpy_persist", None);
+        line("copy_non_temporal", "pmem_memcpy_persist", None);
         let of_floor = times.line((NAME, &case), FLOOR, "pmem_memcpy_persist", Some(Target::AtLeast(0.95)));
         if let Some(line) = of_floor.filter(|line| line.reached == Some(false)) {
             missed.push(format!("{case} ({:.2})", line.ratio.median));

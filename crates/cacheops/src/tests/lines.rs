@@ -117,7 +117,7 @@ fn a_range_is_flushed_between_two_fences_which_loads_pass_only_after_a_flush() {
         // SAFETY: the bytes are in the accessible pages.
         unsafe { fenced_ranges(&[(first, 8)], op) };
         let names: Vec<_> = recorded().into_iter().map(|one| one.0).collect();
-        let fence = match Fence::around(op, chosen.by(op)) {
+        let fence = match Fence::for_batch_of(op, chosen.by(op)) {
             Fence::All => "mfence",
             Fence::Stores => "sfence",
         };
@@ -148,7 +148,7 @@ fn only_an_invalidate_and_clflush_need_more_than_a_store_fence() {
         for op in OPS {
             let all = op == LineOp::Invalidate || instruction == Instruction::Clflush;
             let expected = if all { Fence::All } else { Fence::Stores };
-            assert_eq!(Fence::around(op, instruction), expected, "{op:?} {instruction}");
+            assert_eq!(Fence::for_batch_of(op, instruction), expected, "{op:?} {instruction}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! As for the module above.
 #![allow(unsafe_code)]
 
-use super::super::load::load_around_by;
+use super::super::load::load_streaming_by;
 use super::*;
 
 fn all() -> Vec<Chosen> {
@@ -19,7 +19,7 @@ fn case(memory: &Fenced, chosen: Chosen, at: usize, to: usize, len: usize) {
     // SAFETY:
     // - source: within the accessible pages, or `get` below would panic;
     // - the CPU has the instruction.
-    unsafe { load_around_by(chosen, &mut buffer[to..to + len], memory.byte(at)) };
+    unsafe { load_streaming_by(chosen, &mut buffer[to..to + len], memory.byte(at)) };
     assert!(buffer[to..to + len] == memory.get(at, len), "{len} bytes at {at}, {chosen:?}");
     assert!(buffer[..to].iter().chain(&buffer[to + len..]).all(|&byte| byte == 0xee), "{len} bytes at {at}");
 }
@@ -66,7 +66,7 @@ fn what_is_chosen_is_used() {
     let mut bytes = [0; 300];
     fence();
     // SAFETY: within the accessible pages.
-    unsafe { load_around(&mut bytes, memory.byte(3)) };
+    unsafe { load_streaming(&mut bytes, memory.byte(3)) };
     assert_eq!(bytes, pattern(3, 300)[..]);
 }
 
@@ -76,7 +76,7 @@ fn a_load_that_is_a_byte_too_long_faults() {
         let memory = Fenced::new();
         let mut bytes = [0; 129];
         // SAFETY: none: the last byte is in a page that faults, which ends this process.
-        unsafe { load_around(&mut bytes, memory.byte(BYTES - 128)) };
+        unsafe { load_streaming(&mut bytes, memory.byte(BYTES - 128)) };
         std::hint::black_box(bytes);
     });
 }

@@ -6,13 +6,13 @@
 //! As for the module above.
 #![allow(unsafe_code)]
 
-use super::super::store::{copy_around_by, copy_through_by, fill_around_by};
+use super::super::store::{copy_non_temporal_by, copy_through_by, fill_non_temporal_by};
 use super::*;
 
 /// A function under test.
 type Copy = unsafe fn(Chosen, *mut u8, &[u8]);
 
-const COPIES: [Copy; 3] = [copy_around_by, copy_through_by, plain];
+const COPIES: [Copy; 3] = [copy_non_temporal_by, copy_through_by, plain];
 
 /// Wraps [`copy_in`], which needs no `Chosen`.
 ///
@@ -45,23 +45,23 @@ fn case(memory: &Fenced, chosen: Chosen, copy: Copy, at: usize, data: &[u8]) {
     // - the CPU has the instructions.
     unsafe { copy(chosen, memory.byte(at), data) };
     if !std::ptr::fn_addr_eq(copy, plain as Copy) {
-        let is_around = std::ptr::fn_addr_eq(copy, copy_around_by as Copy);
-        assert_written_back(memory.byte(at).addr(), data.len(), chosen, is_around);
+        let is_non_temporal = std::ptr::fn_addr_eq(copy, copy_non_temporal_by as Copy);
+        assert_written_back(memory.byte(at).addr(), data.len(), chosen, is_non_temporal);
     }
     store_fence();
-    assert_around(memory, at, data, chosen);
+    assert_only_these_changed(memory, at, data, chosen);
 }
 
-/// Checks that the lines of a copy were written back, and no others: all of them, or, if it goes around the cache, those that
+/// Checks that the lines of a copy were written back, and no others: all of them, or, if it is non-temporal, those that
 /// it stores to in part.
 #[track_caller]
-fn assert_written_back(first: usize, len: usize, chosen: Chosen, is_around: bool) {
+fn assert_written_back(first: usize, len: usize, chosen: Chosen, is_non_temporal: bool) {
     let end = first + len;
-    let is_stored_around = |line: usize| {
-        is_around && chosen.store_by != StoreInstruction::Mov && line >= first && line + 64 <= end
+    let bypasses = |line: usize| {
+        is_non_temporal && chosen.store_by != StoreInstruction::Mov && line >= first && line + 64 <= end
     };
     let expected: Vec<_> =
-        (first & !63..end).step_by(64).filter(|&line| len > 0 && !is_stored_around(line)).collect();
+        (first & !63..end).step_by(64).filter(|&line| len > 0 && !bypasses(line)).collect();
     let mut lines: Vec<_> =
         recorded().into_iter().filter(|one| one.0 == chosen.write_back_by.name()).map(|one| one.1).collect();
     lines.iter_mut().for_each(|line| *line &= !63);
@@ -72,7 +72,7 @@ fn assert_written_back(first: usize, len: usize, chosen: Chosen, is_around: bool
 
 /// Checks that `data` is at `at` between unchanged bytes, then restores these.
 #[track_caller]
-fn assert_around(memory: &Fenced, at: usize, data: &[u8], chosen: Chosen) {
+fn assert_only_these_changed(memory: &Fenced, at: usize, data: &[u8], chosen: Chosen) {
     let (start, end) = (at.saturating_sub(130), (at + data.len() + 130).min(memory.bytes()));
     let mut expected = pattern(start, end - start);
     let before = expected.clone();
@@ -152,7 +152,7 @@ fn copies_of_many_pages() {
         all().into_iter().flat_map(both).flat_map(|chosen| lens.clone().map(move |len| (chosen, len)))
     {
         for (at, from) in [(0, 0), (64, 1), (65, 0), (100, 33), (pages * PAGE - len, 7)] {
-            case(&memory, chosen, copy_around_by, at, &data[from..][..len]);
+            case(&memory, chosen, copy_non_temporal_by, at, &data[from..][..len]);
         }
     }
     memory.assert_untouched();
@@ -168,9 +168,9 @@ fn a_fill_is_a_copy_of_one_byte() {
                 // SAFETY:
                 // - destination: within the accessible pages;
                 // - the CPU has the instructions.
-                unsafe { fill_around_by(chosen, memory.byte(at), 0xa5, len) };
+                unsafe { fill_non_temporal_by(chosen, memory.byte(at), 0xa5, len) };
                 store_fence();
-                assert_around(&memory, at, &vec![0xa5; len], chosen);
+                assert_only_these_changed(&memory, at, &vec![0xa5; len], chosen);
             }
         }
     }
@@ -183,9 +183,9 @@ fn what_is_chosen_is_used() {
     let data = data(300);
     // SAFETY: within the accessible pages.
     unsafe {
-        copy_around(memory.byte(1), &data);
+        copy_non_temporal(memory.byte(1), &data);
         copy_through(memory.byte(401), &data);
-        fill_around(memory.byte(801), 9, 300);
+        fill_non_temporal(memory.byte(801), 9, 300);
     }
     store_fence();
     assert_eq!(memory.get(1, 300), data);
@@ -198,6 +198,6 @@ fn a_copy_that_is_a_byte_too_long_faults() {
     dies("tests::stores::a_copy_that_is_a_byte_too_long_faults", || {
         let memory = Fenced::new();
         // SAFETY: none: the last byte is in a page that faults, which ends this process.
-        unsafe { copy_around(memory.byte(BYTES - 128), &data(129)) };
+        unsafe { copy_non_temporal(memory.byte(BYTES - 128), &data(129)) };
     });
 }

@@ -124,7 +124,7 @@ pub unsafe extern "C" fn gemco_flush_inval_range_no_fence(start: *const c_void, 
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_pre_flush_fence() {
     // An invalidate's fence, because an invalidate may accompany the flush.
-    cacheops::fence_around(LineOp::Invalidate);
+    cacheops::fence_for(LineOp::Invalidate);
 }
 
 /// Waits for flushes: an agent that sees a later store finds them complete.
@@ -132,7 +132,7 @@ pub extern "C" fn gemco_pre_flush_fence() {
 /// Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_post_flush_fence() {
-    cacheops::fence_around(LineOp::Flush);
+    cacheops::fence_for(LineOp::Flush);
 }
 
 /// Waits for flushes and invalidates: a later load of this thread reads memory.
@@ -140,5 +140,5 @@ pub extern "C" fn gemco_post_flush_fence() {
 /// Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_post_flush_inval_fence() {
-    cacheops::fence_around(LineOp::Invalidate);
+    cacheops::fence_for(LineOp::Invalidate);
 }

@@ -131,7 +131,7 @@ impl Memory {
 
     /// Stores a granule that is a whole line by non-temporal stores followed by a fence, through a cached
     /// mapping: the line leaves the cache (Intel SDM volume 1, 10.4.6.2).
-    pub(crate) fn store_around(&self, state: &mut State, granule: usize) {
+    pub(crate) fn store_non_temporal(&self, state: &mut State, granule: usize) {
         if self.tells_age {
             state.supersede(granule);
         }

@@ -51,7 +51,7 @@ impl<'a, L: Log> Acting<'a, L> {
         match method {
             StoreMethod::NonTemporal if !is_partial(granule) => {
                 system.fault(self.state, self.log)?;
-                memory.store_around(self.state, granule);
+                memory.store_non_temporal(self.state, granule);
             }
             StoreMethod::NonTemporal | StoreMethod::WriteBack => {
                 system.store_on(self.state, Path::Cpu(mode), granule, self.log)?;

@@ -77,7 +77,7 @@ const UNLIKELY: [u64; WORDS] = [
 /// `stored` with each line, and with the effect of its flush.
 ///
 /// The line leaves the cache, dirty bytes first, and memory gets the bytes.
-pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Found, Place))) -> bool {
+pub(crate) fn store_non_temporal(address: usize, bytes: &[u8], stored: impl Fn(&(Found, Place))) -> bool {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         let at = address + done;

@@ -55,7 +55,7 @@ fn on_trap(event: &Event<'_>) -> Outcome {
             let log = |(found, place): &(Found, Place)| {
                 sites::log(sites::NO_SITE, place, *found, LineEffect::NonTemporal);
             };
-            if !line::store_around(event.address, event.bytes, log) {
+            if !line::store_non_temporal(event.address, event.bytes, log) {
                 return Outcome::Perform;
             }
         }

@@ -230,9 +230,9 @@ impl Window {
         })
     }
 
-    /// Stores as the CPU does with `cacheops::copy_around`: whole lines by non-temporal stores, which gather
+    /// Stores as the CPU does with `cacheops::copy_non_temporal`: whole lines by non-temporal stores, which gather
     /// in write-combining buffers; other bytes by stores that are flushed.
-    fn try_store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+    fn try_store_non_temporal(&self, offset: u64, data: &[u8]) -> Result<()> {
         if self.mode == MmapMode::Gtt {
             return self.try_store(offset, data);
         }
@@ -381,8 +381,8 @@ impl SoftMemory for Window {
         self.faulted(self.try_store(offset, data))
     }
 
-    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
-        self.faulted(self.try_store_around(offset, data))
+    fn store_non_temporal(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.faulted(self.try_store_non_temporal(offset, data))
     }
 
     fn load(&self, offset: u64, data: &mut [u8]) -> Result<()> {

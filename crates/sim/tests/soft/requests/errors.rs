@@ -287,7 +287,7 @@ fn what_is_not_needed_may_be_purged_and_stays_so() {
     let map = device.map(bo.handle, MmapMode::Wb, 4096).unwrap();
     let faults = [
         map.copy_in(0, b"lost"),
-        map.copy_around(0, &[0; 64]),
+        map.copy_non_temporal(0, &[0; 64]),
         map.copy_through(0, b"lost"),
         map.copy_out(0, &mut [0]),
         map.perform(LineOp::Flush, LineRange::new(0, 1)),

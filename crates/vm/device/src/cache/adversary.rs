@@ -58,14 +58,14 @@ impl Adversary {
         self.interventions += 1;
         if waiting.len() > 0 {
             let index = self.random() as usize % waiting.len();
-            if !waiting.line(index).is_some_and(|line| lines.may_be_around(line)) {
+            if !waiting.line(index).is_some_and(|line| lines.may_be_non_temporal(line)) {
                 waiting.drain_one(lines, index);
             }
         }
         for _ in 0..self.random() % LINES {
             let page = self.recent[self.random() as usize % RECENT];
             let line = page + self.random() % (PAGE / LINE) * LINE;
-            if !lines.holds(line) || lines.may_be_around(line) {
+            if !lines.holds(line) || lines.may_be_non_temporal(line) {
                 continue;
             }
             match self.random() % 3 {

@@ -305,7 +305,7 @@ impl<R: Ram> Lines<R> {
     }
 
     /// Whether the last store may be a non-temporal one to this line, which takes nothing else of the line along.
-    pub fn may_be_around(&self, line: u64) -> bool {
+    pub fn may_be_non_temporal(&self, line: u64) -> bool {
         self.last_store.iter().any(|(last, _)| *last == line)
     }
 
@@ -320,7 +320,7 @@ impl<R: Ram> Lines<R> {
     /// A non-temporal store of the CPU, which `ram` has already. If other bytes of the line are dirty, the line is written
     /// back, and leaves the cache; else the stored bytes wait until [`Self::complete`]. Returns the lines that have a buffer
     /// now, and had none.
-    pub fn store_around(&mut self, at: u64, length: usize) -> Vec<u64> {
+    pub fn store_non_temporal(&mut self, at: u64, length: usize) -> Vec<u64> {
         let mut new = Vec::new();
         for (at, part) in parts(at, length) {
             let line = at & !(LINE - 1);

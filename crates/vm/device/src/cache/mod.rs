@@ -113,8 +113,8 @@ impl<R: Ram> Cache<R> {
     }
 
     /// The CPU's non-temporal store, which QEMU's RAM has already.
-    pub fn store_around(&mut self, at: u64, length: usize) {
-        for line in self.lines.store_around(at, length) {
+    pub fn store_non_temporal(&mut self, at: u64, length: usize) {
+        for line in self.lines.store_non_temporal(at, length) {
             self.later(Late::Around { line });
         }
     }

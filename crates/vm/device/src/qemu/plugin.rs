@@ -109,7 +109,7 @@ unsafe extern "C" fn translated(_: u64, block: Object) {
                 // SAFETY: as for `call`.
                 unsafe {
                     let register = symbols.qemu_plugin_register_vcpu_mem_cb;
-                    register(instruction, stores_around, READS_REGISTERS, STORES, null_mut());
+                    register(instruction, non_temporal_store, READS_REGISTERS, STORES, null_mut());
                 }
             }
             Instruction::Fence if FENCES_MATTER.load(Relaxed) => call(instruction, fences, null_mut()),
@@ -202,12 +202,12 @@ unsafe extern "C" fn leaves(_: c_uint, _: Object) {
 }
 
 /// A non-temporal store was done, to QEMU's RAM or through a window.
-unsafe extern "C" fn stores_around(_: c_uint, information: u32, address: u64, _: Object) {
+unsafe extern "C" fn non_temporal_store(_: c_uint, information: u32, address: u64, _: Object) {
     let size = 1 << (information & 7);
     if let Some(mapping) = cpu().and_then(|cpu| cpu.walk(address))
         && mapping.kind == Kind::WriteBack
         && cache::holds(mapping.address)
     {
-        cache::with((), |cache| cache.store_around(mapping.address, size));
+        cache::with((), |cache| cache.store_non_temporal(mapping.address, size));
     }
 }

@@ -42,7 +42,7 @@ fn an_uncached_load_waits_for_stores_and_not_for_flushes() {
 fn stores_past_the_cache_wait_for_an_uncached_access() {
     let mut machine = hostile(1);
     machine.cache.uncached_store(HERE, &[1], true);
-    machine.store_around(HERE + 64, &[2; 8]);
+    machine.store_non_temporal(HERE + 64, &[2; 8]);
     assert_eq!((machine.device_reads(HERE), machine.device_reads(HERE + 64)), (0, 0));
     machine.cache.uncached_access();
     assert_eq!((machine.device_reads(HERE), machine.device_reads(HERE + 64)), (1, 2));
@@ -71,10 +71,10 @@ fn halves(
         if device_first {
             device(&mut machine);
         }
-        machine.store_around(HERE, &[1; 8]);
+        machine.store_non_temporal(HERE, &[1; 8]);
         meanwhile(&mut machine);
         for at in [8, 16, 24] {
-            machine.store_around(HERE + at, &[1; 8]);
+            machine.store_non_temporal(HERE + at, &[1; 8]);
         }
         if !device_first {
             device(&mut machine);
@@ -129,7 +129,7 @@ fn the_adversary_leaves_a_line_alone_while_the_kind_of_its_last_store_is_not_kno
     let mut machine = stale();
     machine.store(HERE, &[1; 8]);
     (0..400).for_each(|_| assert!(machine.cache.intervene().is_some()));
-    machine.cache.store_around(HERE, 8);
+    machine.cache.store_non_temporal(HERE, 8);
     machine.cache.fence();
     assert_eq!((machine.device_reads(HERE), machine.device_reads(HERE + 32)), (1, 7));
     // After a load an ordinary store is one.
@@ -161,8 +161,8 @@ fn a_dirty_byte_takes_the_device_its_half_of_the_line() {
 fn the_last_of_two_stores_past_the_cache_counts() {
     for seed in 0..4 {
         let mut machine = hostile(seed);
-        machine.store_around(HERE, &[1; 8]);
-        machine.store_around(HERE + 4, &[2; 8]);
+        machine.store_non_temporal(HERE, &[1; 8]);
+        machine.store_non_temporal(HERE + 4, &[2; 8]);
         machine.store(HERE + 10, &[3]);
         let expected = [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 2, 0];
         assert_eq!([0, 4, 10].map(|at| machine.load(HERE + at)), [1, 2, 3]);
@@ -177,12 +177,12 @@ fn a_store_past_the_cache_is_not_seen_by_a_snoop_before_it_is_done() {
     for shared in [false, true] {
         let mut machine = Machine::new(Settings { adversary: Some(1), shared, ..Settings::default() });
         machine.load(HERE);
-        machine.store_around(HERE, &[1; 8]);
+        machine.store_non_temporal(HERE, &[1; 8]);
         assert_eq!(machine.device_snoops(HERE), 0);
         machine.cache.fence();
         assert_eq!(machine.device_snoops(HERE), 1);
         // A flush of the line is in order with stores to it.
-        machine.store_around(HERE, &[2; 8]);
+        machine.store_non_temporal(HERE, &[2; 8]);
         machine.flush(HERE);
         assert_eq!(machine.device_reads(HERE), 2);
     }

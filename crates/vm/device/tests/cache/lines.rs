@@ -105,27 +105,27 @@ fn a_write_back_keeps_the_line() {
 }
 
 #[test]
-fn a_store_around_the_cache_takes_no_stale_bytes_along() {
+fn a_non_temporal_store_takes_no_stale_bytes_along() {
     let mut machine = plain();
     machine.load(HERE);
     machine.device_writes(HERE, 7);
-    machine.store_around(HERE + 8, &[1; 8]);
+    machine.store_non_temporal(HERE + 8, &[1; 8]);
     assert_eq!((machine.device_reads(HERE), machine.device_reads(HERE + 8)), (7, 1));
     assert_eq!(machine.load(HERE), 7);
     // Dirty ones are written back.
     machine.store(HERE, &[2]);
-    machine.store_around(HERE + 8, &[3; 8]);
+    machine.store_non_temporal(HERE + 8, &[3; 8]);
     assert_eq!((machine.device_reads(HERE), machine.device_reads(HERE + 8)), (2, 3));
     // Also those that are dirty by a store of what they had.
     machine.load(HERE);
     machine.device_writes(HERE, 8);
     machine.store(HERE + 1, &[0]);
-    machine.store_around(HERE + 8, &[3; 8]);
+    machine.store_non_temporal(HERE + 8, &[3; 8]);
     assert_eq!(machine.device_reads(HERE), 2);
     // On a page that is not watched.
     let mut machine = plain();
     machine.store(HERE, &[4]);
-    machine.store_around(HERE + 8, &[5; 8]);
+    machine.store_non_temporal(HERE + 8, &[5; 8]);
     assert_eq!((machine.device_reads(HERE), machine.device_reads(HERE + 8)), (4, 5));
 }
 

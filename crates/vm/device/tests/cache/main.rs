@@ -66,9 +66,9 @@ impl Machine {
     }
 
     /// A non-temporal store: QEMU has done it when the cache is told.
-    fn store_around(&mut self, at: u64, data: &[u8]) {
+    fn store_non_temporal(&mut self, at: u64, data: &[u8]) {
         self.store(at, data);
-        self.cache.store_around(at, data.len());
+        self.cache.store_non_temporal(at, data.len());
     }
 
     fn device_reads(&mut self, at: u64) -> u8 {

@@ -95,10 +95,10 @@ impl<'a> Object<'a> {
         let Some(mode) = mode else { return Ok(()) };
         let lines = ByteRange::within(0, self.size(), self.size())?.lines();
         self.with_mapping(mode, |mapping| {
-            use gem_coherency::cacheops::{CacheLines as _, LineOp, fence_around};
-            fence_around(LineOp::Invalidate);
+            use gem_coherency::cacheops::{CacheLines as _, LineOp, fence_for};
+            fence_for(LineOp::Invalidate);
             mapping.perform(LineOp::Invalidate, lines)?;
-            fence_around(LineOp::Invalidate);
+            fence_for(LineOp::Invalidate);
             Ok(())
         })
     }
