@@ -56,7 +56,7 @@ impl SimDevice {
         let Some(handle) = self.handles().insert(Arc::clone(&object)) else {
             return refuse(request, Errno::ENOSPC);
         };
-        object.state().name.get_or_insert(handle);
+        object.state().first_handle.get_or_insert(handle);
         tracing::debug!(request, handle = handle.get(), bytes = size_bytes);
         Ok(Created { handle, size_bytes })
     }

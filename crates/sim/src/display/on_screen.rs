@@ -267,7 +267,7 @@ impl Object {
         if let Err(error) = looked {
             tracing::error!(%error, "watch");
         }
-        (self.about(state.name), ctx.level, dirty)
+        (self.about(state.first_handle), ctx.level, dirty)
     }
 }
 

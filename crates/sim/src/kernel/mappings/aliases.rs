@@ -38,7 +38,7 @@ impl System {
         let stale = |(number, route, lines)| {
             let object = self.object(number)?;
             let state = object.state();
-            let (level, handle) = (state.snapshot.level, state.name);
+            let (level, handle) = (state.snapshot.level, state.first_handle);
             Some(MadeStale { object: number, handle, size: object.size(), level, route, lines })
         };
         found.into_iter().filter_map(stale).collect()

@@ -65,7 +65,7 @@ impl Window {
 
     /// Maps the file behind an object, starting at byte `first`.
     pub(crate) fn of_file(object: &Object, mode: MmapMode, first: u64) -> Self {
-        let about = object.about(object.state().name);
+        let about = object.about(object.state().first_handle);
         let system = Some((Arc::clone(object.system()), about));
         Self::new(Memory::File(Arc::clone(object.shared_store()), system), mode, first)
     }

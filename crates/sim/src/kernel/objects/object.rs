@@ -232,13 +232,13 @@ impl Object {
             .map_err(|refusal| self.refused(state, call, event, refusal))?;
         self.account(state, call, &step)?;
         let made = self.made_call(state, call, event);
-        self.trace_event(state.name, event, made)?;
+        self.trace_event(state.first_handle, event, made)?;
         self.record_event(call, event, &step);
         self.note_step(state, event, step.next);
         state.snapshot = step.next;
         // An object without pages cannot be bound, and a change of level applies when it is bound again.
         state.bound &= step.next.pages && step.next.level == before.level;
-        tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
+        tracing::trace!(call, handle = state.first_handle.map(Handle::get), %event, rule = %step.rule);
         let ctx = self.system.access_context(before.level);
         let mut around = AroundCopy::default();
         for effect in step.effects.iter() {
@@ -295,7 +295,7 @@ impl Object {
         self.system.log.push(KernelFlush {
             call,
             object: self.id,
-            handle: state.name,
+            handle: state.first_handle,
             action,
             rule,
             bytes,
@@ -315,7 +315,7 @@ impl Object {
 
     /// Converts a refusal to an error.
     fn refused(&self, state: &State, call: &'static str, event: Event, refusal: Refusal) -> Error {
-        tracing::debug!(call, handle = state.name.map(Handle::get), %event, rule = %refusal.rule, "refused");
+        tracing::debug!(call, handle = state.first_handle.map(Handle::get), %event, rule = %refusal.rule, "refused");
         match refusal.errno {
             Some(errno) => Error::Ioctl { request: call, errno },
             None => self.on_screen(state, event),
@@ -329,7 +329,7 @@ impl Object {
         let hidden = Snapshot { pinned: false, ..state.snapshot };
         let to = kernel::step(self.system.machine.caps, &self.system.rules, hidden, event)
             .map_or(from, |step| step.next.level);
-        Error::OnScreen { handle: state.name.map_or(0, Handle::get), from, to }
+        Error::OnScreen { handle: state.first_handle.map_or(0, Handle::get), from, to }
     }
 }
 

@@ -17,7 +17,7 @@ use gem_coherency_memory_model::Route;
 impl Object {
     /// Returns the log of the object's incoherent accesses, if its device is watched.
     pub(crate) fn watch(&self, state: &State) -> Option<Watch<'_>> {
-        self.system().incoherent.watch(|| self.about(state.name))
+        self.system().incoherent.watch(|| self.about(state.first_handle))
     }
 
     /// Returns the trace of the object, if its device is traced, or, of an imported object, the exporter's.
@@ -25,7 +25,7 @@ impl Object {
         match &self.origin {
             // The memory is the exporter's.
             Origin::Attached(attachment) => attachment.trace(),
-            Origin::Own | Origin::User(_) => self.system().trace.of(self.id(), state.name),
+            Origin::Own | Origin::User(_) => self.system().trace.of(self.id(), state.first_handle),
         }
     }
 
@@ -39,7 +39,7 @@ impl Object {
     pub(crate) fn watch_submission(&self, submission: u64) {
         let state = self.state();
         let ctx = self.access_context(&state);
-        self.system().trace.add(self.id(), TraceEvent::Submitted { handle: state.name });
+        self.system().trace.add(self.id(), TraceEvent::Submitted { handle: state.first_handle });
         let done = match (&self.origin, self.watch(&state)) {
             (Origin::Own | Origin::Attached(_), Some(watch)) if !ctx.gpu_reads_cache() => {
                 self.store().watch_submission(watch, ctx.level, submission)
@@ -171,7 +171,7 @@ impl Object {
 
     /// Traces that a batch that names the object may access it unseen.
     pub(crate) fn unfollowed(&self) {
-        let handle = self.state().name;
+        let handle = self.state().first_handle;
         self.system().trace.add(self.id(), TraceEvent::Unfollowed { handle });
     }
 

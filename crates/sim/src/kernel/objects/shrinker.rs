@@ -76,7 +76,7 @@ impl Object {
         self.system().trace.add(self.id(), TraceEvent::Discarded);
         Changes::happened();
         self.store().discard();
-        tracing::debug!(handle = state.name.map(Handle::get), "purged");
+        tracing::debug!(handle = state.first_handle.map(Handle::get), "purged");
     }
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct State {
     pub(crate) used: Uses,
     /// The GPU's uses that no request has waited for.
     pub(crate) unwaited: Unwaited,
-    /// The first handle, for the log.
-    pub(crate) name: Option<Handle>,
+    /// The handle that the object got first, for the log.
+    pub(crate) first_handle: Option<Handle>,
     /// The object is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
     /// address space.
     pub(crate) bound: bool,
@@ -48,7 +48,7 @@ impl State {
             is_unwritten: false,
             used: Uses::default(),
             unwaited: Unwaited::default(),
-            name: None,
+            first_handle: None,
             bound: false,
             attached: 0,
             tiling: Tiling::default(),
