@@ -142,8 +142,8 @@ numbered! {
         Folder = 15,
         /// Gives the server the file of the process's table of first stores ([`store_in`](crate::store_in)).
         Stores = 16,
-        /// The process is about to close the file with a cookie, or to end: 0.
-        Parting = 17,
+        /// The process is about to close the file with a cookie, or to exit: 0.
+        BeforeExitOrClose = 17,
     }
 }
 

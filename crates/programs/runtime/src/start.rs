@@ -91,15 +91,15 @@ extern "C" fn at_load() {
 static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
-    part(0);
+    before_exit_or_close(0);
 }
 
-/// Tells a server that collects findings that the process is about to close the file with a cookie, or with 0 to end.
-pub(crate) fn part(cookie: u64) {
+/// Tells a server that collects findings that the process is about to close the file with a cookie, or to exit: 0.
+pub(crate) fn before_exit_or_close(cookie: u64) {
     let is_process = || matches!(identity::of_caller(), Caller::Process);
     let Some(server) = server().filter(|_| sites::is_collecting() && is_process()) else { return };
     // A server that is gone, and one to which the file does not belong, notes nothing.
-    if let Ok((_, descriptors)) = requests::make(server, &Request::Parting.with([cookie])) {
+    if let Ok((_, descriptors)) = requests::make(server, &Request::BeforeExitOrClose.with([cookie])) {
         descriptors.close();
     }
 }

@@ -177,11 +177,11 @@ impl Connection {
                     judge.add_flushes(&self.shared.devices, file, self.client()?.family());
                 }
             }
-            (Request::Parting, [cookie, ..]) => {
+            (Request::BeforeExitOrClose, [cookie, ..]) => {
                 if (cookie == 0 || self.file(cookie)?.device().is_some())
                     && let Some(judge) = self.judge()
                 {
-                    judge.part(&self.program(self.client()?), cookie != 0);
+                    judge.before_exit_or_close(&self.program(self.client()?), cookie != 0);
                 }
             }
         }

@@ -34,8 +34,8 @@ pub trait Judge: fmt::Debug + Send + Sync {
     /// A program loaded lines of an object by a call stack.
     fn loaded(&self, devices: &[SimDevice], object: u64, lines: LineRange, stack: Vec<Frame>);
 
-    /// A program is about to end, or `closes` a device.
-    fn part(&self, program: &dyn Program, closes: bool);
+    /// A program is about to exit, or `closes` a device.
+    fn before_exit_or_close(&self, program: &dyn Program, closes: bool);
 
     /// Files of programs may have been closed.
     fn settle(&self, devices: &[SimDevice]);

@@ -158,12 +158,12 @@ impl Across {
     }
 
     /// Judges the dirty lines of a device's screens, and the flushes of lines that they show, as a program ends.
-    pub(crate) fn part(&self, number: usize, device: &SimDevice) -> Vec<Verdict> {
+    pub(crate) fn dirty_screens(&self, number: usize, device: &SimDevice) -> Vec<Verdict> {
         let Some(judge) = self.judges.get(number) else { return Vec::new() };
         let mut judge = judge.lock();
         drop(device.look_at_screens());
         judge.feed(device.take_trace());
-        judge.part()
+        judge.dirty_screens()
     }
 
     /// Returns the flushes of all places, as if the run ended now.

@@ -121,7 +121,7 @@ pub(crate) struct Findings {
     /// The lines that programs must not load.
     pub(crate) stale: StaleObjects,
     /// What the screens had dirty when a program was about to end.
-    partings: Mutex<Vec<Finding>>,
+    dirty_screens: Mutex<Vec<Finding>>,
 }
 
 impl Findings {
@@ -159,8 +159,8 @@ impl Findings {
     }
 
     /// Locks what the screens had dirty when a program was about to end.
-    pub(crate) fn partings(&self) -> MutexGuard<'_, Vec<Finding>> {
-        self.partings.lock()
+    pub(crate) fn dirty_screens(&self) -> MutexGuard<'_, Vec<Finding>> {
+        self.dirty_screens.lock()
     }
 
     /// Adds lines to the finding with an index, and to the wrong access of its history.

@@ -160,8 +160,8 @@ impl Judge for Sanitizer {
         loads::add(&self.findings, devices, object, lines, judged, stack);
     }
 
-    fn part(&self, program: &dyn Program, closes: bool) {
-        screens::part(&self.findings, self.across.get(), program, closes);
+    fn before_exit_or_close(&self, program: &dyn Program, closes: bool) {
+        screens::before_exit_or_close(&self.findings, self.across.get(), program, closes);
     }
 
     fn settle(&self, devices: &[SimDevice]) {

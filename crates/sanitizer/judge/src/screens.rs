@@ -24,14 +24,19 @@ pub(crate) fn before(device: &SimDevice, code: u32) -> Option<Screens> {
 }
 
 /// Notes what the screens have dirty, as `program` ends, or `closes` a device.
-pub(crate) fn part(findings: &Findings, across: Option<&Across>, program: &dyn Program, closes: bool) {
+pub(crate) fn before_exit_or_close(
+    findings: &Findings,
+    across: Option<&Across>,
+    program: &dyn Program,
+    closes: bool,
+) {
     let devices = program.devices();
     if let Some(across) = across {
         across.hear_flushes(devices);
     }
     let mut found = Vec::new();
     for (number, device) in devices.iter().enumerate() {
-        let verdicts = across.map(|across| across.part(number, device)).unwrap_or_default();
+        let verdicts = across.map(|across| across.dirty_screens(number, device)).unwrap_or_default();
         let dirty = if across.is_some_and(|across| across.by_many) {
             collect::findings_of(device, verdicts)
         } else {
@@ -42,21 +47,21 @@ pub(crate) fn part(findings: &Findings, across: Option<&Across>, program: &dyn P
         let stack = if closes && !dirty.is_empty() { program.stack() } else { Vec::new() };
         found.extend(collect::placed(findings, device, dirty, &stack));
     }
-    *findings.partings() = found;
+    *findings.dirty_screens() = found;
 }
 
 /// Forgets what was noted, as a program makes requests.
 pub(crate) fn go_on(findings: &Findings) {
-    findings.partings().clear();
+    findings.dirty_screens().clear();
 }
 
 /// Adds what was noted to the findings, of objects that no screen shows any more.
 pub(crate) fn settle(findings: &Findings, devices: &[SimDevice]) {
     let shown = |finding: &Finding| devices.iter().any(|device| device.shows_object(finding.object));
-    let mut partings = findings.partings();
-    let (stay, gone): (Vec<_>, Vec<_>) = partings.drain(..).partition(shown);
-    *partings = stay;
-    drop(partings);
+    let mut dirty_screens = findings.dirty_screens();
+    let (stay, gone): (Vec<_>, Vec<_>) = dirty_screens.drain(..).partition(shown);
+    *dirty_screens = stay;
+    drop(dirty_screens);
     for finding in gone {
         // No picture shows it.
         let exported_as = devices.iter().find_map(|device| device.exported_as(finding.object));

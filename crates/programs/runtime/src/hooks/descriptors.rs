@@ -34,7 +34,7 @@ replace! {
         if sites::is_collecting()
             && let Ok(cookie) = sys::cookie_of_file(fd)
         {
-            start::part(cookie);
+            start::before_exit_or_close(cookie);
         }
         real!(close: fn(fd => c_int) -> c_int)
     }

@@ -220,9 +220,9 @@ impl Judge {
     }
 
     /// Returns the mistakes of a program that ends now, as far as they are dirty lines of screens.
-    pub(crate) fn part(&mut self) -> Vec<Verdict> {
+    pub(crate) fn dirty_screens(&mut self) -> Vec<Verdict> {
         for object in self.objects.values_mut() {
-            object.part(&self.classes, &mut self.ledger);
+            object.all_displayed(&self.classes, &mut self.ledger);
         }
         let of = |(&number, object): (&u64, &Object)| {
             let about = (number, object.screen.handle, Some(Route::Display));

@@ -133,7 +133,7 @@ impl Object {
     }
 
     /// Takes note that the display engine has read what it shows.
-    pub(super) fn part(&mut self, classes: &Classes, ledger: &mut Ledger) {
+    pub(super) fn all_displayed(&mut self, classes: &Classes, ledger: &mut Ledger) {
         for lines in self.screen.shown.clone() {
             self.displayed(classes, ledger, lines);
         }

@@ -150,7 +150,7 @@ fn the_display_reads_what_it_shows_without_a_request() {
     let ends = |events: &[TraceEvent]| {
         let begin = [TraceEvent::Event(Event::AddFramebuffer), stored(3, 4), flush(3)];
         let mut judge = fed([&begin, events].concat(), 1).0;
-        assert_eq!(judge.part().len(), 0);
+        assert_eq!(judge.dirty_screens().len(), 0);
         judge.flushed().on(HERE, Need::Needed).len()
     };
     assert_eq!([ends(&[shown]), ends(&[]), ends(&[shown, left])], [ALL.len(), 0, ALL.len()]);

@@ -222,6 +222,6 @@ fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
     let told = of(&[stored, shown(0), read, shown(0), passed(2), left]);
     assert_eq!(told, [(Mistake::StaleRead, vec![both], ALL.to_vec())]);
     let mut judge = fed([TraceEvent::Event(Event::AddFramebuffer), stored, shown(0)], 1).0;
-    let verdicts: Vec<_> = judge.part().into_iter().map(|verdict| verdict.lines).collect();
+    let verdicts: Vec<_> = judge.dirty_screens().into_iter().map(|verdict| verdict.lines).collect();
     assert_eq!(verdicts, [vec![both]], "at the end");
 }
