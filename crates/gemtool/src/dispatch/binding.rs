@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gem_shader_compiler::{Binding, Used};
+use gem_shader_compiler::{Binding, SurfaceUse};
 use serde::{Serialize, Serializer};
 
 /// A surface of a shader, by what the shader declares it as. Its text is `BINDING` or `SET.BINDING` for a buffer, `push` for the push
@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 pub struct Place(pub Binding);
 
 /// Describes a surface: `the shader reads and writes binding 1`.
-pub fn described(used: &Used) -> String {
+pub fn described(used: &SurfaceUse) -> String {
     let does = match (used.reads, used.writes) {
         (true, true) => "reads and writes",
         (false, true) => "writes",

@@ -4,12 +4,12 @@ use gem_coherency::device::{Device, Submission};
 use gem_coherency::object::FlushReport;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::{Region, Walker};
-use gem_shader_compiler::Used;
+use gem_shader_compiler::SurfaceUse;
 
 use super::{Surface, Threads};
 
 /// Returns a shader's access to a surface; one that writes is assumed to read, too.
-pub fn access(used: &Used) -> Access {
+pub fn access(used: &SurfaceUse) -> Access {
     if used.writes { Access::Write } else { Access::Read }
 }
 
@@ -20,7 +20,7 @@ pub fn access(used: &Used) -> Access {
 pub fn prepare(
     device: &Device,
     surfaces: &[Surface],
-    used: &[Used],
+    used: &[SurfaceUse],
 ) -> Result<Vec<FlushReport>, gem_coherency::Error> {
     let one = |(surface, used)| {
         let Surface { bo, class, .. }: &Surface = surface;
@@ -33,7 +33,7 @@ pub fn prepare(
 ///
 /// # Errors
 /// Those of [`gem_coherency::object::Bo::gpu_wrote`].
-pub fn note_writes(surfaces: &[Surface], used: &[Used]) -> Result<(), gem_coherency::Error> {
+pub fn note_writes(surfaces: &[Surface], used: &[SurfaceUse]) -> Result<(), gem_coherency::Error> {
     let mut written = surfaces.iter().zip(used).filter(|(_, used)| used.writes);
     written.try_for_each(|(surface, _)| surface.bo.gpu_wrote(surface.class))
 }
@@ -48,7 +48,7 @@ impl Threads<'_> {
         &self,
         device: &Device,
         surfaces: &[Surface],
-        used: &[Used],
+        used: &[SurfaceUse],
     ) -> Result<Vec<FlushReport>, gem_coherency_exercise::Error> {
         let mut walker = Walker::new(device, self.code)?;
         for (surface, used) in surfaces.iter().zip(used) {

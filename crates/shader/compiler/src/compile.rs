@@ -36,10 +36,10 @@ impl Default for Options {
     }
 }
 
-/// A surface of a shader.
+/// How a shader uses a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Used {
-    /// Its use by the shader.
+pub struct SurfaceUse {
+    /// The binding of the surface.
     pub binding: Binding,
     /// The shader has reads of it. Atomic operations are both.
     pub reads: bool,
@@ -57,7 +57,7 @@ pub struct CompiledShader {
     /// The instructions.
     pub code: Vec<u8>,
     /// The surfaces, in the order of the binding table.
-    pub surfaces: Vec<Used>,
+    pub surfaces: Vec<SurfaceUse>,
     /// Lanes of a group, in three directions. A fragment shader has 1.
     pub group: [u32; 3],
     /// Number of ends of lanes that were moved to the top.
@@ -106,7 +106,7 @@ impl Shader {
         passes.try_run(Pass::LowerDiscard, &mut program, lower_discard)?;
         passes.try_run(Pass::StructurizeExits, &mut program, structurize_exits)?;
         passes.optimize(&mut program);
-        let surfaces = used(&program, &bindings);
+        let surfaces = surface_uses(&program, &bindings);
         passes.try_run(Pass::LowerAlu, &mut program, |program| lower_alu(program, platform))?;
         let mut function = passes.select(&program)?;
         passes.try_run(Pass::Legalize, &mut function, |function| legalize(platform, function))?;
@@ -160,9 +160,9 @@ impl<F: FnMut(Pass, Moment, &dyn fmt::Display)> Passes<F> {
 }
 
 /// Returns the uses of a program's surfaces.
-fn used(program: &Program, bindings: &[Binding]) -> Vec<Used> {
+fn surface_uses(program: &Program, bindings: &[Binding]) -> Vec<SurfaceUse> {
     let mut surfaces: Vec<_> =
-        bindings.iter().map(|&binding| Used { binding, reads: false, writes: false }).collect();
+        bindings.iter().map(|&binding| SurfaceUse { binding, reads: false, writes: false }).collect();
     let mut note = |surface: Surface, reads, writes| {
         if let Some(used) = surfaces.get_mut(usize::from(surface.0)) {
             used.reads |= reads;

@@ -55,7 +55,7 @@ mod spirv;
 mod translate;
 mod valid;
 
-pub use compile::{CompiledShader, Options, Used};
+pub use compile::{CompiledShader, Options, SurfaceUse};
 pub use error::{Class, Error};
 pub use interface::{Binding, Stage};
 pub use ir::Scalar;

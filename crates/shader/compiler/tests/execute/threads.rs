@@ -1,6 +1,6 @@
 //! Shaders on the executor of instructions.
 
-use gem_shader_compiler::{Binding, CompiledShader, Features, Options, Shader, Stage, Used};
+use gem_shader_compiler::{Binding, CompiledShader, Features, Options, Shader, Stage, SurfaceUse};
 use intel_eu::execute::{self, Access, Bus, Thread};
 use intel_eu::{Platform, encodings, validate};
 
@@ -47,7 +47,7 @@ pub fn compile(platform: Platform, module: &[u8], stage: Stage) -> CompiledShade
 /// Runs all threads of a shader on buffers, whose places are the bindings of set 0; the last one is for push constants, too. Returns
 /// them.
 pub fn run(shader: &CompiledShader, extent: [u32; 3], buffers: &[Vec<u32>]) -> Vec<Vec<u32>> {
-    let place = |used: &Used| match used.binding {
+    let place = |used: &SurfaceUse| match used.binding {
         Binding::Buffer { set: 0, binding } => binding as usize,
         Binding::Push => buffers.len() - 1,
         binding @ (Binding::Buffer { .. } | Binding::Input { .. } | Binding::Output { .. }) => {

@@ -1,7 +1,7 @@
 //! The surfaces of a shader, matched with those that were given.
 
 use gem_coherency::device::Device;
-use gem_shader_compiler::{Binding, Stage, Used};
+use gem_shader_compiler::{Binding, Stage, SurfaceUse};
 use gemtool::dispatch::{self, Compiled, NoExtent, Place, Size, described};
 
 use crate::args;
@@ -98,7 +98,7 @@ fn settings(args: &args::Dispatch, place: Place) -> Result<Option<args::Surface>
 }
 
 /// Returns the failure of a surface that is not given.
-fn missing(compiled: &Compiled, used: &Used, extent: [u32; 3]) -> Failure {
+fn missing(compiled: &Compiled, used: &SurfaceUse, extent: [u32; 3]) -> Failure {
     let place = Place(used.binding);
     let size = compiled.size(place, extent);
     let given = match size {

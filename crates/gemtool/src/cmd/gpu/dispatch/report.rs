@@ -3,7 +3,7 @@
 use gem_coherency::object::FlushReport;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::Access;
-use gem_shader_compiler::Used;
+use gem_shader_compiler::SurfaceUse;
 use gemtool::dispatch::{Place, Surface};
 use serde::{Serialize, Serializer};
 
@@ -94,7 +94,7 @@ pub struct BoundLine {
 
 impl BoundLine {
     /// Describes a surface.
-    pub fn new(used: &Used, surface: &Surface, asked: &Asked<'_>, flush: Option<Flushed>) -> Self {
+    pub fn new(used: &SurfaceUse, surface: &Surface, asked: &Asked<'_>, flush: Option<Flushed>) -> Self {
         let line = SurfaceLine::new(surface, asked);
         Self { binding: Place(used.binding), reads: used.reads, writes: used.writes, line, flush }
     }
