@@ -168,13 +168,13 @@ impl Connection {
             (Request::Stores, _) => {
                 let file = given()?;
                 if let Some(judge) = self.judge() {
-                    judge.add_stores(&self.shared.devices, file, self.client()?.family());
+                    judge.add_stores(&self.shared.devices, file, self.client()?.writers());
                 }
             }
             (Request::Sites, _) => {
                 let file = given()?;
                 if let Some(judge) = self.judge() {
-                    judge.add_flushes(&self.shared.devices, file, self.client()?.family());
+                    judge.add_flushes(&self.shared.devices, file, self.client()?.writers());
                 }
             }
             (Request::BeforeExitOrClose, [cookie, ..]) => {

@@ -8,8 +8,11 @@ use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
 use gem_coherency_sim::{MadeStale, Screens, SimDevice};
 
-/// The processes that share what the library in a program records: a program, and its children until they execute another one.
-pub type Family = Arc<()>;
+/// The processes that write the same files of records: a program, and its children until they execute another program.
+///
+/// Each of the processes has a reference. A judge has weak ones, which tell whether a process is left.
+#[derive(Debug, Default)]
+pub struct RecordWriters(());
 
 /// Judges what programs do. The calls come from the threads of connections, each in the order of its program's requests.
 pub trait Judge: fmt::Debug + Send + Sync {
@@ -20,10 +23,10 @@ pub trait Judge: fmt::Debug + Send + Sync {
     fn wants_loads(&self) -> bool;
 
     /// A program's table of first stores is in a file.
-    fn add_stores(&self, devices: &[SimDevice], file: File, family: &Family);
+    fn add_stores(&self, devices: &[SimDevice], file: File, writers: &Arc<RecordWriters>);
 
     /// A program's records of the places of its flushes, and the log after them, are in a file.
-    fn add_flushes(&self, devices: &[SimDevice], file: File, family: &Family);
+    fn add_flushes(&self, devices: &[SimDevice], file: File, writers: &Arc<RecordWriters>);
 
     /// A program is about to make a request on a file, of `device` if it is one's. Returns the screens, if it may change what they show.
     fn before(&self, devices: &[SimDevice], device: Option<&SimDevice>, code: u32) -> Option<Screens>;

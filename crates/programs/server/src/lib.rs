@@ -55,7 +55,7 @@ mod server;
 
 pub use coverage::DeviceCoverage;
 pub use error::ServeError;
-pub use judge::{Done, Family, Judge, Program};
+pub use judge::{Done, Judge, Program, RecordWriters};
 pub use mirror::Disagreement;
 pub use program::stale::StaleLines;
 pub use requests::RequestCount;

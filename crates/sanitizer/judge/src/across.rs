@@ -9,7 +9,7 @@ use gem_coherency::platform::Platform;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
-use gem_coherency_server::Family;
+use gem_coherency_server::RecordWriters;
 use gem_coherency_sim::{FlushKind, FoundLine, Instruction, MadeStale, SimDevice};
 
 use crate::domain_calls::DomainChange;
@@ -67,8 +67,8 @@ impl Across {
     }
 
     /// Adds the log of a program's processes, which is after its records in `file`.
-    pub(crate) fn add_log(&self, file: Arc<File>, family: &Family) {
-        self.logs.add(file, family);
+    pub(crate) fn add_log(&self, file: Arc<File>, writers: &Arc<RecordWriters>) {
+        self.logs.add(file, writers);
     }
 
     /// Adds what programs flushed since the last time to the traces of `devices`.

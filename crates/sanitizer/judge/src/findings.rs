@@ -10,7 +10,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_protocol::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
-use gem_coherency_server::Family;
+use gem_coherency_server::RecordWriters;
 
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
@@ -97,7 +97,7 @@ pub struct RecentFlush {
 #[derive(Debug, Default)]
 struct Records {
     /// The files of programs.
-    open: Vec<(Arc<File>, Weak<()>)>,
+    open: Vec<(Arc<File>, Weak<RecordWriters>)>,
     /// The places of programs that have ended, in objects that exist.
     ended: Vec<SiteCounts>,
 }
@@ -212,16 +212,21 @@ impl Findings {
 
     /// Adds the places of a program's processes. The files of those that have ended are closed; of their places, those stay that have
     /// flushed objects for which `exists` holds.
-    pub(crate) fn add_records(&self, file: Arc<File>, family: &Family, exists: impl Fn(u64) -> bool) {
+    pub(crate) fn add_records(
+        &self,
+        file: Arc<File>,
+        writers: &Arc<RecordWriters>,
+        exists: impl Fn(u64) -> bool,
+    ) {
         if let Some(histories) = &self.histories {
-            histories.add_log(Arc::clone(&file), family);
+            histories.add_log(Arc::clone(&file), writers);
         }
         let Records { open, ended } = &mut *self.records.lock();
-        for (file, _) in open.extract_if(.., |(_, family)| family.strong_count() == 0) {
+        for (file, _) in open.extract_if(.., |(_, writers)| writers.strong_count() == 0) {
             ended.extend(records_in(&file));
         }
         ended.retain(|site| site.runs.iter().any(|run| exists(run.object)));
-        open.push((file, Arc::downgrade(family)));
+        open.push((file, Arc::downgrade(writers)));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use gem_coherency::platform::Platform;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
-use gem_coherency_server::{Done, Family, Judge, Program, Server};
+use gem_coherency_server::{Done, Judge, Program, RecordWriters, Server};
 use gem_coherency_sim::{MadeStale, Screens, SimDevice};
 
 use crate::across::{Across, FlushSite};
@@ -116,16 +116,16 @@ impl Judge for Sanitizer {
         !self.platforms.is_empty()
     }
 
-    fn add_stores(&self, devices: &[SimDevice], file: File, family: &Family) {
-        self.findings.stores.add(file, family, |object| has_object(devices, object));
+    fn add_stores(&self, devices: &[SimDevice], file: File, writers: &Arc<RecordWriters>) {
+        self.findings.stores.add(file, writers, |object| has_object(devices, object));
     }
 
-    fn add_flushes(&self, devices: &[SimDevice], file: File, family: &Family) {
+    fn add_flushes(&self, devices: &[SimDevice], file: File, writers: &Arc<RecordWriters>) {
         let file = Arc::new(file);
         if let Some(across) = self.across.get() {
-            across.add_log(Arc::clone(&file), family);
+            across.add_log(Arc::clone(&file), writers);
         }
-        self.findings.add_records(file, family, |object| has_object(devices, object));
+        self.findings.add_records(file, writers, |object| has_object(devices, object));
     }
 
     fn before(&self, devices: &[SimDevice], device: Option<&SimDevice>, code: u32) -> Option<Screens> {

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use super::remote::Remote;
 use super::shared::Shared;
 use super::stale::StaleLines;
-use crate::judge::Family;
+use crate::judge::RecordWriters;
 
 /// A program's process.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Client {
     shared: Arc<Shared>,
     remote: Arc<Remote>,
     process: Mutex<Process>,
-    family: Family,
+    writers: Arc<RecordWriters>,
 }
 
 impl Client {
@@ -30,7 +30,7 @@ impl Client {
     pub(crate) fn new(shared: &Arc<Shared>, pid: Pid) -> Arc<Self> {
         let remote = Arc::new(Remote::new(Arc::clone(shared), pid));
         let process = Process::of_program_with_files(remote.clone(), remote.clone());
-        Self::register(shared, remote, process, Family::default())
+        Self::register(shared, remote, process, Arc::default())
     }
 
     /// Creates the process of a child, which has the same mappings.
@@ -42,17 +42,22 @@ impl Client {
         let remote = Arc::new(Remote::new(Arc::clone(&self.shared), Pid::from_raw(0)));
         let process = self.process.lock();
         let process = process.fork(remote.clone(), remote.clone())?;
-        Ok(Self::register(&self.shared, remote, process, Arc::clone(&self.family)))
+        Ok(Self::register(&self.shared, remote, process, Arc::clone(&self.writers)))
     }
 
-    fn register(shared: &Arc<Shared>, remote: Arc<Remote>, process: Process, family: Family) -> Arc<Self> {
+    fn register(
+        shared: &Arc<Shared>,
+        remote: Arc<Remote>,
+        process: Process,
+        writers: Arc<RecordWriters>,
+    ) -> Arc<Self> {
         let number = shared.name();
         let client = Arc::new(Self {
             number,
             shared: Arc::clone(shared),
             remote,
             process: Mutex::new(process),
-            family,
+            writers,
         });
         shared.add(&client);
         client
@@ -63,9 +68,9 @@ impl Client {
         self.number
     }
 
-    /// Returns the processes with which it shares its table of first stores.
-    pub(crate) fn family(&self) -> &Family {
-        &self.family
+    /// Returns the processes with which it shares its files of records.
+    pub(crate) fn writers(&self) -> &Arc<RecordWriters> {
+        &self.writers
     }
 
     /// Sets the process id of a child.

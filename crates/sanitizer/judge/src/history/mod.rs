@@ -11,7 +11,7 @@ use std::sync::{Arc, MutexGuard};
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect};
-use gem_coherency_server::Family;
+use gem_coherency_server::RecordWriters;
 use gem_coherency_sim::{LineStates, SimDevice};
 
 use crate::records::flush_logs::FlushLogs;
@@ -61,8 +61,8 @@ fn add_flush(runs: &mut Vec<Run>, site: u64, flushed: &Flushed) {
 
 impl Histories {
     /// Adds the log of flushes of a program's processes, which is after its records in `file`.
-    pub(crate) fn add_log(&self, file: Arc<File>, family: &Family) {
-        self.logs.add(file, family);
+    pub(crate) fn add_log(&self, file: Arc<File>, writers: &Arc<RecordWriters>) {
+        self.logs.add(file, writers);
     }
 
     /// Adds the flushes of programs since the last time; `first_stores` finds the first stores to the pages of an object's lines.

@@ -9,7 +9,7 @@ use gem_coherency::sync::Mutex;
 use gem_coherency_protocol::{
     ENTRY_BYTES, Entry, Flushed, Frame, LOG_ENTRIES, MOST_SITES, SITE_BYTES, SiteCounts, entry_at,
 };
-use gem_coherency_server::Family;
+use gem_coherency_server::RecordWriters;
 
 /// The offset of the log in the file of a program's records.
 const LOG_AT: u64 = (MOST_SITES * SITE_BYTES) as u64;
@@ -37,7 +37,7 @@ struct Sites {
 struct Log {
     file: Arc<File>,
     /// The processes that write it.
-    family: Weak<()>,
+    writers: Weak<RecordWriters>,
     /// The number of the next entry.
     next: u64,
     /// Earlier ones that were being written.
@@ -48,9 +48,9 @@ struct Log {
 
 impl FlushLogs {
     /// Adds the log of a program's processes, which is after its records in `file`.
-    pub(crate) fn add(&self, file: Arc<File>, family: &Family) {
-        let family = Arc::downgrade(family);
-        let log = Log { file, family, next: 0, unfinished: Vec::new(), sites: BTreeMap::new() };
+    pub(crate) fn add(&self, file: Arc<File>, writers: &Arc<RecordWriters>) {
+        let writers = Arc::downgrade(writers);
+        let log = Log { file, writers, next: 0, unfinished: Vec::new(), sites: BTreeMap::new() };
         self.state().open.push(log);
     }
 
@@ -60,7 +60,7 @@ impl FlushLogs {
         let mut state = self.state();
         let State { open, sites, lost } = &mut *state;
         open.retain_mut(|log| {
-            let is_written = log.family.strong_count() > 0;
+            let is_written = log.writers.strong_count() > 0;
             log.read(lost, |log, flushed| take(log.site(sites, flushed.site), flushed));
             is_written
         });
@@ -212,8 +212,8 @@ mod tests {
     fn each_flush_is_read_once_with_the_number_of_its_place() {
         let logs = FlushLogs::default();
         let file = Arc::new(tempfile::tempfile().unwrap());
-        let family = Family::default();
-        logs.add(Arc::clone(&file), &family);
+        let writers = Arc::default();
+        logs.add(Arc::clone(&file), &writers);
         assert_eq!(read(&logs), [], "a file without a log");
         // The record of a call stack: its number, and the length of its text, and one.
         file.write_all_at(&[1_u64, 1].map(u64::to_ne_bytes).concat(), SITE_BYTES as u64).unwrap();
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!((logs.stack(u64::MAX), logs.lost()), (None, 0));
         // What a program wrote before its end is read, and then its file is closed.
         write(&file, &words, 1, &[7]);
-        drop(family);
+        drop(writers);
         assert_eq!(Arc::strong_count(&file), 2);
         assert_eq!(read(&logs), [(0, 7)]);
         assert_eq!(Arc::strong_count(&file), 1);
@@ -242,8 +242,8 @@ mod tests {
     fn flushes_for_which_there_was_no_room_are_counted() {
         let logs = FlushLogs::default();
         let file = Arc::new(tempfile::tempfile().unwrap());
-        let family = Family::default();
-        logs.add(Arc::clone(&file), &family);
+        let writers = Arc::default();
+        logs.add(Arc::clone(&file), &writers);
         file.write_all_at(&(LOG_ENTRIES + 3).to_ne_bytes(), LOG_AT).unwrap();
         file.set_len(LOG_AT + 64).unwrap();
         assert_eq!(read(&logs), []);

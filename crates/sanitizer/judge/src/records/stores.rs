@@ -6,13 +6,13 @@ use std::sync::{Arc, Weak};
 
 use gem_coherency::sync::Mutex;
 use gem_coherency_protocol::{Frame, STORES_BYTES, store_in, stored_objects};
-use gem_coherency_server::Family;
+use gem_coherency_server::RecordWriters;
 
 /// The table of a program.
 #[derive(Debug)]
 struct Table {
     file: File,
-    family: Weak<()>,
+    writers: Weak<RecordWriters>,
 }
 
 /// The tables of the programs that exist, or whose objects do.
@@ -22,7 +22,7 @@ pub(crate) struct Stores(Mutex<Vec<Table>>);
 impl Stores {
     /// Adds the table of a program. Those of programs that have ended are dropped if they have no object for which `exists`
     /// holds.
-    pub(crate) fn add(&self, file: File, family: &Family, exists: impl Fn(u64) -> bool) {
+    pub(crate) fn add(&self, file: File, writers: &Arc<RecordWriters>, exists: impl Fn(u64) -> bool) {
         let mut tables = self.0.lock();
         tables.retain(|table| {
             let mut bytes = Vec::new();
@@ -30,9 +30,9 @@ impl Stores {
                 bytes.resize(STORES_BYTES, 0);
                 table.file.read_exact_at(&mut bytes, 0).is_ok()
             };
-            table.family.strong_count() > 0 || is_read() && stored_objects(&bytes).any(&exists)
+            table.writers.strong_count() > 0 || is_read() && stored_objects(&bytes).any(&exists)
         });
-        tables.push(Table { file, family: Arc::downgrade(family) });
+        tables.push(Table { file, writers: Arc::downgrade(writers) });
     }
 
     /// Returns the call stack of the first store to a page since it was clean, by the program that was the last to store first;
@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn the_last_program_that_stored_first_is_found() {
-        let (stores, family) = (Stores::default(), Family::default());
-        let add = |file| stores.add(file, &family, |_| false);
+        let (stores, writers) = (Stores::default(), Arc::default());
+        let add = |file| stores.add(file, &writers, |_| false);
         add(table(&[(1, 0, 10, 100), (1, 1, 30, 101)]));
         add(table(&[(1, 0, 20, 200), (1, 1, 20, 201), (9, 1, 40, 202)]));
         // A program may make its file shorter.
@@ -93,18 +93,18 @@ mod tests {
 
     #[test]
     fn a_table_is_kept_as_long_as_its_program_or_an_object() {
-        let (stores, family) = (Stores::default(), Family::default());
-        let child = Arc::clone(&family);
-        stores.add(table(&[(1, 0, 10, 100)]), &family, |_| true);
+        let (stores, writers) = (Stores::default(), Arc::default());
+        let child = Arc::clone(&writers);
+        stores.add(table(&[(1, 0, 10, 100)]), &writers, |_| true);
         let count = || stores.0.lock().len();
-        drop(family);
+        drop(writers);
         stores.add(tempfile::tempfile().unwrap(), &child, |_| false);
         assert_eq!(count(), 2, "the child lives");
         let known = || !stores.first([Some(1), None], 0).is_empty();
         drop(child);
-        stores.add(tempfile::tempfile().unwrap(), &Family::default(), |object| object == 1);
+        stores.add(tempfile::tempfile().unwrap(), &Arc::default(), |object| object == 1);
         assert_eq!((count(), known()), (2, true), "the object is alive");
-        stores.add(tempfile::tempfile().unwrap(), &Family::default(), |object| object == 2);
+        stores.add(tempfile::tempfile().unwrap(), &Arc::default(), |object| object == 2);
         assert_eq!((count(), known()), (1, false));
     }
 }
