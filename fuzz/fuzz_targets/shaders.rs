@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     let [first, module @ ..] = bytes else { return };
     let platforms: Vec<Platform> = Platform::all().collect();
     let platform = platforms[usize::from(*first) % platforms.len()];
-    let options = Options { move_ends: first & 0x80 == 0 };
+    let options = Options { hoist_discard: first & 0x80 == 0 };
     let refused = |error: Error| assert!(!error.to_string().is_empty(), "{:?}", error.class());
     let entries = match Shader::read(module) {
         Ok(shader) => shader.entry_points().collect::<Vec<_>>(),

@@ -79,11 +79,11 @@ fn the_library_flushes_before_a_dispatch_and_learns_of_its_writes() {
 }
 
 #[test]
-fn moved_ends_save_lines() {
+fn hoisted_discards_save_lines() {
     let text = "a = alloc 4KiB\nb = alloc 4KiB\nn = alloc 4KiB\nwrite n 0..4 fill=14000000\n\
                 dispatch cut.spv 0=a 1=b push=n groups=4";
     holds("skl", &format!("{text}\nexpect lines-read a == 2\nexpect lines-written b == 2"));
-    holds("skl", &format!("{text} keep-ends\nexpect lines-read a == 4\nexpect lines-written b == 2"));
+    holds("skl", &format!("{text} no-hoist-discard\nexpect lines-read a == 4\nexpect lines-written b == 2"));
     assert_eq!(seen("skl", &format!("{text} keep-ends\nexpect lines-read a <= 3")), "4: 0-3");
     assert_eq!(seen("skl", &format!("{text}\nexpect lines-read a == 1")), "2: 0-1");
 }

@@ -26,14 +26,14 @@ pub struct Choices {
     pub stage: Option<Stage>,
     /// Values of specialization constants.
     pub constants: Vec<Specialization>,
-    /// Ends of lanes are moved to the top, where that is allowed.
-    pub move_ends: bool,
+    /// Early returns and discards are hoisted, where that is allowed.
+    pub hoist_discard: bool,
 }
 
 impl Default for Choices {
     /// Returns the choices for `main`, without values, with the least accesses to memory.
     fn default() -> Self {
-        Self { entry: "main".to_owned(), stage: None, constants: Vec::new(), move_ends: true }
+        Self { entry: "main".to_owned(), stage: None, constants: Vec::new(), hoist_discard: true }
     }
 }
 
@@ -203,7 +203,7 @@ pub fn compile_observed(
     choices: &Choices,
     observe: impl FnMut(Pass, Moment, &dyn fmt::Display),
 ) -> Result<Compiled, Refusal> {
-    let Choices { entry, stage, constants, move_ends } = choices;
+    let Choices { entry, stage, constants, hoist_discard } = choices;
     let mut shader = Shader::read(bytes)?;
     let known = shader.entry_points().find(|one| one.name == *entry).and_then(|one| one.stage);
     let stage = stage.or(known).unwrap_or(Stage::Compute);
@@ -212,7 +212,7 @@ pub fn compile_observed(
         values.push((one.id, one.bits(shader.constant(one.id)?)?));
     }
     shader.specialize(entry, stage, &values, &Features::of(platform))?;
-    let compiled = shader.compile_observed(platform, &Options { move_ends: *move_ends }, observe)?;
+    let compiled = shader.compile_observed(platform, &Options { hoist_discard: *hoist_discard }, observe)?;
     Ok(Compiled { shader: compiled, blocks: shader.blocks()? })
 }
 

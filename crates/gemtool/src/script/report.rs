@@ -89,8 +89,8 @@ pub struct KernelFlushed {
 pub struct Dispatched {
     /// Number of instructions that all threads executed.
     pub executed: u64,
-    /// Number of ends of lanes that were moved to the top.
-    pub moved_ends: usize,
+    /// Number of early returns and discards that were hoisted.
+    pub hoisted_discards: usize,
     /// The surfaces, in the order of the binding table.
     pub surfaces: Vec<GpuLines>,
 }

@@ -25,14 +25,14 @@ const CONSTANTS: usize = 8;
 /// Choices of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Early returns and discards are moved before the first side effect, where that is allowed.
-    pub move_ends: bool,
+    /// Early returns and discards are hoisted: moved before the first side effect, where that is allowed.
+    pub hoist_discard: bool,
 }
 
 impl Default for Options {
     /// Returns the choices for the least accesses to memory.
     fn default() -> Self {
-        Self { move_ends: true }
+        Self { hoist_discard: true }
     }
 }
 
@@ -60,8 +60,8 @@ pub struct CompiledShader {
     pub surfaces: Vec<SurfaceUse>,
     /// Lanes of a group, in three directions. A fragment shader has 1.
     pub group: [u32; 3],
-    /// Number of ends of lanes that were moved to the top.
-    pub moved_ends: usize,
+    /// Number of early returns and discards that were hoisted.
+    pub hoisted_discards: usize,
     /// The surfaces whose sizes are among the constants.
     sizes: Vec<Surface>,
 }
@@ -96,8 +96,11 @@ impl Shader {
         let (mut program, bindings) = translate(&self.module, chosen)?;
         let group = program.group;
         passes.optimize(&mut program);
-        let moved_ends =
-            if options.move_ends { passes.run(Pass::HoistDiscard, &mut program, hoist_discard) } else { 0 };
+        let hoisted_discards = if options.hoist_discard {
+            passes.run(Pass::HoistDiscard, &mut program, hoist_discard)
+        } else {
+            0
+        };
         passes.run(Pass::LowerInputs, &mut program, |program| lower_inputs(program, stage));
         let (count, most) = (program.sizes.len(), CONSTANTS - usize::from(FIRST_SIZE));
         if count > most {
@@ -112,7 +115,7 @@ impl Shader {
         passes.try_run(Pass::Legalize, &mut function, |function| legalize(platform, function))?;
         passes.run(Pass::OptCopyProp, &mut function, |function| opt_copy_prop(platform, function));
         let code = emit(&function, platform)?;
-        Ok(CompiledShader { platform, stage, code, surfaces, group, moved_ends, sizes: program.sizes })
+        Ok(CompiledShader { platform, stage, code, surfaces, group, hoisted_discards, sizes: program.sizes })
     }
 }
 

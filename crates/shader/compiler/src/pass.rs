@@ -34,7 +34,7 @@ passes! {
     OptAlgebraic = "opt_algebraic",
     /// Removes operations whose results are not used. Runs twice.
     OptDce = "opt_dce",
-    /// Moves early returns and discards before the first side effect. Does not run without [`crate::Options::move_ends`].
+    /// Moves early returns and discards before the first side effect. Does not run without [`crate::Options::hoist_discard`].
     HoistDiscard = "hoist_discard",
     /// Computes the inputs of lanes from those of threads.
     LowerInputs = "lower_inputs",

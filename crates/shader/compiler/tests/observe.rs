@@ -58,7 +58,7 @@ fn each_pass_is_observed_before_and_after_it_and_the_compiled_shader_is_the_same
 
 #[test]
 fn ends_that_are_kept_are_not_hoisted() {
-    let (_, seen) = observed(&Options { move_ends: false });
+    let (_, seen) = observed(&Options { hoist_discard: false });
     assert!(!passes(&seen).contains(&"hoist_discard"));
 }
 

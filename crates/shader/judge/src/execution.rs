@@ -33,13 +33,13 @@ pub fn compile(
     case: &Case,
     module: &[u8],
     platform: Platform,
-    move_ends: bool,
+    hoist_discard: bool,
 ) -> Result<(CompiledShader, Duration), Error> {
     let start = Instant::now();
     let mut shader = Shader::read(module)?;
     let values: Vec<_> = case.values.iter().map(|&(id, bits)| (id, u64::from(bits))).collect();
     shader.specialize("main", case.stage, &values, &Features::of(platform))?;
-    let shader = shader.compile(platform, &Options { move_ends })?;
+    let shader = shader.compile(platform, &Options { hoist_discard })?;
     Ok((shader, start.elapsed()))
 }
 

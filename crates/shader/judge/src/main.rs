@@ -5,7 +5,7 @@
 //! $ cargo run -p shader-judge -- crates/shader/vectors [--all] [--random FIRST COUNT] [NAME...]
 //! $ cargo run -p shader-judge -- crates/shader/vectors --driver PLATFORM
 //! ```
-//! The README beside the shaders describes their directives. Each shader is compiled with ends of lanes at the top and at their place, and
+//! The README beside the shaders describes their directives. Each shader is compiled with discards hoisted and at their place, and
 //! each of its instructions is validated. Without `--all`, a shader is compiled for two of the platforms, in turn. With `--random`,
 //! COUNT shaders at random follow, of the seeds from FIRST on; the text of one that fails is printed. With a NAME, only shaders whose names
 //! contain it are judged.
@@ -226,7 +226,7 @@ impl Judge<'_> {
                 self.fail(case, *platform, difference);
             } else if !planted {
                 planted = true;
-                self.plant(case, module, &shaders.moved, expected);
+                self.plant(case, module, &shaders.hoisted, expected);
             }
         }
         if case.refused.is_some() && self.plants && refused == 0 && platforms.len() == PLATFORMS.len() {
@@ -256,11 +256,11 @@ impl Judge<'_> {
 
     /// Compiles a module for a platform; returns nothing if the platform lacks a feature that the module needs.
     fn shaders(&mut self, case: &Case, module: &[u8], platform: Platform) -> Result<Option<Shaders>, String> {
-        let compile = |move_ends| {
-            let compiled = catch_unwind(|| execution::compile(case, module, platform, move_ends));
+        let compile = |hoist_discard| {
+            let compiled = catch_unwind(|| execution::compile(case, module, platform, hoist_discard));
             compiled.map_err(|_| "the compiler panics".to_owned())
         };
-        let (moved, time) = match compile(true)? {
+        let (hoisted, time) = match compile(true)? {
             Ok(compiled) => compiled,
             Err(error) => {
                 let text = error.to_string();
@@ -272,17 +272,17 @@ impl Judge<'_> {
                 return Err(text);
             }
         };
-        let (unmoved, _) = compile(false)?.map_err(|error| error.to_string())?;
-        self.tally.emitted(platform, plant::count(module), execution::check(&moved)?);
-        execution::check(&unmoved)?;
-        Ok(Some(Shaders { moved, unmoved, time }))
+        let (not_hoisted, _) = compile(false)?.map_err(|error| error.to_string())?;
+        self.tally.emitted(platform, plant::count(module), execution::check(&hoisted)?);
+        execution::check(&not_hoisted)?;
+        Ok(Some(Shaders { hoisted, not_hoisted, time }))
     }
 
     /// Runs shaders; returns the results, unless one fails. Shaders that are the same are run once.
     fn executed(&mut self, case: &Case, platform: Platform, shaders: &Shaders) -> Option<Vec<Outcome>> {
         let mut found = Vec::new();
-        for (what, shader) in [("", &shaders.moved), ("ends at their place: ", &shaders.unmoved)] {
-            if !found.is_empty() && shader.code == shaders.moved.code {
+        for (what, shader) in [("", &shaders.hoisted), ("discards at their place: ", &shaders.not_hoisted)] {
+            if !found.is_empty() && shader.code == shaders.hoisted.code {
                 continue;
             }
             match execution::run(case, shader, execution::STEPS) {
@@ -294,15 +294,15 @@ impl Judge<'_> {
             }
         }
         self.tally.shaders += found.len();
-        let (moved, unmoved) = (found.first()?.lines, found.last()?.lines);
-        if moved > unmoved {
+        let (hoisted, not_hoisted) = (found.first()?.lines, found.last()?.lines);
+        if hoisted > not_hoisted {
             let why = format!(
-                "{moved} cache lines are read with ends at the top, {unmoved} with ends at their place"
+                "{hoisted} cache lines are read with discards hoisted, {not_hoisted} with discards at their place"
             );
             self.fail(case, platform, &why);
         }
         if case.stage == Stage::Fragment {
-            self.tally.lines.insert(case.name.clone(), [unmoved, moved]);
+            self.tally.lines.insert(case.name.clone(), [not_hoisted, hoisted]);
         }
         Some(found)
     }
@@ -335,10 +335,10 @@ impl Judge<'_> {
     }
 }
 
-/// A compiled module: with ends of lanes at the top, and at their place.
+/// A compiled module: with discards hoisted and at their place.
 struct Shaders {
-    moved: CompiledShader,
-    unmoved: CompiledShader,
+    hoisted: CompiledShader,
+    not_hoisted: CompiledShader,
     /// The time of a compilation.
     time: std::time::Duration,
 }

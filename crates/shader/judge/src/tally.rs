@@ -44,7 +44,7 @@ pub struct Tally {
     pub failures: Vec<String>,
     /// Instructions, by platform.
     pub emitted: BTreeMap<Platform, Emitted>,
-    /// Cache lines that fragment shaders read, by name: with ends at their place, and with ends at the top.
+    /// Cache lines that fragment shaders read, by name: with discards at their place, and hoisted.
     pub lines: BTreeMap<String, [usize; 2]>,
     /// Time of our compilations, and of Vulkan's.
     pub times: Vec<[Duration; 2]>,
@@ -92,12 +92,12 @@ impl Tally {
         for (name, lines) in &self.lines {
             total = [total[0] + lines[0], total[1] + lines[1]];
             if lines[0] != lines[1] {
-                println!("{name}: {} cache lines read, {} with ends at the top", lines[0], lines[1]);
+                println!("{name}: {} cache lines read, {} with discards hoisted", lines[0], lines[1]);
             }
         }
         let fewer = self.lines.values().filter(|lines| lines[1] < lines[0]).count();
         println!(
-            "{} fragment shaders: {} cache lines read, {} with ends at the top, fewer in {fewer}",
+            "{} fragment shaders: {} cache lines read, {} with discards hoisted, fewer in {fewer}",
             self.lines.len(),
             total[0],
             total[1]

@@ -32,7 +32,7 @@ Examples:
       --surface 0=4096,fill=counter --surface 1=4096 --mocs bypass-llc \\
       --flush --print 1=64
   gemtool dispatch examples/shaders/cut.spv --device sim:glk --groups 4 \\
-      --surface 0=4096 --surface 1=4096 --push 20 --keep-ends --disasm
+      --surface 0=4096 --surface 1=4096 --push 20 --no-hoist-discard --disasm
   gemtool dispatch examples/shaders/cut.spv --device sim:glk --groups 4 \\
       --surface 0=4096 --surface 1=4096 --push 20 --print-ir=hoist_discard
   gemtool dispatch examples/shaders/shade.spv --device sim:tgl \\
@@ -77,9 +77,9 @@ pub struct Dispatch {
     #[arg(long, value_name = "DWORD", value_delimiter = ',', value_parser = numbers::dword, allow_hyphen_values = true)]
     pub push: Vec<u32>,
 
-    /// Leave the ends of lanes (return, discard) where the shader has them
-    #[arg(long)]
-    pub keep_ends: bool,
+    /// Leave early returns and discards where the shader has them
+    #[arg(long, alias = "keep-ends")]
+    pub no_hoist_discard: bool,
 
     /// Announce the CPU's stores to the library, and let it flush
     #[arg(long)]

@@ -20,7 +20,7 @@ A script has one statement per line; '#' begins a comment. docs/gemtool.md descr
   submit BO [access=read|write] [mocs=CLASS] ...
   gpu-write BO RANGE fill=PATTERN [mocs=CLASS]
   dispatch MODULE BINDING=BO [mocs=CLASS] ... [groups=X,Y,Z]
-           [extent=WxH] [entry=NAME] [spec=ID=VALUE] [keep-ends] [raw]
+           [extent=WxH] [entry=NAME] [spec=ID=VALUE] [no-hoist-discard] [raw]
   map BO MODE                     set-caching BO MODE
   domain BO DOMAIN read|write     flush BO
   wait BO                         close NAME

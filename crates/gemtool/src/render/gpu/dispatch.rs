@@ -78,12 +78,12 @@ impl DispatchReport {
 
     /// Returns the lines about what the dispatch cost.
     fn cost(&self) -> Vec<String> {
-        let moved = match self.moved_ends {
-            0 => "no end of lanes is moved to the top".to_owned(),
-            1 => "1 end of lanes is moved to the top".to_owned(),
-            count => format!("{count} ends of lanes are moved to the top"),
+        let hoisted = match self.hoisted_discards {
+            0 => "no discard is hoisted".to_owned(),
+            1 => "1 discard is hoisted".to_owned(),
+            count => format!("{count} discards are hoisted"),
         };
-        let mut lines = vec![format!("{} instructions; {moved}", self.instructions)];
+        let mut lines = vec![format!("{} instructions; {hoisted}", self.instructions)];
         if let Some(Cost { executed, lines_read, lines_written, .. }) = &self.cost {
             let read = many(*lines_read as u64, "line");
             lines.push(format!("{executed} instructions executed; {read} read, {lines_written} written"));

@@ -16,11 +16,11 @@ const OPTIONS: [&str; 8] = [
     "extent=WIDTHxHEIGHT",
     "entry=NAME",
     "spec=ID=VALUE",
-    "keep-ends",
+    "no-hoist-discard",
     "raw",
 ];
 
-/// Parses `MODULE BINDING=BO [mocs=CLASS] ... [groups=X,Y,Z] [extent=WIDTHxHEIGHT] [entry=NAME] [spec=ID=VALUE] [keep-ends] [raw]`.
+/// Parses `MODULE BINDING=BO [mocs=CLASS] ... [groups=X,Y,Z] [extent=WIDTHxHEIGHT] [entry=NAME] [spec=ID=VALUE] [no-hoist-discard] [raw]`.
 pub(super) fn dispatch(line: &mut Line<'_>, names: &Names) -> Result<Dispatch, Error> {
     let module = line.require("the file of a SPIR-V module ('add.spv')")?;
     let mut found = Dispatch {
@@ -36,7 +36,10 @@ pub(super) fn dispatch(line: &mut Line<'_>, names: &Names) -> Result<Dispatch, E
         let twice = |line: &Line<'_>, what: &str| line.wrong(word, format!("'{what}' is given twice"));
         let Some((key, value)) = word.split_once("=") else {
             let flag = match word.text {
-                "keep-ends" => std::mem::replace(&mut found.choices.move_ends, false),
+                // The second is its name in earlier scripts.
+                "no-hoist-discard" | "keep-ends" => {
+                    std::mem::replace(&mut found.choices.hoist_discard, false)
+                }
                 "raw" => !std::mem::replace(&mut found.is_raw, true),
                 _ => return Err(line.unknown(word, "option", &OPTIONS)),
             };

@@ -95,24 +95,27 @@ fn every_statement_is_read() {
             Use { bo: b, access: Access::Read, mocs: MocsClass::BypassLlc },
         ])
     });
-    does("dispatch x/y.spv 0=a mocs=uncached 1.2=b groups=4,2 keep-ends raw entry=f spec=3=-1", |a, b, _| {
-        let mocs = [MocsClass::Uncached, MocsClass::PageTable];
-        let places = ["0", "1.2"].map(|place| place.parse().unwrap());
-        let one = |number: usize, bo| BoundBo { place: places[number], bo, mocs: mocs[number] };
-        Statement::Dispatch(Box::new(Dispatch {
-            module: "x/y.spv".into(),
-            bound: vec![one(0, a), one(1, b)],
-            groups: Some(Groups([4, 2, 1])),
-            extent: None,
-            choices: Choices {
-                entry: "f".to_owned(),
-                stage: None,
-                constants: vec!["3=-1".parse().unwrap()],
-                move_ends: false,
-            },
-            is_raw: true,
-        }))
-    });
+    does(
+        "dispatch x/y.spv 0=a mocs=uncached 1.2=b groups=4,2 no-hoist-discard raw entry=f spec=3=-1",
+        |a, b, _| {
+            let mocs = [MocsClass::Uncached, MocsClass::PageTable];
+            let places = ["0", "1.2"].map(|place| place.parse().unwrap());
+            let one = |number: usize, bo| BoundBo { place: places[number], bo, mocs: mocs[number] };
+            Statement::Dispatch(Box::new(Dispatch {
+                module: "x/y.spv".into(),
+                bound: vec![one(0, a), one(1, b)],
+                groups: Some(Groups([4, 2, 1])),
+                extent: None,
+                choices: Choices {
+                    entry: "f".to_owned(),
+                    stage: None,
+                    constants: vec!["3=-1".parse().unwrap()],
+                    hoist_discard: false,
+                },
+                is_raw: true,
+            }))
+        },
+    );
     does("scanout a", |a, _, _| Statement::Scanout(a));
     does("off-screen a", |a, _, _| Statement::OffScreen(a));
     does("set-caching a display", |a, _, _| Statement::SetCaching(a, CachingMode::Display));
@@ -264,7 +267,7 @@ fn a_wrong_word_of_a_dispatch_is_reported_at_its_place() {
     refused("dispatch x spec=1", 17, 1, &["ID=VALUE"]);
     refused("dispatch x spec=1=2 spec=1=3", 21, 8, &["'spec' is given twice"]);
     refused("dispatch x raw raw", 16, 3, &["'raw' is given twice"]);
-    refused("dispatch x keep", 12, 4, &["unknown option 'keep'", "keep-ends, raw"]);
+    refused("dispatch x keep", 12, 4, &["unknown option 'keep'", "no-hoist-discard, raw"]);
     refused("dispatch x a=b", 12, 3, &["unknown option 'a=b'", "BINDING=BO"]);
     refused("expect lines-read a", 21, 1, &["a comparison", "is missing"]);
 }

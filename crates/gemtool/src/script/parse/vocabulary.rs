@@ -25,7 +25,7 @@ words! {
         GpuWrite = "gpu-write",
         /// `submit BO [access=ACCESS] [mocs=CLASS] [BO ...]`
         Submit = "submit",
-        /// `dispatch MODULE BINDING=BO [mocs=CLASS] ... [groups=X,Y,Z] [extent=WxH] [entry=NAME] [spec=ID=VALUE] [keep-ends] [raw]`
+        /// `dispatch MODULE BINDING=BO [mocs=CLASS] ... [groups=X,Y,Z] [extent=WxH] [entry=NAME] [spec=ID=VALUE] [no-hoist-discard] [raw]`
         Dispatch = "dispatch",
         /// `scanout BO`
         Scanout = "scanout",

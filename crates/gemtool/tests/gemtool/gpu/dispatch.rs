@@ -130,21 +130,21 @@ fn clean_lines_have_the_contents_in_memory() {
 }
 
 #[test]
-fn ends_at_the_top_save_lines() {
+fn hoisted_discards_save_lines() {
     let run = |flags: &str| {
         let surfaces =
             "--surface 0=256,dirty=none,fill=11 --surface 1=256,dirty=none --surface push=4,dirty=none";
         report(&format!("{CUT} --device sim:glk --groups 4 --push 20 {surfaces} {flags} --print 1=128"), 0)
     };
-    let (moved, kept) = (run(""), run("--keep-ends"));
-    assert_eq!([&moved["moved_ends"], &kept["moved_ends"]], [1, 0]);
+    let (hoisted, kept) = (run(""), run("--no-hoist-discard"));
+    assert_eq!([&hoisted["hoisted_discards"], &kept["hoisted_discards"]], [1, 0]);
     let read = |report: &Value| {
         let rows = rows(report);
         rows.as_array().unwrap().iter().find(|row| row[0] == "0").unwrap()[2].clone()
     };
-    assert_eq!([read(&moved), read(&kept)], ["0-1", "0-3"]);
+    assert_eq!([read(&hoisted), read(&kept)], ["0-1", "0-3"]);
     let copied = format!("{}{}", "11".repeat(80), "00".repeat(48));
-    for report in [moved, kept] {
+    for report in [hoisted, kept] {
         assert_eq!(report["contents"][0]["bytes"], copied);
     }
 }

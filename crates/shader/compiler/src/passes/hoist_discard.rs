@@ -1,11 +1,11 @@
-//! Ends of lanes, moved to the top of a program, so that lanes which have nothing to do read nothing.
+//! Hoists early returns and discards to the top of a program, so that lanes which have nothing to do read nothing.
 //!
-//! An end is movable if it is in no other control flow, and its condition depends on nothing that has an order: not on a variable,
-//! which may be stored before. All movable ones go to the top, with what their conditions depend on, in their order. None is
-//! moved across an effect that others see: a store, an atomic operation, or another end that stays. A derivative stops those that leave
-//! the lane's neighbours without it, but not a demotion, whose lane goes on for them. So a program has the same results in
-//! GLSL's and SPIR-V's semantics, where a derivative after a discard is undefined; none relies on the lanes that were
-//! discarded, as in DirectX.
+//! Both are an [`End`] of lanes, called a discard below. A discard is movable if it is in no other control flow, and its condition
+//! depends on nothing that has an order: not on a variable, which may be stored before. All movable ones go to the top, with what
+//! their conditions depend on, in their order. None is moved across an effect that others see: a store, an atomic operation, or another
+//! discard that stays. A derivative stops those that leave the lane's neighbours without it, but not a demotion, whose lane goes on
+//! for them. So a program has the same results in GLSL's and SPIR-V's semantics, where a derivative after a discard is undefined;
+//! none relies on the lanes that were discarded, as in DirectX.
 //!
 //! Loads of surfaces move, too: before the first effect, nothing in the program orders them.
 
@@ -15,18 +15,18 @@ use std::convert::Infallible;
 use crate::ir::walk::{operands, visit, with_parts};
 use crate::ir::{End, Node, Operation, Program, Unary, Value};
 
-/// Moves the ends of lanes to the top; returns how many there were.
+/// Hoists the discards; returns how many it hoisted.
 pub(crate) fn hoist_discard(program: &mut Program) -> usize {
     let body = std::mem::take(&mut program.body);
     let body = conditional(body, program);
-    let (top, moved) = movable(&body);
+    let (top, hoisted) = movable(&body);
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for (place, node) in body.into_iter().enumerate() {
         if top.contains(&place) { first.push(node) } else { rest.push(node) }
     }
     first.extend(rest);
     program.body = first;
-    moved
+    hoisted
 }
 
 /// Replaces an `if` that contains only an end by an end with a condition; what is in the other branch follows it.
@@ -61,11 +61,11 @@ fn conditional(nodes: Vec<Node>, program: &mut Program) -> Vec<Node> {
     found
 }
 
-/// Returns the places of nodes that go to the top, and the number of ends among them.
+/// Returns the places of nodes that go to the top, and the number of discards among them.
 fn movable(body: &[Node]) -> (HashSet<usize>, usize) {
     let mut made: HashMap<Value, (usize, &Operation)> = HashMap::new();
-    let (mut top, mut moved) = (HashSet::new(), 0);
-    // Ends that leave neighbours without derivatives may still be moved.
+    let (mut top, mut hoisted) = (HashSet::new(), 0);
+    // Discards that leave neighbours without derivatives may still be moved.
     let mut may_leave = true;
     for (place, node) in body.iter().enumerate() {
         if let Node::Def(value, operation) = node {
@@ -77,7 +77,7 @@ fn movable(body: &[Node]) -> (HashSet<usize>, usize) {
         {
             top.extend(needed);
             top.insert(place);
-            moved += 1;
+            hoisted += 1;
             continue;
         }
         let mut has_effect = false;
@@ -96,7 +96,7 @@ fn movable(body: &[Node]) -> (HashSet<usize>, usize) {
             break;
         }
     }
-    (top, moved)
+    (top, hoisted)
 }
 
 /// Returns the places of what a value depends on, itself included; none if something of that has an order.
@@ -148,37 +148,37 @@ mod tests {
             self.0.body.push(Node::If(condition, vec![Node::End(end, None)], Vec::new()));
         }
 
-        /// Returns the number of ends that are moved, and those in front of the first load.
-        fn moved(mut self) -> (usize, usize) {
-            let moved = hoist_discard(&mut self.0);
+        /// Returns the number of discards that are hoisted, and those in front of the first load.
+        fn hoisted(mut self) -> (usize, usize) {
+            let hoisted = hoist_discard(&mut self.0);
             let loads = |node: &Node| matches!(node, Node::Def(_, Operation::Load(..)));
             let before = self.0.body.iter().take_while(|node| !loads(node));
-            (moved, before.filter(|node| matches!(node, Node::End(..))).count())
+            (hoisted, before.filter(|node| matches!(node, Node::End(..))).count())
         }
     }
 
     #[test]
-    fn all_ends_go_to_the_top_in_front_of_loads() {
+    fn all_discards_go_to_the_top_in_front_of_loads() {
         let mut build = Build::default();
         let (lane, other) = (build.lane(), build.lane());
         build.load(lane);
         build.end(End::Kill, other);
         build.end(End::Return, lane);
-        assert_eq!(build.moved(), (2, 2));
+        assert_eq!(build.hoisted(), (2, 2));
     }
 
     #[test]
-    fn an_end_after_a_store_stays() {
+    fn a_discard_after_a_store_stays() {
         let mut build = Build::default();
         let lane = build.lane();
         let loaded = build.load(lane);
         build.0.body.push(Node::Store(Surface(1), lane, loaded));
         build.end(End::Kill, lane);
-        assert_eq!(build.moved(), (0, 0));
+        assert_eq!(build.hoisted(), (0, 0));
     }
 
     #[test]
-    fn an_end_that_depends_on_a_variable_stays_and_stops_the_others() {
+    fn a_discard_that_depends_on_a_variable_stays_and_stops_the_others() {
         let mut build = Build::default();
         let variable = build.0.variable(UINT);
         let lane = build.lane();
@@ -186,29 +186,29 @@ mod tests {
         build.load(lane);
         build.end(End::Return, read);
         build.end(End::Return, lane);
-        assert_eq!(build.moved(), (0, 0));
+        assert_eq!(build.hoisted(), (0, 0));
     }
 
     #[test]
     fn a_derivative_stops_kills_and_no_demotion() {
-        for (end, moved) in [(End::Kill, 0), (End::Demote, 1)] {
+        for (end, hoisted) in [(End::Kill, 0), (End::Demote, 1)] {
             let mut build = Build::default();
             let lane = build.lane();
             build.make(UINT, Operation::Derivative(0, lane));
             build.end(end, lane);
-            assert_eq!(build.moved().0, moved, "{end:?}");
+            assert_eq!(build.hoisted().0, hoisted, "{end:?}");
         }
     }
 
     #[test]
-    fn an_end_moves_with_the_load_that_it_depends_on() {
+    fn a_discard_moves_with_the_load_that_it_depends_on() {
         let mut build = Build::default();
         let lane = build.lane();
         build.load(lane);
         let condition = build.load(lane);
         build.end(End::Return, condition);
-        let moved = hoist_discard(&mut build.0);
-        assert_eq!(moved, 1);
+        let hoisted = hoist_discard(&mut build.0);
+        assert_eq!(hoisted, 1);
         let place = |wanted: &dyn Fn(&Node) -> bool| build.0.body.iter().position(wanted);
         let needed = place(&|node| matches!(node, Node::Def(value, _) if *value == condition));
         let end = place(&|node| matches!(node, Node::End(..)));

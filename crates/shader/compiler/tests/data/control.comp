@@ -1,5 +1,5 @@
 #version 450
-// Control flow: loops, switches, functions that return early, arrays that are indexed at run time, ends of lanes.
+// Control flow: loops, switches, functions that return early, arrays that are indexed at run time, early returns and discards.
 layout(local_size_x = 8, local_size_y = 2) in;
 layout(constant_id = 3) const uint LIMIT = 100;
 layout(constant_id = 5) const bool SCALED = true;

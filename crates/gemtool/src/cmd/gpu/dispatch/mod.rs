@@ -85,7 +85,7 @@ fn run_on(target: &Target, args: &args::Dispatch) -> Result<DispatchReport, Fail
         group: shader.group,
         threads: count,
         instructions: program.instructions.len(),
-        moved_ends: shader.moved_ends,
+        hoisted_discards: shader.hoisted_discards,
         is_prepared: args.flush || target.soft().is_none(),
         surfaces: lines
             .map(|(number, (used, (surface, asked)))| {
@@ -114,7 +114,7 @@ fn compiled(args: &args::Dispatch, platform: Platform, ir: &mut Vec<Ir>) -> Resu
         entry: args.entry.clone(),
         stage: args.stage.map(Into::into),
         constants: args.spec.clone(),
-        move_ends: !args.keep_ends,
+        hoist_discard: !args.no_hoist_discard,
     };
     let observe = |pass: Pass, moment: Moment, text: &dyn fmt::Display| {
         let is_shown = match args.print_ir {

@@ -31,8 +31,8 @@ pub struct DispatchReport {
     pub threads: u32,
     /// Number of instructions.
     pub instructions: usize,
-    /// Number of ends of lanes that were moved to the top.
-    pub moved_ends: usize,
+    /// Number of early returns and discards that were hoisted.
+    pub hoisted_discards: usize,
     /// The library knew of the CPU's stores, and flushed what the rules require.
     #[serde(rename = "prepared")]
     pub is_prepared: bool,
