@@ -12,7 +12,7 @@ use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
 use crate::object::shared::{
-    HasObject, InUse, Object, SharedBo, SharedDevice, UpcomingAccess, Use, make_current,
+    HasObject, InUse, Object, SharedBo, SharedDevice, UpcomingAccess, Use, prepare_accesses,
 };
 use crate::policy::Path;
 use crate::vocabulary::{Access, Handle, MocsClass};
@@ -123,7 +123,7 @@ pub(super) fn begin<'a, B: Borrow<Bo>>(
         stale: StaleLines::Leave,
         marks: begun.marks,
     });
-    let reports = make_current(accesses, Step::Submit)?;
+    let reports = prepare_accesses(accesses, Step::Submit)?;
     bos.iter().for_each(|bo| bo.owner.note_gpu_access());
     Ok(Prepared { device: Arc::clone(device), bos, reports })
 }

@@ -104,14 +104,14 @@ impl Object for SharedBo {
     }
 }
 
-/// Makes memory and caches current for upcoming accesses; returns one report for each.
+/// Prepares upcoming accesses: makes memory and caches current for them; returns one report for each.
 ///
 /// # Errors
 /// [`Error::NotAvailable`] for an access that the platform or the level lacks; those of mapping a BO that
 /// must be flushed, and of waiting. Then everything that was pending still is.
 ///
 /// [`Error::NotAvailable`]: crate::Error::NotAvailable
-pub(crate) fn make_current<'a>(
+pub(crate) fn prepare_accesses<'a>(
     accesses: impl ExactSizeIterator<Item = UpcomingAccess<'a>>,
     step: Step,
 ) -> Result<Vec<FlushReport>> {
@@ -205,7 +205,7 @@ impl SharedBo {
         for next in ordered {
             let (access, stale) = (Access::Read, StaleLines::Leave);
             let upcoming = UpcomingAccess { object: self, lines, next, access, stale, marks };
-            make_current([upcoming].into_iter(), Step::Sync)?.into_iter().for_each(&mut report);
+            prepare_accesses([upcoming].into_iter(), Step::Sync)?.into_iter().for_each(&mut report);
         }
         Ok(())
     }
