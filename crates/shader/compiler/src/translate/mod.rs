@@ -4,6 +4,7 @@
 
 mod control;
 mod glsl;
+#[path = "arithmetic/mod.rs"]
 mod numbers;
 mod values;
 mod variables;
