@@ -2,10 +2,9 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "SPIR-V has hundreds of opcodes, and gets more")]
 
+mod arithmetic;
 mod control;
 mod glsl;
-#[path = "arithmetic/mod.rs"]
-mod numbers;
 mod values;
 mod variables;
 

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Scalar, Unary};
 use crate::spirv::types::malformed;
 use crate::translate::Translator;
-use crate::translate::numbers::operations::signed;
+use crate::translate::arithmetic::operations::signed;
 use crate::translate::values::data::Data;
 
 /// An operation on the components of vectors.

@@ -1,4 +1,4 @@
-//! Operations on numbers, vectors and matrices.
+//! Arithmetic: operations on numbers, vectors and matrices.
 
 pub(super) mod bits;
 pub(super) mod componentwise;

@@ -8,7 +8,7 @@ use crate::interface::Stage;
 use crate::ir::{Binary, Comparison, Conversion, Operation, Scalar, Unary, Value};
 use crate::spirv::types::{Type, id, malformed, unsupported};
 use crate::translate::Translator;
-use crate::translate::numbers::componentwise::componentwise;
+use crate::translate::arithmetic::componentwise::componentwise;
 use crate::translate::values::check::is_same;
 use crate::translate::values::data::Data;
 use crate::translate::variables::atomics::is_atomic;

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::ir::{Binary, Comparison, Operation, Scalar, Unary, Value};
 use crate::spirv::types::{Type, id, malformed};
 use crate::translate::Translator;
-use crate::translate::numbers::operations::signed;
+use crate::translate::arithmetic::operations::signed;
 use crate::translate::values::data::Data;
 
 /// The name of the set.
