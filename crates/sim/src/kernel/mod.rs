@@ -2,6 +2,7 @@
 
 pub(crate) mod accounting;
 pub(crate) mod counterpart;
+#[path = "injected_faults.rs"]
 pub(crate) mod faults;
 pub(crate) mod hardware;
 pub(crate) mod holes;

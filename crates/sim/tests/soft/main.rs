@@ -3,6 +3,7 @@
 mod busy;
 mod coherency;
 mod display;
+#[path = "injected_faults.rs"]
 mod faults;
 mod gpu;
 mod kms;
