@@ -2,7 +2,7 @@
 
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
-use gem_coherency_sim::{Fault, SimDevice};
+use gem_coherency_sim::{InjectedFault, SimDevice};
 
 use crate::input::Input;
 
@@ -32,7 +32,7 @@ pub fn choose(input: &mut Input<'_>) -> String {
 pub fn choose_with_faults(input: &mut Input<'_>) -> String {
     let mut name = choose(input);
     for _ in 0..input.byte() % 4 {
-        name += &format!(",fault={}@{}", input.of(Fault::ALL), 1 + u16::from(input.byte()));
+        name += &format!(",fault={}@{}", input.of(InjectedFault::ALL), 1 + u16::from(input.byte()));
     }
     if input.one_in(16) {
         name += &format!(",without={}", input.of(Rule::ALL));

@@ -80,7 +80,7 @@ pub use gpu::{
     report_shaders,
 };
 pub use kernel::counterpart::Counterpart;
-pub use kernel::faults::Fault;
+pub use kernel::injected_faults::InjectedFault;
 pub use kernel::spec::PREFIX;
 pub use memory::program::{Pages, ProgramMemory, Shown};
 pub use memory::store::PREVIOUS_OWNER;

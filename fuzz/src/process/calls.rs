@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gem_coherency::Errno;
 use gem_coherency::backend::Drm;
-use gem_coherency_sim::{Fault, Minor, Pages};
+use gem_coherency_sim::{InjectedFault, Minor, Pages};
 use gem_coherency_uapi::drm::DRM_IOCTL_VERSION;
 use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 use gem_coherency_uapi::{self as uapi, Layout};
@@ -340,7 +340,7 @@ impl World {
                 let _ = device.hibernate();
                 let _ = device.resume();
             }
-            4 => device.inject(input.of(Fault::ALL), u64::from(input.byte() % 8)),
+            4 => device.inject(input.of(InjectedFault::ALL), u64::from(input.byte() % 8)),
             5 => drop(device.kernel_flushes()),
             6 => drop(device.take_kernel_flushes()),
             _ => {

@@ -126,7 +126,7 @@ fn a_dropped_guard_ends_its_access() {
 fn an_access_that_fails_to_begin_leaves_no_guard() {
     let rig = rig("sim:glk");
     let bo = rig.device.alloc(gem_coherency::device::AllocRequest::new(4096)).unwrap();
-    rig.soft.inject(gem_coherency_sim::Fault::NoMemory, 0);
+    rig.soft.inject(gem_coherency_sim::InjectedFault::NoMemory, 0);
     assert_eq!(refused(bo.write(0, 8).map(drop)).errno(), gem_coherency::Errno::ENOMEM);
     bo.close().unwrap();
 }

@@ -126,7 +126,7 @@ fn a_bo_under_a_guard_or_a_submission_keeps_its_level() {
 fn an_unplugged_device_leaves_the_level_and_the_word_free() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
-    rig.soft.inject(gem_coherency_sim::Fault::Unplugged, 0);
+    rig.soft.inject(gem_coherency_sim::InjectedFault::Unplugged, 0);
     assert_eq!(refused(bo.set_caching(None)).errno(), Errno::ENODEV);
     assert_eq!(bo.level(), CacheLevel::Llc);
     write(&bo, 0, &NEW);

@@ -7,7 +7,7 @@ use gem_coherency::backend::Retained;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::vocabulary::CachingMode::Cached;
 use gem_coherency::vocabulary::{Access, MmapMode};
-use gem_coherency_sim::Fault;
+use gem_coherency_sim::InjectedFault;
 
 use crate::{NEW, gpu, nothing_left, read, refused, rig, write};
 
@@ -84,7 +84,7 @@ fn an_unplugged_device_fails_every_call_and_keeps_nothing_in_use() {
     let rig = rig("sim:glk");
     let bo = rig.bo(Cached, MmapMode::Wb);
     write(&bo, 0, &NEW);
-    rig.soft.inject(Fault::Unplugged, 0);
+    rig.soft.inject(InjectedFault::Unplugged, 0);
     assert_eq!(refused(rig.device.alloc(AllocRequest::new(4096))).errno(), Errno::ENODEV);
     assert_eq!(refused(rig.device.submit(&[gpu(&bo, Access::Write)])).errno(), Errno::ENODEV);
     assert_eq!(refused(bo.map(MmapMode::Wc)).errno(), Errno::ENODEV);
@@ -99,7 +99,7 @@ fn an_unplugged_device_fails_every_call_and_keeps_nothing_in_use() {
 fn a_wedged_gpu_refuses_batches_and_nothing_else() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
-    rig.soft.inject(Fault::Wedged, 0);
+    rig.soft.inject(InjectedFault::Wedged, 0);
     let error = refused(rig.device.submit(&[gpu(&bo, Access::Write)]));
     assert_eq!(error.errno(), Errno::EIO);
     assert!(error.to_string().contains("wedged"), "{error}");
@@ -117,7 +117,7 @@ fn an_allocation_that_fails_halfway_leaves_no_handle() {
     ] {
         for after in 0..4 {
             let rig = rig(name);
-            rig.soft.inject(Fault::NoMemory, after);
+            rig.soft.inject(InjectedFault::NoMemory, after);
             let made = rig.device.alloc(request).and_then(|bo| bo.map(MmapMode::Wb));
             assert_eq!(made.is_err(), after < 2, "{name} {after}: GEM_CREATE and MMAP_OFFSET need memory");
             nothing_left(&rig);
@@ -169,7 +169,7 @@ fn advice_that_fails_leaves_the_contents_as_they_were() {
         if is_marked {
             bo.dont_need().unwrap();
         }
-        rig.soft.inject(Fault::Unplugged, 0);
+        rig.soft.inject(InjectedFault::Unplugged, 0);
         assert_eq!(refused(bo.dont_need()).errno(), Errno::ENODEV);
         let error = bo.read(0, 8).map(drop).err();
         assert_eq!(matches!(error, Some(Error::DontNeed { .. })), is_marked, "{error:?}");

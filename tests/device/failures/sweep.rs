@@ -7,7 +7,7 @@ use gem_coherency::object::Bo;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, Result};
 use gem_coherency_exercise::Screen;
-use gem_coherency_sim::{Fault, SimDevice};
+use gem_coherency_sim::{InjectedFault, SimDevice};
 use std::sync::Arc;
 
 use crate::failures::late::Late;
@@ -163,7 +163,7 @@ enum Fails {
     /// None.
     Never,
     /// The request after that many others, by this fault.
-    Before(Fault, u64),
+    Before(InjectedFault, u64),
     /// The request after that many others, after it had its effect.
     After(u64),
 }
@@ -204,14 +204,22 @@ fn a_fault_at_any_request_leaves_no_old_bytes() {
         let complete = run_lifetime(&name, Fails::Never, Flushes::Library).unwrap();
         assert_eq!((complete.reads, complete.wrong), (30, Vec::new()), "{name}: nothing fails");
         // Counts the requests: any of them can be interrupted, and the result says whether one was.
-        let is_reached =
-            |after| match run_lifetime(&name, Fails::Before(Fault::Interrupted, after), Flushes::Library) {
-                Ok(outcome) => outcome.failed,
-                Err(_) => true,
-            };
+        let is_reached = |after| match run_lifetime(
+            &name,
+            Fails::Before(InjectedFault::Interrupted, after),
+            Flushes::Library,
+        ) {
+            Ok(outcome) => outcome.failed,
+            Err(_) => true,
+        };
         let requests = (0..).find(|&after| !is_reached(after)).unwrap_or_default();
         assert!(requests > 30, "{name}: {requests}");
-        for fault in [Fault::NoMemory, Fault::Interrupted, Fault::Wedged, Fault::Unplugged] {
+        for fault in [
+            InjectedFault::NoMemory,
+            InjectedFault::Interrupted,
+            InjectedFault::Wedged,
+            InjectedFault::Unplugged,
+        ] {
             let mut seen = 0;
             for after in 0..requests {
                 match run_lifetime(&name, Fails::Before(fault, after), Flushes::Library) {

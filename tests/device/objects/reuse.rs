@@ -11,7 +11,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle};
-use gem_coherency_sim::Fault;
+use gem_coherency_sim::InjectedFault;
 
 use crate::{NEW, Rig, gpu, nothing_left, read, refused, write};
 
@@ -259,7 +259,7 @@ fn contents_that_the_kernel_took_are_not_handed_out() {
 fn memory_that_is_short_at_any_request_never_shows_a_purged_object() {
     for after in 0..12 {
         let rig = rig("sim:glk");
-        rig.soft.inject(Fault::Purge, after);
+        rig.soft.inject(InjectedFault::Purge, after);
         for _ in 0..4 {
             let bo = rig.device.alloc(two_pages(None)).unwrap();
             write(&bo, 0, &NEW);
@@ -305,7 +305,7 @@ fn a_wedged_gpu_stops_reuse_until_a_limit_is_set() {
     let rig = rig("sim:tgl");
     let bo = used(&rig, two_pages(Cached));
     kept(&rig, two_pages(Cached));
-    rig.soft.inject(Fault::Wedged, 0);
+    rig.soft.inject(InjectedFault::Wedged, 0);
     assert_eq!(refused(rig.device.submit(&[gpu(&bo, Access::Write)])).errno(), Errno::EIO);
     assert_eq!(rig.device.reuse_stats().held, 0);
     assert_eq!(bo.release().unwrap(), Released::Closed);
@@ -319,7 +319,7 @@ fn an_unplugged_device_keeps_nothing_and_hands_nothing_out() {
     let rig = rig("sim:glk");
     let bo = used(&rig, two_pages(None));
     kept(&rig, two_pages(None));
-    rig.soft.inject(Fault::Unplugged, 0);
+    rig.soft.inject(InjectedFault::Unplugged, 0);
     assert_eq!(refused(rig.device.alloc(two_pages(None))).errno(), Errno::ENODEV);
     assert_eq!(rig.device.reuse_stats().held, 0, "what the kernel does not answer for is let go");
     assert_eq!(refused(bo.release()).errno(), Errno::ENODEV);

@@ -10,7 +10,7 @@ use gem_coherency::object::{Bo, Released};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
-use gem_coherency_sim::Fault;
+use gem_coherency_sim::InjectedFault;
 
 use crate::trace::cache_operations;
 use crate::{NEW, gpu, prepared, read, refused, rig, write};
@@ -127,7 +127,7 @@ fn unflushable_lines_stay_dirty_and_block_the_submission() {
     rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
     rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
     // The BO is not mapped, and a flush requires a mapping.
-    rig.soft.inject(Fault::NoMemory, 0);
+    rig.soft.inject(InjectedFault::NoMemory, 0);
     let bypass = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::BypassLlc };
     let idle = rig.soft.busy(bo.handle()).unwrap();
     assert_eq!(refused(rig.device.submit(&[bypass])).errno(), Errno::ENOMEM);

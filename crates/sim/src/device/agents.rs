@@ -10,7 +10,7 @@ use gem_coherency::Errno;
 use crate::SimDevice;
 use crate::gpu::real_gpu::{Operand, RealGpu};
 use crate::gpu::{GpuFault, GpuHang, GpuTimes, ShaderClock};
-use crate::kernel::faults::{Fault, Needs};
+use crate::kernel::injected_faults::{InjectedFault, Needs};
 use crate::kernel::objects::object::Object;
 use crate::observe::history::{LineStates, Recorded};
 use crate::observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
@@ -174,13 +174,13 @@ impl SimDevice {
     }
 
     /// Makes `fault` hit the request after the next `after` ones that it could hit.
-    pub fn inject(&self, fault: Fault, after: u64) {
-        self.system.faults.inject(fault, after);
+    pub fn inject(&self, fault: InjectedFault, after: u64) {
+        self.system.injected_faults.inject(fault, after);
     }
 
     /// Returns how many requests were interrupted and restarted.
     pub fn restarts(&self) -> u64 {
-        self.system.faults.restarts()
+        self.system.injected_faults.restarts()
     }
 
     /// Returns whether bytes that were not flushed or invalidated are certain to be missed: the adversary is

@@ -8,7 +8,7 @@ use crate::display::crtcs::Crtcs;
 use crate::display::framebuffers::Framebuffer as Shape;
 use crate::display::masters::{Allowed, permit};
 use crate::display::on_screen::Screens;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::observe::incoherent::Incoherent;
 use crate::refuse::refuse;
 use crate::requests::{CrtcChange, Cursor, Flip, modes_of};

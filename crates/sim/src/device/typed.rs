@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 use memmap2::MmapOptions;
 
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::limits::SYSTEM_BYTES;
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::Object;

@@ -87,7 +87,7 @@ impl Batch {
     /// With [`Pace::Instant`], a batch that waits for memory is stuck, because nothing else runs meanwhile.
     pub(super) fn go_on(&self, engines: &Engines, submission: u64, before: Option<Suspended>) -> Outcome {
         let system = &*engines.system;
-        if system.faults.is_dead() || self.owner.is_cancelled() {
+        if system.injected_faults.is_dead() || self.owner.is_cancelled() {
             tracing::debug!(start = self.start, "cancelled");
             return self.never_runs(engines, RESET);
         }

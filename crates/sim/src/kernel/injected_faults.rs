@@ -1,4 +1,4 @@
-//! Injected faults.
+//! Fault injection: a device's requests fail, or its objects change, as a test asks for it.
 
 use gem_coherency::Errno;
 use gem_coherency::sync::Mutex;
@@ -8,7 +8,7 @@ use gem_coherency::vocabulary::words;
 
 words! {
     /// A fault to inject into a device.
-    Fault, "fault" {
+    InjectedFault, "fault" {
         /// One request that allocates memory fails with ENOMEM.
         NoMemory = "enomem",
         /// The GPU is wedged permanently: EXECBUFFER2, CONTEXT_CREATE and THROTTLE fail with EIO. Everything
@@ -39,7 +39,7 @@ pub(crate) enum Needs {
 /// A fault that has not happened yet.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    fault: Fault,
+    fault: InjectedFault,
     /// Requests that it could hit and lets pass first.
     after: u64,
 }
@@ -62,13 +62,13 @@ pub(crate) enum Entry {
     Shrink,
 }
 
-/// The faults of one device.
+/// The injected faults of one device.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Mutex<State>);
+pub(crate) struct InjectedFaults(Mutex<State>);
 
-impl Faults {
+impl InjectedFaults {
     /// Makes `fault` hit the request after the next `after` ones that it could hit.
-    pub(crate) fn inject(&self, fault: Fault, after: u64) {
+    pub(crate) fn inject(&self, fault: InjectedFault, after: u64) {
         self.state().waiting.push(Waiting { fault, after });
     }
 
@@ -104,13 +104,13 @@ impl Faults {
         for fault in due(&mut state.waiting, needs) {
             tracing::debug!(request, %fault, "fault");
             match fault {
-                Fault::NoMemory => failed = Some(Errno::ENOMEM),
-                Fault::Wedged => state.wedged = true,
+                InjectedFault::NoMemory => failed = Some(Errno::ENOMEM),
+                InjectedFault::Wedged => state.wedged = true,
                 // The request is restarted, and succeeds the second time.
-                Fault::Interrupted => state.restarts += 1,
-                Fault::Unplugged => state.unplugged = true,
-                Fault::Purge => entry = Entry::Shrink,
-                Fault::Stray => state.stray = true,
+                InjectedFault::Interrupted => state.restarts += 1,
+                InjectedFault::Unplugged => state.unplugged = true,
+                InjectedFault::Purge => entry = Entry::Shrink,
+                InjectedFault::Stray => state.stray = true,
             }
         }
         if state.unplugged {
@@ -123,12 +123,12 @@ impl Faults {
     }
 
     /// Returns the faults, to be restored by [`Self::restore`].
-    pub(crate) fn saved(&self) -> Faults {
+    pub(crate) fn saved(&self) -> InjectedFaults {
         Self(Mutex::new(self.state().clone()))
     }
 
     /// Restores the faults from before a request that will be made again, which then counts once.
-    pub(crate) fn restore(&self, saved: Faults) {
+    pub(crate) fn restore(&self, saved: InjectedFaults) {
         *self.state() = saved.0.into_inner();
     }
 
@@ -138,13 +138,16 @@ impl Faults {
 }
 
 /// Removes and returns the faults that hit a request with these needs; counts down the others that could.
-fn due(waiting: &mut Vec<Waiting>, needs: Needs) -> Vec<Fault> {
+fn due(waiting: &mut Vec<Waiting>, needs: Needs) -> Vec<InjectedFault> {
     let mut due = Vec::new();
     waiting.retain_mut(|one| {
         let can_hit = match one.fault {
-            Fault::NoMemory => needs != Needs::Nothing,
-            Fault::Stray => needs == Needs::Gpu,
-            Fault::Wedged | Fault::Interrupted | Fault::Unplugged | Fault::Purge => true,
+            InjectedFault::NoMemory => needs != Needs::Nothing,
+            InjectedFault::Stray => needs == Needs::Gpu,
+            InjectedFault::Wedged
+            | InjectedFault::Interrupted
+            | InjectedFault::Unplugged
+            | InjectedFault::Purge => true,
         };
         if can_hit && one.after == 0 {
             due.push(one.fault);
@@ -162,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_fault_waits_for_the_requests_it_can_hit() {
-        let faults = Faults::default();
-        faults.inject(Fault::NoMemory, 1);
+        let faults = InjectedFaults::default();
+        faults.inject(InjectedFault::NoMemory, 1);
         let enter = |needs| faults.enter("request", needs).map_err(|error| error.errno());
         assert_eq!(enter(Needs::Nothing), Ok(Entry::Clear));
         assert_eq!(enter(Needs::Memory), Ok(Entry::Clear));
@@ -174,13 +177,13 @@ mod tests {
 
     #[test]
     fn unplugged_and_wedged_last() {
-        let faults = Faults::default();
+        let faults = InjectedFaults::default();
         let enter = |needs| faults.enter("request", needs).map_err(|error| error.errno());
         assert!(!faults.is_wedged());
-        faults.inject(Fault::Wedged, 0);
+        faults.inject(InjectedFault::Wedged, 0);
         assert_eq!(enter(Needs::Memory), Ok(Entry::Clear));
         assert!(faults.is_wedged());
-        faults.inject(Fault::Unplugged, 0);
+        faults.inject(InjectedFault::Unplugged, 0);
         assert_eq!(enter(Needs::Nothing), Err(Errno::ENODEV));
         assert_eq!(enter(Needs::Gpu), Err(Errno::ENODEV));
     }

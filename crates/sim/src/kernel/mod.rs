@@ -2,10 +2,9 @@
 
 pub(crate) mod accounting;
 pub(crate) mod counterpart;
-#[path = "injected_faults.rs"]
-pub(crate) mod faults;
 pub(crate) mod hardware;
 pub(crate) mod holes;
+pub(crate) mod injected_faults;
 pub(crate) mod limits;
 pub(crate) mod mappings;
 pub(crate) mod numbers;

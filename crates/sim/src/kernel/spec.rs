@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::faults::Fault;
+use super::injected_faults::InjectedFault;
 use gem_coherency::platform::{self, Caps, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
@@ -49,7 +49,7 @@ pub(crate) struct Spec {
     /// The PCI revision.
     pub(crate) revision: u8,
     /// Faults, each with the number of requests that it lets pass first.
-    pub(crate) faults: Vec<(Fault, u64)>,
+    pub(crate) faults: Vec<(InjectedFault, u64)>,
 }
 
 /// The options that were given.
@@ -68,7 +68,7 @@ struct Settings {
     dropped: Option<Assumption>,
     id: Option<u16>,
     revision: Option<u8>,
-    faults: Vec<(Fault, u64)>,
+    faults: Vec<(InjectedFault, u64)>,
 }
 
 impl Spec {
@@ -254,7 +254,7 @@ fn assumption(value: &str) -> Result<Assumption, String> {
 }
 
 /// Parses a fault: `enomem`, or `enomem@3` for the third request that it can hit.
-fn fault(value: &str) -> Result<(Fault, u64), String> {
+fn fault(value: &str) -> Result<(InjectedFault, u64), String> {
     let (word, number) = value.split_once('@').unwrap_or((value, "1"));
     let fault = word.parse().map_err(|error: Unknown| error.to_string())?;
     let at: u64 = number.parse().map_err(|_| format!("'{number}' is not the number of a request"))?;
@@ -285,7 +285,7 @@ mod tests {
         ] {
             assert_eq!(Spec::parse(&format!("sim:jsl{text}")).unwrap().hang.as_millis(), millis, "{text}");
         }
-        assert_eq!(spec.faults, [(Fault::NoMemory, 2), (Fault::Wedged, 0)]);
+        assert_eq!(spec.faults, [(InjectedFault::NoMemory, 2), (InjectedFault::Wedged, 0)]);
     }
 
     #[test]

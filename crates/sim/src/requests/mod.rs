@@ -67,11 +67,11 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
     }
     let system = &caller.device.system;
     caller.device.gpu.look();
-    let faults = system.faults.saved();
+    let faults = system.injected_faults.saved();
     let done = permit(caller.device, entry.allowed)
         .and_then(|()| (entry.run)(caller, &mut args).map_err(|error| error.errno()));
     if done == Err(RESTART) {
-        caller.device.system.faults.restore(faults);
+        caller.device.system.injected_faults.restore(faults);
         return Err(RESTART);
     }
     if caller.memory.write(argument, &args[..len_out]) < len_out {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 use gem_coherency::backend::{Advice, Busy, Drm, ExecObject, Extras, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
-use gem_coherency_sim::Fault;
+use gem_coherency_sim::InjectedFault;
 
 use super::{Page, errno, sim, write_domain};
 
@@ -16,7 +16,7 @@ fn no_memory_once_and_nothing_is_left_after() {
     assert_eq!(errno(device.create(4096)), Some(Errno::ENOMEM));
     assert_eq!(device.open_counts().handles, 1);
     assert_eq!(device.create(4096).unwrap().handle.get(), 2);
-    device.inject(Fault::NoMemory, 0);
+    device.inject(InjectedFault::NoMemory, 0);
     assert_eq!(errno(device.caching(bo.handle)), None, "needs none");
     assert_eq!(errno(device.map(bo.handle, MmapMode::Wb, 4096)), Some(Errno::ENOMEM));
     assert_eq!(device.open_counts().mappings, 0);
@@ -27,7 +27,7 @@ fn a_wedged_gpu_takes_no_work_and_everything_else_goes_on() {
     let page = Page::new("glk");
     let object = ExecObject { handle: page.handle(), access: Access::Write };
     page.device.execute(&[object]).unwrap();
-    page.device.inject(Fault::Wedged, 0);
+    page.device.inject(InjectedFault::Wedged, 0);
     assert_eq!(errno(page.device.execute(&[object])), Some(Errno::EIO));
     assert_eq!(errno(page.device.execute(&[object])), Some(Errno::EIO));
     assert_eq!(errno(page.device.wait(page.handle(), -1)), None);
@@ -47,7 +47,7 @@ fn interrupted_requests_are_restarted() {
 fn an_unplugged_device_answers_enodev_to_everything() {
     let page = Page::new("tgl");
     let handle = page.handle();
-    page.device.inject(Fault::Unplugged, 0);
+    page.device.inject(InjectedFault::Unplugged, 0);
     let object = ExecObject { handle, access: Access::Write };
     let answers = [
         errno(page.device.version()),
@@ -77,7 +77,7 @@ fn an_unplugged_device_answers_enodev_to_everything() {
 fn memory_pressure_takes_what_is_not_needed() {
     let page = Page::new("tgl");
     page.device.madvise(page.handle(), Advice::DontNeed).unwrap();
-    page.device.inject(Fault::Purge, 1);
+    page.device.inject(InjectedFault::Purge, 1);
     assert_eq!(page.device.madvise(page.handle(), Advice::DontNeed).unwrap(), Retained::Yes);
     assert_eq!(page.device.madvise(page.handle(), Advice::WillNeed).unwrap(), Retained::Purged);
 }
@@ -111,7 +111,7 @@ fn a_stalled_gpu_is_busy_and_waits_run_out() {
 fn a_stray_gpu_changes_what_it_was_given() {
     let page = Page::new("tgl");
     page.store(b"kept");
-    page.device.inject(Fault::Stray, 0);
+    page.device.inject(InjectedFault::Stray, 0);
     let object = ExecObject { handle: page.handle(), access: Access::Read };
     page.device.execute(&[object]).unwrap();
     page.device.execute(&[object]).unwrap();

@@ -3,9 +3,8 @@
 mod busy;
 mod coherency;
 mod display;
-#[path = "injected_faults.rs"]
-mod faults;
 mod gpu;
+mod injected_faults;
 mod kms;
 mod logs;
 mod mappings;

@@ -9,8 +9,8 @@ use gem_coherency::sync::Mutex;
 use super::names::Names;
 use super::object::Object;
 use crate::kernel::accounting::Accounting;
-use crate::kernel::faults::{Entry, Faults, Needs};
 use crate::kernel::hardware::Hardware;
+use crate::kernel::injected_faults::{Entry, InjectedFaults, Needs};
 use crate::kernel::offsets::{Node, Offsets};
 use crate::kernel::spec::Spec;
 use crate::memory::store::AccessContext;
@@ -33,7 +33,7 @@ pub(crate) struct System {
     pub(crate) rules: KernelRules,
     pub(crate) hardware: Hardware,
     pub(crate) accounting: Accounting,
-    pub(crate) faults: Faults,
+    pub(crate) injected_faults: InjectedFaults,
     pub(crate) log: Log,
     pub(crate) incoherent: IncoherentLog,
     pub(crate) trace: Trace,
@@ -57,16 +57,16 @@ struct Objects {
 
 impl System {
     pub(crate) fn new(spec: &Spec) -> Self {
-        let faults = Faults::default();
+        let injected_faults = InjectedFaults::default();
         for &(fault, after) in &spec.faults {
-            faults.inject(fault, after);
+            injected_faults.inject(fault, after);
         }
         Self {
             machine: spec.machine,
             rules: spec.rules,
             hardware: Hardware::new(spec),
             accounting: Accounting::default(),
-            faults,
+            injected_faults,
             log: Log::default(),
             incoherent: IncoherentLog::default(),
             trace: Trace::default(),
@@ -92,7 +92,7 @@ impl System {
     /// The errno of a fault that fails the request; [`gem_coherency::Error::OtherProcess`].
     pub(crate) fn enter(&self, request: &'static str, needs: Needs) -> Result<()> {
         self.owner.check()?;
-        let entry = self.faults.enter(request, needs);
+        let entry = self.injected_faults.enter(request, needs);
         tracing::debug!(
             request,
             errno = entry.as_ref().err().map(|error| tracing::field::debug(error.errno()))

@@ -27,7 +27,7 @@ use super::{Caller, refuse};
 use crate::SimDevice;
 use crate::gpu::real_gpu::{OnRealGpu, Operand};
 use crate::gpu::{Batch, Bindings, Code, Lane, Named, Owner, Privilege, Turn};
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::process::files::File;
 use crate::process::memory::Memory;
 use crate::requests::exec::context::kept::Context;
@@ -138,7 +138,7 @@ fn execute(
     let fences = fences::find(device, caller.memory, caller.files, args)?;
     let context = device.context(args.rsvd1 as u32)?;
     let engine = select_engine(device, &context, args.flags).ok_or(Errno::EINVAL)?;
-    if device.system.faults.is_wedged() {
+    if device.system.injected_faults.is_wedged() {
         return Err(Errno::EIO);
     }
     let mut submission = Submission::new(device, *args, context, engine, caller.patience);

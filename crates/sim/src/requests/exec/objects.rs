@@ -117,7 +117,7 @@ impl Object {
         asynchronous: bool,
     ) -> Outcome<()> {
         turn.uses(&mut state.used, access, asynchronous);
-        if !self.system().faults.take_stray() {
+        if !self.system().injected_faults.take_stray() {
             return Ok(());
         }
         let (ctx, route) = (self.access_context(state), Route::Gpu(MocsClass::PageTable));

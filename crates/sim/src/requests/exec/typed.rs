@@ -6,7 +6,7 @@ use zerocopy::IntoBytes;
 use super::fences::Waits;
 use super::{Submission, execute, select_engine};
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::memory::program::Pages;
 use crate::process::files::Files;
 use crate::process::memory::Memory;
@@ -36,7 +36,7 @@ impl SimDevice {
         let args = drm_i915_gem_execbuffer2 { flags: I915_EXEC_NO_RELOC, ..Default::default() };
         let context = self.context(0)?;
         let engine = select_engine(self, &context, I915_EXEC_DEFAULT).ok_or(Errno::EINVAL)?;
-        if self.system.faults.is_wedged() {
+        if self.system.injected_faults.is_wedged() {
             return Err(Errno::EIO);
         }
         let mut submission = Submission::new(self, args, context, engine, &Patience::Blocks);

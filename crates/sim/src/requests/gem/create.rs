@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::limits;
 use crate::kernel::objects::object::Object;
 use crate::observe::trace_event::TraceEvent;

@@ -7,7 +7,7 @@ use nix::libc::{SEEK_END, SEEK_SET};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::map::has_file;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::dma_buf::{DmaBuf, Exporter};
 use crate::process::files::{File, Files};

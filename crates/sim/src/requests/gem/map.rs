@@ -5,8 +5,8 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
 use crate::kernel::hardware::{LINUX_5_10, MMAP_VERSION_5};
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::Object;
 use crate::memory::program::Pages;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::objects::dma_buf::{Attachment, DmaBuf, Exporter, Opened};
 use crate::kernel::objects::object::Object;
 use crate::process::files::File;

@@ -5,7 +5,7 @@
 
 use gem_coherency::Errno;
 
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::objects::state::Changes;
 use crate::memory::tiling::Tiling;
 use crate::requests::entry::{Entry, entries};

@@ -61,7 +61,7 @@ impl SimDevice {
         size: u64,
         address: Option<u64>,
     ) -> Result<Option<(Arc<Object>, ByteRange)>> {
-        self.system.enter(request, crate::kernel::faults::Needs::Memory)?;
+        self.system.enter(request, crate::kernel::injected_faults::Needs::Memory)?;
         self.check(request, Call::PreadPwrite)?;
         if size == 0 {
             return Ok(None);

@@ -3,8 +3,8 @@
 use gem_coherency::Errno;
 
 use super::transfer::access_ok;
-use crate::kernel::faults::Needs;
 use crate::kernel::hardware::LINUX_5_10;
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::limits;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::userptr::UserMemory;

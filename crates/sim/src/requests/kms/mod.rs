@@ -30,7 +30,7 @@ use crate::display::crtcs::Crtcs;
 use crate::display::draft::Draft;
 use crate::display::masters::Allowed;
 use crate::display::vblanks as clock;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::kernel::objects::object::Object;
 use gem_coherency::error::{Error, Result};
 use gem_coherency_uapi::drm_display::*;

@@ -4,7 +4,7 @@
 
 use gem_coherency::Errno;
 
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::error::Result;

@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::backend::DriverVersion;

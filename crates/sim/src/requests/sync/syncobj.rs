@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::process::files::File;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};

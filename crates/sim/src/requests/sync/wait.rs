@@ -5,7 +5,7 @@ use std::time::Duration;
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use crate::sync::progress::Patience;
@@ -42,7 +42,7 @@ fn throttle(caller: &mut Caller<'_>, (): &mut ()) -> Result<()> {
     let Caller { device, patience, .. } = caller;
     let system = &device.system;
     system.enter(request, Needs::Nothing)?;
-    if system.faults.is_wedged() {
+    if system.injected_faults.is_wedged() {
         return refuse(request, Errno::EIO);
     }
     let Some(time) = patience.since().checked_sub(THROTTLE) else { return Ok(()) };

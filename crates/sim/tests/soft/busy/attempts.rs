@@ -161,7 +161,7 @@ fn a_fault_counts_a_request_once_however_often_it_is_attempted() {
     let spinner = program.spinner();
     program.run(spinner, I915_EXEC_RENDER, 0);
     // The second request that the fault can hit: the wait is the first one.
-    program.device().inject(gem_coherency_sim::Fault::Unplugged, 1);
+    program.device().inject(gem_coherency_sim::InjectedFault::Unplugged, 1);
     let now = Instant::now();
     for _ in 0..5 {
         assert_eq!(program.wait(spinner, -1, now), Ok(None));

@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Run};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::Access;
-use gem_coherency_sim::{Fault, HangCause, Minor, Pages, Process, Remedy, SimDevice};
+use gem_coherency_sim::{HangCause, InjectedFault, Minor, Pages, Process, Remedy, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
@@ -351,7 +351,8 @@ fn what_a_banned_context_queued_is_cancelled() {
 
 #[test]
 fn a_dead_gpu_runs_nothing_that_it_still_has() {
-    for (fault, expected) in [(Fault::Wedged, Errno::EIO), (Fault::Unplugged, Errno::ENODEV)] {
+    for (fault, expected) in [(InjectedFault::Wedged, Errno::EIO), (InjectedFault::Unplugged, Errno::ENODEV)]
+    {
         let gpu = Gpu::new("tgl");
         gpu.device.stall_gpu(true);
         gpu.run_later(&[store(0, 1).as_slice(), &[END]].concat());

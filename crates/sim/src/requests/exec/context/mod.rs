@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
+use crate::kernel::injected_faults::Needs;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::exec::context::kept::Kept;
 use crate::requests::{Caller, extensions, refuse};
@@ -45,7 +45,7 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_create_ext) -
     if args.flags & !CREATE_FLAGS != 0 {
         return refuse(request, Errno::EINVAL);
     }
-    if device.system.faults.is_wedged() || device.hangs.is_banned() {
+    if device.system.injected_faults.is_wedged() || device.hangs.is_banned() {
         return refuse(request, Errno::EIO);
     }
     let single_timeline = args.flags & I915_CONTEXT_CREATE_FLAGS_SINGLE_TIMELINE != 0;

@@ -7,8 +7,8 @@ use gem_coherency::Errno;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 use crate::SimDevice;
-use crate::kernel::faults::Needs;
 use crate::kernel::hardware::{self, LINUX_5_10};
+use crate::kernel::injected_faults::Needs;
 use crate::process::memory::Memory;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
