@@ -97,7 +97,8 @@ impl State<'_> {
         if !dispatch.is_raw {
             note_writes(surfaces, used)?;
         }
-        let dispatched = Dispatched { executed, hoisted_discards: compiled.shader.hoisted_discards, surfaces: lines };
+        let dispatched =
+            Dispatched { executed, hoisted_discards: compiled.shader.hoisted_discards, surfaces: lines };
         Ok(Done { decisions, dispatched: Some(dispatched), ..Done::default() })
     }
 
