@@ -6,7 +6,7 @@ use crate::states::tracked::LineSet;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, CacheLevel};
 use gem_coherency_memory_model::{
-    self as hierarchy, Assumption, CacheMove, Hardware, Line, Maintenance, Place, Route, Transfer,
+    self as memory_model, Assumption, CacheMove, Hardware, Line, Maintenance, Place, Route, Transfer,
 };
 
 /// The memory system of a search.
@@ -82,7 +82,7 @@ impl Memory {
         route: Route,
         line: usize,
     ) -> Option<[Option<Value>; GRANULES]> {
-        let effect = hierarchy::effect(self.hardware, level, route, Access::Read, state.lines[line])?;
+        let effect = memory_model::effect(self.hardware, level, route, Access::Read, state.lines[line])?;
         if !self.mutation.is(Mutant::TransferLost) {
             state.transfer(effect.before, line);
         }
@@ -107,7 +107,7 @@ impl Memory {
 
     /// Returns whether a read on `route` gets the cached copy of a line.
     pub(crate) fn finds_cached(&self, state: &State, level: CacheLevel, route: Route, line: usize) -> bool {
-        hierarchy::effect(self.hardware, level, route, Access::Read, state.lines[line])
+        memory_model::effect(self.hardware, level, route, Access::Read, state.lines[line])
             .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
     }
 
@@ -149,7 +149,7 @@ impl Memory {
         value: Value,
     ) -> Option<()> {
         let line = line_of(granule);
-        let effect = hierarchy::effect(self.hardware, level, route, Access::Write, state.lines[line])?;
+        let effect = memory_model::effect(self.hardware, level, route, Access::Write, state.lines[line])?;
         // A fill before a whole-line store has no effect, because the store overwrites all of it.
         let moves = is_partial(granule) || effect.before != Transfer::Fill;
         if moves && !self.mutation.is(Mutant::TransferLost) {
@@ -216,7 +216,7 @@ impl Memory {
             return;
         }
         let op = if self.mutation.is(Mutant::InvalidateWithClwb) { LineOp::WriteBack } else { op };
-        let Maintenance { transfer, next } = hierarchy::maintain(op, state.lines[line]);
+        let Maintenance { transfer, next } = memory_model::maintain(op, state.lines[line]);
         if !self.mutation.is(Mutant::FlushDropsDirty) {
             state.transfer(transfer, line);
         }

@@ -24,7 +24,7 @@ use gem_coherency::error::Result;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel};
-use gem_coherency_memory_model::{self as hierarchy, Line, Mistake, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as memory_model, Line, Mistake, Place, Route, Transfer};
 
 /// Vertical blanks after which a line must not be dirty.
 const MOST_BLANKS: u32 = 2;
@@ -292,7 +292,7 @@ impl Store {
             }
         }
         let route = ctx.route(Route::Display);
-        let is_missed = hierarchy::effect(ctx.hardware, ctx.level, route, Access::Read, Line::Dirty)
+        let is_missed = memory_model::effect(ctx.hardware, ctx.level, route, Access::Read, Line::Dirty)
             .is_some_and(|effect| effect.at == Place::Memory && effect.before == Transfer::Nothing);
         if ctx.watch.is_none() || !is_missed {
             return Ok(());

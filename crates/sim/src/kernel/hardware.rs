@@ -8,7 +8,7 @@ use crate::memory::adversary::Adversary;
 use gem_coherency::backend::MemoryRegion;
 use gem_coherency::platform::{self, Caps, Machine};
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_memory_model::{self as hierarchy, Assumptions};
+use gem_coherency_memory_model::{self as memory_model, Assumptions};
 
 /// Ticks between two reads of the GPU's timestamp.
 const TICKS: u64 = 1000;
@@ -35,7 +35,7 @@ pub(crate) struct Hardware {
     /// The machine has a display (`DRIVER_MODESET`).
     pub(crate) display: bool,
     /// The memory system.
-    pub(crate) caches: hierarchy::Hardware,
+    pub(crate) caches: memory_model::Hardware,
     /// Every agent sees every byte at once.
     pub(crate) coherent: bool,
     /// The CPU looks its own caches up at accesses of programs through WC mappings.
@@ -50,7 +50,7 @@ pub(crate) struct Hardware {
 impl Hardware {
     /// Creates the hardware that a name describes.
     pub(crate) fn new(spec: &Spec) -> Self {
-        let mut caches = hierarchy::Hardware::new(spec.machine.caps);
+        let mut caches = memory_model::Hardware::new(spec.machine.caps);
         if spec.is_as_assumed {
             caches.held = Assumptions::ALL;
         }

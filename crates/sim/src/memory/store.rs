@@ -15,7 +15,7 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
-use gem_coherency_memory_model::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as memory_model, CacheMove, Hardware, Line, Place, Route, Transfer};
 
 /// The previous owner's data, repeated, which memory holds until the object's own bytes reach it.
 pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
@@ -63,7 +63,7 @@ impl AccessContext<'_> {
     /// Returns whether the GPU reads dirty lines of the CPU's cache.
     pub(crate) fn gpu_reads_cache(self) -> bool {
         let route = self.route(Route::Gpu(MocsClass::PageTable));
-        hierarchy::effect(self.hardware, self.level, route, Access::Read, Line::Dirty)
+        memory_model::effect(self.hardware, self.level, route, Access::Read, Line::Dirty)
             .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
     }
 }
@@ -179,7 +179,7 @@ impl Store {
             let part = overlap(run, range);
             let into = data.get_mut((part.start - offset) as usize..(part.end - offset) as usize);
             if let (Some(effect), Some(into)) =
-                (hierarchy::effect(ctx.hardware, ctx.level, route, Access::Read, run.line), into)
+                (memory_model::effect(ctx.hardware, ctx.level, route, Access::Read, run.line), into)
             {
                 if let Some(watch) = ctx.watch {
                     let access = RunAccess { route, effect, run, part: &part, new: None };
@@ -210,7 +210,7 @@ impl Store {
     ) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.size)?;
         let place = |line| {
-            let effect = hierarchy::effect(ctx.hardware, ctx.level, ctx.route(route), Access::Read, line);
+            let effect = memory_model::effect(ctx.hardware, ctx.level, ctx.route(route), Access::Read, line);
             effect.map_or(Place::Memory, |effect| match effect.before {
                 Transfer::WriteBack => Place::Cache,
                 Transfer::Fill => Place::Memory,
@@ -329,7 +329,7 @@ impl Store {
             let part = overlap(run, range);
             let from = data.get((part.start - offset) as usize..(part.end - offset) as usize);
             if let (Some(effect), Some(from)) =
-                (hierarchy::effect(ctx.hardware, ctx.level, route, Access::Write, run.line), from)
+                (memory_model::effect(ctx.hardware, ctx.level, route, Access::Write, run.line), from)
             {
                 if let Some(watch) = ctx.watch {
                     let access = RunAccess { route, effect, run, part: &part, new: Some(from) };
@@ -365,7 +365,7 @@ impl Store {
         let mut written = 0;
         let mut left = lines;
         while let Some(run) = self.run(left)? {
-            let done = hierarchy::maintain(op, run.line);
+            let done = memory_model::maintain(op, run.line);
             if done.transfer == Transfer::WriteBack {
                 written += run.lines();
             }

@@ -8,7 +8,7 @@ use crate::memory::store::{AccessContext, Store};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
-use gem_coherency_memory_model::{self as hierarchy, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as memory_model, Line, Place, Route, Transfer};
 
 impl Store {
     /// Traces the lines of `range`, and logs the dirty ones that an access on `route` would not see, if their bytes there
@@ -33,7 +33,7 @@ impl Store {
         }
         let Some(watch) = watch else { return Ok(()) };
         let route = ctx.route(route);
-        let is_missed = hierarchy::effect(ctx.hardware, ctx.level, route, Access::Read, Line::Dirty)
+        let is_missed = memory_model::effect(ctx.hardware, ctx.level, route, Access::Read, Line::Dirty)
             .is_some_and(|effect| effect.at == Place::Memory && effect.before == Transfer::Nothing);
         if !is_missed {
             return Ok(());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, CacheLevel};
-use gem_coherency_memory_model::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
+use gem_coherency_memory_model::{self as memory_model, CacheMove, Hardware, Line, Place, Route, Transfer};
 
 use super::step::WORDS;
 
@@ -58,7 +58,7 @@ impl State {
 
     /// Accesses a dword; returns what a read reads. The other side of an access that does not exist reads 0.
     fn access(&mut self, terms: AccessContext, route: Route, access: Access, word: usize, value: u32) -> u32 {
-        let Some(effect) = hierarchy::effect(terms.hardware, terms.level, route, access, self.line) else {
+        let Some(effect) = memory_model::effect(terms.hardware, terms.level, route, access, self.line) else {
             return 0;
         };
         self.transfer(effect.before);
@@ -75,7 +75,7 @@ impl State {
     }
 
     fn maintain(&mut self, op: LineOp) {
-        let done = hierarchy::maintain(op, self.line);
+        let done = memory_model::maintain(op, self.line);
         self.transfer(done.transfer);
         self.line = done.next;
     }

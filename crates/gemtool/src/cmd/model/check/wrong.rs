@@ -5,7 +5,7 @@ use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
 use gem_coherency_check::{Action, Buffer, Property, Setting, State, Trace, TraceStep, Value, Window};
-use gem_coherency_memory_model::{self as hierarchy, Assumption, Line, Place, Route};
+use gem_coherency_memory_model::{self as memory_model, Assumption, Line, Place, Route};
 use serde::Serialize;
 
 /// The violation at the end of a trace.
@@ -253,7 +253,7 @@ fn source(setting: &Setting, last: &TraceStep, route: Route, line: usize) -> Opt
     // DG1's accesses to system memory snoop, whatever the level of an import.
     let import = last.kernel.backing == Backing::Import && hardware.caps.contains(Caps::DG1);
     let level = if import { CacheLevel::Llc } else { last.kernel.level };
-    let effect = hierarchy::effect(hardware, level, route, Access::Read, last.after.lines[line])?;
+    let effect = memory_model::effect(hardware, level, route, Access::Read, last.after.lines[line])?;
     Some(match effect.at {
         Place::Cache => Source::Cache,
         Place::Memory => Source::Memory,
