@@ -9,6 +9,7 @@ pub(crate) mod lines;
 pub(crate) mod observer;
 pub(crate) mod program;
 pub(crate) mod shared;
+#[path = "backing_store.rs"]
 pub(crate) mod store;
 pub(crate) mod tiling;
 pub(crate) mod views;
