@@ -1,6 +1,6 @@
 //! A software i915: it behaves like the kernel, and its memory goes stale as on the hardware.
 //!
-//! Every object has two byte stores: what the CPU sees through its caches, and what memory holds. Every
+//! Every object has two copies of its bytes: what the CPU sees through its caches, and what memory holds. Every
 //! agent's access goes through [`gem_coherency_memory_model`], so a missing flush shows as stale bytes. A fresh
 //! object's memory holds [`PREVIOUS_OWNER`]'s bytes until its zeroes, which are dirty in the cache, are
 //! flushed. [`gem_coherency::policy::kernel`] determines the state that the kernel keeps for an object and
@@ -82,8 +82,8 @@ pub use gpu::{
 pub use kernel::counterpart::Counterpart;
 pub use kernel::injected_faults::InjectedFault;
 pub use kernel::spec::PREFIX;
+pub use memory::backing_store::PREVIOUS_OWNER;
 pub use memory::program::{Pages, ProgramMemory, Shown};
-pub use memory::store::PREVIOUS_OWNER;
 pub use memory::views::Views;
 pub use observe::coverage::{Coverage, Reasons, Work as CoveredWork};
 pub use observe::domain_calls::MadeCall;

@@ -70,7 +70,7 @@ impl SimDevice {
 
     /// Returns whether another process than `process` maps an object.
     pub fn is_mapped_by_others(&self, object: u64, process: &Process) -> bool {
-        self.system.object(object).is_some_and(|object| object.store().is_mapped_by_others(process.space()))
+        self.system.object(object).is_some_and(|object| object.backing().is_mapped_by_others(process.space()))
     }
 
     /// Traces the stores of programs to lines of an object that were not traced yet. An object that is gone, and lines after

@@ -15,8 +15,8 @@ use super::DisplayEngine;
 use super::crtcs::Crtcs;
 use super::framebuffers::Framebuffer;
 use crate::kernel::objects::object::{Object, Origin};
+use crate::memory::backing_store::{AccessContext, BackingStore};
 use crate::memory::observer::About;
-use crate::memory::store::{AccessContext, Store};
 use crate::observe::incoherent::Incoherent;
 use crate::observe::trace::Tracing;
 use crate::observe::trace_event::TraceEvent;
@@ -260,7 +260,7 @@ impl Object {
         let mut dirty = Vec::new();
         let looked = match &self.origin {
             Origin::Own | Origin::Attached(_) => {
-                self.store().look_on_screen(ctx, self.tracing(&state), lines, (scanned, blanks), &mut dirty)
+                self.backing().look_on_screen(ctx, self.tracing(&state), lines, (scanned, blanks), &mut dirty)
             }
             Origin::User(_) => Ok(()),
         };
@@ -271,7 +271,7 @@ impl Object {
     }
 }
 
-impl Store {
+impl BackingStore {
     fn look_on_screen(
         &mut self,
         ctx: AccessContext<'_>,

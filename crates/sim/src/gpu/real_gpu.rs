@@ -13,7 +13,7 @@ use gem_coherency::sync::Mutex;
 
 use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::{Object, Origin};
-use crate::memory::store::AccessContext;
+use crate::memory::backing_store::AccessContext;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Engine;
 use gem_coherency::vocabulary::{CacheLevel, MocsClass};
@@ -130,9 +130,9 @@ impl Operand {
         let ctx = AccessContext { watch: None, ..self.object.access_context(&state) };
         match &self.object.origin {
             Origin::Own | Origin::Attached(_) => {
-                let mut store = self.object.store();
-                store.absorb()?;
-                store.look(ctx, GPU, offset, data)
+                let mut backing = self.object.backing();
+                backing.absorb()?;
+                backing.look(ctx, GPU, offset, data)
             }
             Origin::User(_) => self.object.read(ctx, GPU, offset, data),
         }

@@ -9,9 +9,9 @@
 
 use std::collections::BTreeMap;
 
+use super::backing_store::BackingStore;
 use super::filled::Aliases;
 use super::lines::Lines;
-use super::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency_memory_model::{Line, Route, Transfer};
@@ -28,7 +28,7 @@ pub(crate) enum Effect {
     Drops,
 }
 
-impl Store {
+impl BackingStore {
     /// Returns what a CPU does about stores of programs past its cache to these bytes, which a WB mapping shows; `None` if there are none, or
     /// if memory does not tell.
     pub(crate) fn aliases(&self, self_snoops: bool) -> Option<Effect> {

@@ -1,5 +1,5 @@
-//! An object's two byte stores, what the CPU sees through its caches and what memory holds, and the accesses
-//! that move bytes between them.
+//! An object's backing store: the bytes that the CPU sees through its caches, those that memory holds, and the
+//! accesses that move bytes between them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,7 +55,7 @@ impl AccessContext<'_> {
         if self.coherent { Route::CpuCached } else { route }
     }
 
-    /// Returns the context for a store whose byte at `offset` is the object's at `of_object`; its accesses are not traced.
+    /// Returns the context for a backing store whose byte at `offset` is the object's at `of_object`; its accesses are not traced.
     pub(crate) fn of_part(self, offset: u64, of_object: u64) -> Self {
         Self { watch: self.watch.map(|watch| watch.of_part(offset, of_object)), trace: None, ..self }
     }
@@ -95,12 +95,12 @@ pub(super) struct Combining {
     pub(super) stores: Vec<(u64, Vec<u8>)>,
 }
 
-/// The number of the next store; objects' numbers are below 1 << 63.
+/// The number of the next backing store; objects' numbers are below 1 << 63.
 static NUMBERS: AtomicU64 = AtomicU64::new(1 << 63);
 
-/// Both byte stores of an object.
+/// The bytes of an object, as the CPU's caches and as memory hold them, and the states of its lines.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct BackingStore {
     pub(crate) size: u64,
     number: u64,
     zeroing: Zeroing,
@@ -109,7 +109,7 @@ pub(crate) struct Store {
     /// The contents of memory in pages that hold bytes of this object.
     pub(crate) memory: Option<SharedBytes>,
     pub(crate) lines: Lines,
-    /// The third store, if the bytes change undetected.
+    /// The third copy, if the bytes change undetected.
     pub(crate) shared: Option<Shared>,
     /// The bytes that were last seen, if the device is traced and the bytes change undetected.
     pub(crate) seen: Option<SharedBytes>,
@@ -120,8 +120,8 @@ pub(crate) struct Store {
     adversary: Option<Adversary>,
 }
 
-impl Store {
-    /// Creates the store of a fresh object of `size` bytes, a whole number of pages.
+impl BackingStore {
+    /// Creates the backing store of a fresh object of `size` bytes, a whole number of pages.
     pub(crate) fn new(size: u64, zeroing: Zeroing, adversary: Option<Adversary>) -> Self {
         Self {
             size,

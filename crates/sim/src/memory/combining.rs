@@ -1,8 +1,8 @@
-//! The CPU's write-combining buffers, which hold stores until they drain to a [`Store`].
+//! The CPU's write-combining buffers, which hold stores until they drain to a [`BackingStore`].
 
 use std::collections::VecDeque;
 
-use super::store::{AccessContext, Combining, Store};
+use super::backing_store::{AccessContext, BackingStore, Combining};
 use gem_coherency::error::Result;
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency_memory_model::Route;
@@ -10,7 +10,7 @@ use gem_coherency_memory_model::Route;
 /// Number of write-combining buffers: a Skylake has ten fill buffers.
 const COMBINING_BUFFERS: usize = 10;
 
-impl Store {
+impl BackingStore {
     /// Writes on `route` through the write-combining buffers, where the last lines stay.
     pub(crate) fn combine(
         &mut self,

@@ -5,7 +5,7 @@
 //! the object through the aperture shows the same view, in all processes.
 //!
 //! What programs stored to a view is stored to the object before the first access that a request makes to the
-//! object's bytes ([`Store::absorb`]). The view gets the bytes that the aperture shows at the end of a request that
+//! object's bytes ([`BackingStore::absorb`]). The view gets the bytes that the aperture shows at the end of a request that
 //! accessed them ([`Detiled::refresh`]). If a mapping of a program shows the object's own bytes, nothing sees its accesses: then
 //! both are done at the end of each request. Until then, such a mapping does not show what was stored to the view, nor the
 //! view what was stored elsewhere.
@@ -22,7 +22,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 use gem_coherency::Errno;
 use gem_coherency::sync::Mutex;
 
-use super::store::{AccessContext, Store};
+use super::backing_store::{AccessContext, BackingStore};
 use super::tiling::Order;
 use crate::refuse::refuse;
 use gem_coherency::backend::mapping::SharedBytes;
@@ -57,7 +57,7 @@ struct Known {
     old: bool,
 }
 
-/// The views of the bytes in a store: those of the exporting and of the importing devices.
+/// The views of the bytes in a backing store: those of the exporting and of the importing devices.
 #[derive(Debug, Default)]
 pub(crate) struct Views(Vec<Weak<Detiled>>);
 
@@ -95,7 +95,7 @@ impl Detiled {
     }
 
     /// Stores to the object what programs stored to the view.
-    fn absorb(&self, store: &mut Store, known: &mut Known) -> Result<()> {
+    fn absorb(&self, backing: &mut BackingStore, known: &mut Known) -> Result<()> {
         let Known { order, ctx, .. } = *known;
         let touched = self.extents()?;
         for (first, len) in self.rows(&touched, order) {
@@ -107,24 +107,29 @@ impl Detiled {
             let (now, before) = (order.tiled(first, &now), order.tiled(first, &before));
             for run in different(&now, &before) {
                 let at = first + run.start as u64;
-                store.put(ctx, ctx.route(Route::Aperture), at, slice(&now, &run))?;
-                store.saw(at, slice(&now, &run))?;
+                backing.put(ctx, ctx.route(Route::Aperture), at, slice(&now, &run))?;
+                backing.saw(at, slice(&now, &run))?;
             }
         }
         Ok(())
     }
 
     /// Lets the view show what the aperture shows of the object, whose bytes have this order.
-    pub(crate) fn refresh(&self, store: &mut Store, ctx: AccessContext<'_>, order: Order) -> Result<()> {
-        store.drain(ctx)?;
+    pub(crate) fn refresh(
+        &self,
+        backing: &mut BackingStore,
+        ctx: AccessContext<'_>,
+        order: Order,
+    ) -> Result<()> {
+        backing.drain(ctx)?;
         let mut known = self.known();
-        self.absorb(store, &mut known)?;
+        self.absorb(backing, &mut known)?;
         let ctx = ctx.quiet();
         let is_same_order = known.order == order;
         (known.order, known.ctx, known.old) = (order, ctx, false);
         let mut written: Vec<Range<u64>> = Vec::new();
-        let mut left = store.lines.all();
-        while let Some(part) = store.next_data(left)? {
+        let mut left = backing.lines.all();
+        while let Some(part) = backing.next_data(left)? {
             let (start, end) = (part.first() * LINE_BYTES, part.end() * LINE_BYTES);
             match written.last_mut() {
                 Some(last) if last.end == start => last.end = end,
@@ -138,7 +143,7 @@ impl Detiled {
             let mut tiled = vec![0; len];
             for range in overlapping(&written, first, len) {
                 let (at, part) = part(&mut tiled, first, range);
-                store.look(ctx, Route::Aperture, at, part)?;
+                backing.look(ctx, Route::Aperture, at, part)?;
             }
             let before = load(&known.tiled, first, len)?;
             if tiled == before && is_same_order {
@@ -207,7 +212,7 @@ impl Views {
     }
 }
 
-impl Store {
+impl BackingStore {
     /// Gets what programs stored to the views of these bytes, before an access: once for each request.
     pub(crate) fn absorb(&mut self) -> Result<()> {
         if self.detiled.0.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency_memory_model::{Line, Route};
 
-/// The third store of an object whose bytes change undetected.
+/// The third copy of the bytes of an object, if they change undetected.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) filled: SharedBytes,

@@ -2,6 +2,7 @@
 
 pub(crate) mod adversary;
 pub(crate) mod aliases;
+pub(crate) mod backing_store;
 pub(crate) mod combining;
 pub(crate) mod detiled;
 pub(crate) mod filled;
@@ -9,7 +10,6 @@ pub(crate) mod lines;
 pub(crate) mod observer;
 pub(crate) mod program;
 pub(crate) mod shared;
-#[path = "backing_store.rs"]
-pub(crate) mod store;
+
 pub(crate) mod tiling;
 pub(crate) mod views;

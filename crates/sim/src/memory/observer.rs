@@ -1,17 +1,17 @@
-//! What a store tells of accesses, and to whom.
+//! The observers of accesses to backing stores, and what these tell them.
 
 use std::fmt::Debug;
 use std::ops::Range;
 
+use super::backing_store::{AccessContext, BackingStore};
 use super::lines::Run;
-use super::store::{AccessContext, Store};
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use gem_coherency_memory_model::{Effect, Route};
 
-/// An observer of the accesses to stores. A store tells of each access before it is made.
+/// An observer of the accesses to backing stores. A backing store tells of each access before it is made.
 pub(crate) trait Observer: Debug + Sync {
     /// Takes note of a read of the bytes of `range`.
     ///
@@ -20,7 +20,7 @@ pub(crate) trait Observer: Debug + Sync {
     fn read(
         &self,
         _observed: Observed<'_>,
-        _store: &mut Store,
+        _backing: &mut BackingStore,
         _terms: AccessContext<'_>,
         _route: Route,
         _range: ByteRange,
@@ -35,7 +35,7 @@ pub(crate) trait Observer: Debug + Sync {
     fn write(
         &self,
         _observed: Observed<'_>,
-        _store: &mut Store,
+        _backing: &mut BackingStore,
         _terms: AccessContext<'_>,
         _route: Route,
         _offset: u64,
@@ -48,7 +48,7 @@ pub(crate) trait Observer: Debug + Sync {
     ///
     /// # Errors
     /// Those of copying bytes.
-    fn map(&self, _observed: Observed<'_>, _store: &mut Store, _route: Route) -> Result<()> {
+    fn map(&self, _observed: Observed<'_>, _backing: &mut BackingStore, _route: Route) -> Result<()> {
         Ok(())
     }
 
@@ -59,7 +59,7 @@ pub(crate) trait Observer: Debug + Sync {
     fn access(
         &self,
         _observed: Observed<'_>,
-        _store: &Store,
+        _backing: &BackingStore,
         _level: CacheLevel,
         _access: RunAccess<'_>,
     ) -> Result<()> {
@@ -80,7 +80,7 @@ pub(crate) struct About {
 pub(crate) struct Observed<'a> {
     pub(crate) observer: &'a dyn Observer,
     pub(crate) about: About,
-    /// Offset in the object of the store's first byte; it wraps around below 0.
+    /// Offset in the object of the backing store's first byte; it wraps around below 0.
     pub(crate) first: u64,
     /// The accesses are another device's.
     pub(crate) foreign: bool,
@@ -99,13 +99,13 @@ pub(crate) struct RunAccess<'a> {
 }
 
 impl Observed<'_> {
-    /// Returns the observer of accesses to a store whose byte at `offset` is the object's at `of_object`.
+    /// Returns the observer of accesses to a backing store whose byte at `offset` is the object's at `of_object`.
     pub(crate) fn of_part(self, offset: u64, of_object: u64) -> Self {
         Self { first: of_object.wrapping_sub(offset), ..self }
     }
 }
 
-impl Store {
+impl BackingStore {
     /// Takes note of bytes that the device itself wrote.
     pub(crate) fn saw(&self, offset: u64, data: &[u8]) -> Result<()> {
         self.seen.as_ref().map_or(Ok(()), |seen| seen.copy_in(offset, data))

@@ -8,7 +8,7 @@ use gem_coherency::Errno;
 use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::Access;
 
-use super::store::Store;
+use super::backing_store::BackingStore;
 use super::views::Views;
 
 /// Page protection (`PROT_*`).
@@ -87,28 +87,28 @@ pub enum Shown {
 /// A program's mapping of an object, which all its parts share.
 #[derive(Debug)]
 pub(crate) struct Presence {
-    store: Arc<Mutex<Store>>,
+    backing: Arc<Mutex<BackingStore>>,
     space: u64,
 }
 
 impl Presence {
     /// Notes a mapping of an object's bytes in an address space.
-    pub(crate) fn new(store: &Arc<Mutex<Store>>, space: u64) -> Arc<Self> {
-        store.lock().mapped_in.push(space);
-        Arc::new(Self { store: Arc::clone(store), space })
+    pub(crate) fn new(backing: &Arc<Mutex<BackingStore>>, space: u64) -> Arc<Self> {
+        backing.lock().mapped_in.push(space);
+        Arc::new(Self { backing: Arc::clone(backing), space })
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let mapped_in = &mut self.store.lock().mapped_in;
+        let mapped_in = &mut self.backing.lock().mapped_in;
         if let Some(at) = mapped_in.iter().position(|space| *space == self.space) {
             mapped_in.swap_remove(at);
         }
     }
 }
 
-impl Store {
+impl BackingStore {
     /// Returns whether programs in other address spaces than `space` have mappings.
     pub(crate) fn is_mapped_by_others(&self, space: u64) -> bool {
         self.mapped_in.iter().any(|other| *other != space)

@@ -1,6 +1,6 @@
 //! Bytes that are loaded and stored without calls: through raw pointers, or in mappings of other processes.
 //!
-//! The bytes of a shared object are in three stores of equal size:
+//! The bytes of a shared object are there three times, as files of equal size:
 //!
 //! - `cached`: the bytes that the CPU sees through its caches;
 //! - `memory`: the bytes that memory holds;
@@ -19,9 +19,9 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use super::backing_store::{AccessContext, BackingStore, PREVIOUS_OWNER};
 use super::filled::{Aliases, Shared};
 use super::lines::{Lines, Run};
-use super::store::{AccessContext, PREVIOUS_OWNER, Store};
 use crate::refuse::refuse;
 use gem_coherency::Errno;
 use gem_coherency::backend::mapping::SharedBytes;
@@ -34,7 +34,7 @@ use nix::unistd::{Whence, lseek64};
 /// A page of zeroes.
 static ZEROES: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
 
-impl Store {
+impl BackingStore {
     /// Returns the address of the bytes that a mapping on `route` shows.
     pub(crate) fn raw_pointer(&mut self, ctx: AccessContext<'_>, route: Route) -> Result<*mut u8> {
         Ok(match self.share(ctx, route, SharedBytes::zeroed)? {
@@ -61,7 +61,7 @@ impl Store {
         Ok(([file(self.cached.as_ref())?, file(self.memory.as_ref())?, file(filled)?], shows))
     }
 
-    /// Makes the bytes fit for loads and stores that are not detected, in stores that `make` creates unless they are
+    /// Makes the bytes fit for loads and stores that are not detected, in files that `make` creates unless they are
     /// already; returns those that a mapping on `route` shows.
     fn share(
         &mut self,
@@ -110,12 +110,12 @@ impl Store {
         Ok(if shows_cache { Place::Cache } else { Place::Memory })
     }
 
-    /// Moves the bytes to three new stores that `make` creates.
+    /// Moves the bytes to three new files that `make` creates.
     fn begin_to_share(&mut self, write_back: bool, make: impl Fn(u64) -> Result<SharedBytes>) -> Result<()> {
         let mut dirty = Lines::cleared(self.lines.pages());
         let (cached, memory, filled) = (make(self.size)?, make(self.size)?, make(self.size)?);
         let copy = |to: &SharedBytes, run: Run, bytes: &[u8]| {
-            // Zeroes would take memory in a new store.
+            // Zeroes would take memory in a new file.
             if ZEROES.starts_with(bytes) { Ok(()) } else { to.copy_in(run.offset(), bytes) }
         };
         let mut left = self.lines.all();
@@ -186,7 +186,7 @@ impl Store {
         }
     }
 
-    /// Transfers whole lines between the two stores.
+    /// Transfers whole lines between the cached bytes and memory's.
     pub(crate) fn transfer(&mut self, run: Run, transfer: Transfer) -> Result<()> {
         let from = match transfer {
             Transfer::Nothing => return Ok(()),
@@ -244,10 +244,10 @@ impl Store {
         shared.filled.copy_in(run.offset(), bytes)
     }
 
-    /// Returns the bytes of a run in one of the two stores, allocating nothing there.
+    /// Returns the bytes of a run in the cache or in memory, allocating nothing there.
     pub(crate) fn peek(&self, place: Place, run: Run) -> Result<Vec<u8>> {
         let mut bytes = vec![0; run.bytes() as usize];
-        let store = match place {
+        let copy = match place {
             Place::Cache => &self.cached,
             Place::Memory if self.lines.is_owned(run.page) => &self.memory,
             Place::Memory => {
@@ -255,8 +255,8 @@ impl Store {
                 return Ok(bytes);
             }
         };
-        if let Some(store) = store {
-            store.copy_out(run.offset(), &mut bytes)?;
+        if let Some(copy) = copy {
+            copy.copy_out(run.offset(), &mut bytes)?;
         }
         Ok(bytes)
     }
@@ -301,7 +301,7 @@ impl Store {
         Ok(next)
     }
 
-    /// Makes shared bytes zeroes, in every store.
+    /// Makes shared bytes zeroes, in every copy.
     pub(crate) fn clear_shared(&mut self) -> Result<()> {
         let mut left = self.lines.all();
         while let Some(part) = self.next_data(left)? {
@@ -327,42 +327,42 @@ fn some(range: LineRange) -> Option<LineRange> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::store::Zeroing;
+    use crate::memory::backing_store::Zeroing;
 
     #[test]
     fn the_first_mapping_of_the_cached_bytes_shows_what_is_in_memory_and_later_ones_what_is_in_the_cache() {
-        let load = |store: &mut Store| {
+        let load = |backing: &mut BackingStore| {
             let mut byte = [0];
-            store.cached().unwrap().copy_out(8, &mut byte).unwrap();
+            backing.cached().unwrap().copy_out(8, &mut byte).unwrap();
             byte[0]
         };
-        let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
-        store.share(AccessContext::ORDINARY, Route::CpuUncached, SharedBytes::in_file).unwrap();
+        let mut backing = BackingStore::new(PAGE_BYTES, Zeroing::Gpu, None);
+        backing.share(AccessContext::ORDINARY, Route::CpuUncached, SharedBytes::in_file).unwrap();
         for (stored, loaded) in [(7, 7), (8, 7)] {
-            store.memory().unwrap().copy_in(8, &[stored]).unwrap();
-            store.share(AccessContext::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
-            assert_eq!(load(&mut store), loaded);
+            backing.memory().unwrap().copy_in(8, &[stored]).unwrap();
+            backing.share(AccessContext::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
+            assert_eq!(load(&mut backing), loaded);
         }
     }
 
     #[test]
     fn a_fill_keeps_a_store_to_other_bytes_that_comes_after_the_comparison() {
-        let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
-        store.share(AccessContext::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
-        let load = |store: &mut Store, at| {
+        let mut backing = BackingStore::new(PAGE_BYTES, Zeroing::Gpu, None);
+        backing.share(AccessContext::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
+        let load = |backing: &mut BackingStore, at| {
             let mut byte = [0];
-            store.cached().unwrap().copy_out(at, &mut byte).unwrap();
+            backing.cached().unwrap().copy_out(at, &mut byte).unwrap();
             byte[0]
         };
-        store.memory().unwrap().copy_in(8, &[7]).unwrap();
-        let run = store.run(LineRange::new(0, 1)).unwrap().unwrap();
+        backing.memory().unwrap().copy_in(8, &[7]).unwrap();
+        let run = backing.run(LineRange::new(0, 1)).unwrap().unwrap();
         assert_eq!(run.line, Line::Clean);
-        store.cached().unwrap().copy_in(0, &[1]).unwrap();
-        store.transfer(run, Transfer::Fill).unwrap();
-        assert_eq!((load(&mut store, 0), load(&mut store, 8)), (1, 7));
-        let run = store.run(LineRange::new(0, 1)).unwrap().unwrap();
+        backing.cached().unwrap().copy_in(0, &[1]).unwrap();
+        backing.transfer(run, Transfer::Fill).unwrap();
+        assert_eq!((load(&mut backing, 0), load(&mut backing, 8)), (1, 7));
+        let run = backing.run(LineRange::new(0, 1)).unwrap().unwrap();
         assert_eq!(run.line, Line::Dirty);
-        store.transfer(run, Transfer::WriteBack).unwrap();
-        assert_eq!(store.run(LineRange::new(0, 1)).unwrap().map(|run| run.line), Some(Line::Clean));
+        backing.transfer(run, Transfer::WriteBack).unwrap();
+        assert_eq!(backing.run(LineRange::new(0, 1)).unwrap().map(|run| run.line), Some(Line::Clean));
     }
 }

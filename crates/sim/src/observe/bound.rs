@@ -3,14 +3,14 @@
 use super::incoherent::{Watch, slice};
 use super::trace::Tracing;
 use super::trace_event::TraceEvent;
+use crate::memory::backing_store::{AccessContext, BackingStore};
 use crate::memory::lines::Lines;
-use crate::memory::store::{AccessContext, Store};
 use gem_coherency::error::Result;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::Access;
 use gem_coherency_memory_model::{self as memory_model, Line, Place, Route, Transfer};
 
-impl Store {
+impl BackingStore {
     /// Traces the lines of `range`, and logs the dirty ones that an access on `route` would not see, if their bytes there
     /// differ from memory's. Accesses nothing.
     pub(crate) fn watch_bound(

@@ -8,9 +8,9 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::incoherent::slice;
+use crate::memory::backing_store::BackingStore;
 use crate::memory::lines::{Lines, Run};
 use crate::memory::observer::RunAccess;
-use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::sync::Mutex;
@@ -101,7 +101,7 @@ pub(super) struct Accessed<'a> {
     pub(crate) object: u64,
     /// Size of the object in bytes.
     pub(crate) size: u64,
-    /// Offset in the object of the store's first byte.
+    /// Offset in the object of the backing store's first byte.
     pub(crate) first: u64,
     pub(crate) access: RunAccess<'a>,
 }
@@ -118,8 +118,8 @@ impl History {
         std::mem::take(&mut self.events())
     }
 
-    /// Records an access to a store, which has not happened yet.
-    pub(super) fn access(&self, store: &Store, accessed: Accessed<'_>) -> Result<()> {
+    /// Records an access to a backing store, which has not happened yet.
+    pub(super) fn access(&self, backing: &BackingStore, accessed: Accessed<'_>) -> Result<()> {
         let Accessed { object, access: RunAccess { route, effect, run, part, new }, .. } = accessed;
         if !self.records(accessed.size) {
             return Ok(());
@@ -128,15 +128,15 @@ impl History {
         let line_of = |offset: u64| offset.wrapping_add(accessed.first) / LINE_BYTES;
         let lines = LineRange::new(line_of(part.start), line_of(part.end.saturating_sub(1)) + 1);
         let known = self.events().iter().any(|known| continues(known, object, route, access));
-        // Only a whole object's store has all of its lines.
-        if !known && accessed.first == 0 && store.size() == accessed.size {
-            let states = store.states()?;
+        // Only a whole object's backing store has all of its lines.
+        if !known && accessed.first == 0 && backing.size() == accessed.size {
+            let states = backing.states()?;
             self.push(object, RecordedEvent::Lines(states));
         }
         let writes_memory = effect.at == Place::Memory && effect.next == Line::Clean;
         let outdated = match new {
             Some(new) if writes_memory => {
-                slice(&store.peek(Place::Cache, run)?, run.offset(), part) != slice(new, part.start, part)
+                slice(&backing.peek(Place::Cache, run)?, run.offset(), part) != slice(new, part.start, part)
             }
             Some(_) | None => false,
         };
@@ -197,7 +197,7 @@ fn add(ranges: &mut Vec<LineRange>, lines: LineRange) {
     }
 }
 
-impl Store {
+impl BackingStore {
     /// Returns the lines that are dirty, and the clean ones for which memory has newer bytes.
     pub(crate) fn states(&self) -> Result<LineStates> {
         let mut states = LineStates::default();

@@ -8,9 +8,9 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::history::{Accessed, History};
+use crate::memory::backing_store::BackingStore;
 use crate::memory::lines::Run;
 use crate::memory::observer::{About, Observed, Observer, RunAccess};
-use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
@@ -82,7 +82,7 @@ pub struct MadeStale {
 pub(crate) struct Watch<'a> {
     log: &'a IncoherentLog,
     about: About,
-    /// Offset in the object of the store's first byte; it wraps around below 0.
+    /// Offset in the object of the backing store's first byte; it wraps around below 0.
     first: u64,
 }
 
@@ -204,7 +204,7 @@ impl<'a> Watch<'a> {
         Self { log, about: observed.about, first: observed.first }
     }
 
-    /// Returns the log as the observer of accesses to a store.
+    /// Returns the log as the observer of accesses to a backing store.
     pub(crate) fn observed(self) -> Observed<'a> {
         Observed { observer: self.log, about: self.about, first: self.first, foreign: false }
     }
@@ -255,15 +255,15 @@ impl Observer for IncoherentLog {
     fn access(
         &self,
         observed: Observed<'_>,
-        store: &Store,
+        backing: &BackingStore,
         level: CacheLevel,
         access: RunAccess<'_>,
     ) -> Result<()> {
-        store.watch(Watch::new(self, &observed), level, access)
+        backing.watch(Watch::new(self, &observed), level, access)
     }
 }
 
-impl Store {
+impl BackingStore {
     /// Logs an access to lines in one state, if the bytes in the cache and in memory differ.
     fn watch(&self, watch: Watch<'_>, level: CacheLevel, access: RunAccess<'_>) -> Result<()> {
         let RunAccess { route, effect, run, part, new } = access;

@@ -4,7 +4,7 @@
 //! the program does next. A reader of the trace can tell which accesses are mistakes, on any platform. One that is traced for
 //! its own platform does what that does.
 //!
-//! Stores of programs in other processes are found by their bytes ([`Store::observe`]): before an access to the same lines, before
+//! Stores of programs in other processes are found by their bytes ([`BackingStore::observe`]): before an access to the same lines, before
 //! an event of the object, and at a flush, which tells the bytes that it found. On a coherent device they are compared with those
 //! that were last seen, and on another one with those that the lines were filled with. Of a store of the bytes that are there the
 //! program tells, as far as it sees it.
@@ -12,8 +12,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::trace_event::{FlushKind, FoundLine, Instruction, TraceEvent, Traced};
+use crate::memory::backing_store::{AccessContext, BackingStore};
 use crate::memory::observer::{About, Observed, Observer};
-use crate::memory::store::{AccessContext, Store};
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
@@ -154,7 +154,7 @@ impl<'a> Tracing<'a> {
         Self { trace, object, handle, foreign }
     }
 
-    /// Returns the trace as the observer of accesses to a store of `size` bytes.
+    /// Returns the trace as the observer of accesses to a backing store of `size` bytes.
     pub(crate) fn observed(self, size: u64) -> Observed<'a> {
         let Self { trace, object, handle, foreign } = self;
         Observed { observer: trace, about: About { object, handle, size }, first: 0, foreign }
@@ -195,32 +195,32 @@ impl Observer for Trace {
     fn read(
         &self,
         observed: Observed<'_>,
-        store: &mut Store,
+        backing: &mut BackingStore,
         ctx: AccessContext<'_>,
         route: Route,
         range: ByteRange,
     ) -> Result<()> {
-        store.trace_read(Tracing::new(self, observed), ctx, route, range)
+        backing.trace_read(Tracing::new(self, observed), ctx, route, range)
     }
 
     fn write(
         &self,
         observed: Observed<'_>,
-        store: &mut Store,
+        backing: &mut BackingStore,
         ctx: AccessContext<'_>,
         route: Route,
         offset: u64,
         data: &[u8],
     ) -> Result<()> {
-        store.trace_write(Tracing::new(self, observed), ctx, route, offset, data)
+        backing.trace_write(Tracing::new(self, observed), ctx, route, offset, data)
     }
 
-    fn map(&self, observed: Observed<'_>, store: &mut Store, route: Route) -> Result<()> {
-        store.trace_mapping(Tracing::new(self, observed), route)
+    fn map(&self, observed: Observed<'_>, backing: &mut BackingStore, route: Route) -> Result<()> {
+        backing.trace_mapping(Tracing::new(self, observed), route)
     }
 }
 
-impl Store {
+impl BackingStore {
     /// Traces a read of the bytes of `range`, after the stores that came before it.
     fn trace_read(
         &mut self,
@@ -366,7 +366,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::store::Zeroing;
+    use crate::memory::backing_store::Zeroing;
     use gem_coherency::vocabulary::MocsClass;
 
     #[test]
@@ -404,15 +404,15 @@ mod tests {
         let trace = Trace::default();
         trace.start(true);
         let tracing = trace.of(1, None).unwrap();
-        let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
-        store.seen = SharedBytes::zeroed(PAGE_BYTES).ok();
+        let mut backing = BackingStore::new(PAGE_BYTES, Zeroing::Gpu, None);
+        backing.seen = SharedBytes::zeroed(PAGE_BYTES).ok();
         let (kind, found) = (FlushKind::Flush, FoundLine::Clean);
         let flush = |line| Instruction { object: 1, line, kind, site: 0, found, bytes: [1; LINE] };
         for line in [PAGE_BYTES / LINE_BYTES, u64::MAX / LINE_BYTES, u64::MAX] {
-            assert!(store.maintained(tracing, &flush(line)).is_err(), "{line}");
+            assert!(backing.maintained(tracing, &flush(line)).is_err(), "{line}");
         }
         assert_eq!(trace.take().0, []);
-        store.maintained(tracing, &flush(PAGE_BYTES / LINE_BYTES - 1)).unwrap();
+        backing.maintained(tracing, &flush(PAGE_BYTES / LINE_BYTES - 1)).unwrap();
         assert_eq!(trace.take().0.len(), 2, "the store, and the flush");
     }
 }

@@ -9,8 +9,8 @@ use gem_coherency::sync::Mutex;
 
 use crate::kernel::mappings::window::Window;
 use crate::memory::adversary::Adversary;
+use crate::memory::backing_store::{AccessContext, BackingStore, Zeroing};
 use crate::memory::program::Pages;
-use crate::memory::store::{AccessContext, Store, Zeroing};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_memory_model::Route;
@@ -21,7 +21,7 @@ pub(crate) enum Backing {
     /// The process's own memory, by page; a page that was never written has no entry.
     Anonymous(BTreeMap<u64, Box<[u8; PAGE_BYTES as usize]>>),
     /// The process's own memory after a GPU got part of it: the CPU is now one of its agents.
-    Shared(Arc<Mutex<Store>>),
+    Shared(Arc<Mutex<BackingStore>>),
     /// An object.
     Window(Window),
 }
@@ -64,8 +64,8 @@ impl Area {
                     }
                     Ok(())
                 }
-                Backing::Shared(store) => {
-                    store.lock().read(AccessContext::ORDINARY, Route::CpuCached, at, part)
+                Backing::Shared(backing) => {
+                    backing.lock().read(AccessContext::ORDINARY, Route::CpuCached, at, part)
                 }
                 Backing::Window(window) => window.try_load(at, part),
             };
@@ -90,8 +90,8 @@ impl Area {
                     page[in_page(at, len)].copy_from_slice(part);
                     Ok(())
                 }
-                Backing::Shared(store) => {
-                    store.lock().write(AccessContext::ORDINARY, Route::CpuCached, at, part)
+                Backing::Shared(backing) => {
+                    backing.lock().write(AccessContext::ORDINARY, Route::CpuCached, at, part)
                 }
                 Backing::Window(window) => window.try_store(at, part),
             };
@@ -114,9 +114,9 @@ impl Area {
         let done = match &self.backing {
             // No other agent sees them.
             Backing::Anonymous(_) => Ok(()),
-            Backing::Shared(store) => {
+            Backing::Shared(backing) => {
                 let lines = LineRange::new(offset / LINE_BYTES, (offset + len).div_ceil(LINE_BYTES));
-                store.lock().maintain(AccessContext::ORDINARY, lines, op).map(drop)
+                backing.lock().maintain(AccessContext::ORDINARY, lines, op).map(drop)
             }
             Backing::Window(window) => window.maintain(offset, len, op),
         };
@@ -153,7 +153,7 @@ impl Area {
         }
     }
 
-    /// Makes the bytes shareable with a GPU; returns the store and the offset in it.
+    /// Makes the bytes shareable with a GPU; returns the backing store and the offset in it.
     ///
     /// # Errors
     /// EFAULT for a device's memory; allocation errors of the simulating process.
@@ -161,20 +161,21 @@ impl Area {
         &mut self,
         offset: u64,
         adversary: &dyn Fn() -> Option<Adversary>,
-    ) -> Result<(Arc<Mutex<Store>>, u64), Errno> {
+    ) -> Result<(Arc<Mutex<BackingStore>>, u64), Errno> {
         match &self.backing {
             Backing::Window(window) => window.file(offset).ok_or(Errno::EFAULT),
-            Backing::Shared(store) => Ok((Arc::clone(store), offset)),
+            Backing::Shared(backing) => Ok((Arc::clone(backing), offset)),
             Backing::Anonymous(pages) => {
-                let mut store = Store::new(self.len, Zeroing::Cpu, adversary());
+                let mut backing = BackingStore::new(self.len, Zeroing::Cpu, adversary());
                 for (page, bytes) in pages {
                     let at = page * PAGE_BYTES;
-                    let copied = store.write(AccessContext::ORDINARY, Route::CpuCached, at, bytes.as_slice());
+                    let copied =
+                        backing.write(AccessContext::ORDINARY, Route::CpuCached, at, bytes.as_slice());
                     copied.map_err(|error| error.errno())?;
                 }
-                let store = Arc::new(Mutex::new(store));
-                self.backing = Backing::Shared(Arc::clone(&store));
-                Ok((store, offset))
+                let backing = Arc::new(Mutex::new(backing));
+                self.backing = Backing::Shared(Arc::clone(&backing));
+                Ok((backing, offset))
             }
         }
     }

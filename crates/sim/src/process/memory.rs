@@ -175,8 +175,8 @@ impl Memory {
         while at < end {
             let (start, area) = self.area_mut(at).ok_or(Errno::EFAULT)?;
             let len = (start + area.len).min(end) - at;
-            let (store, first) = area.share(at - start, &adversary)?;
-            parts.push(Part { store, first, len });
+            let (backing, first) = area.share(at - start, &adversary)?;
+            parts.push(Part { backing, first, len });
             at += len;
         }
         Ok(parts)

@@ -176,7 +176,10 @@ fn the_keys_of_the_documents_are_those_of_the_list() {
         went.is_empty(),
         "keys went or changed their meaning: raise JSON_VERSION: {went:#?}; now {new:#?}"
     );
-    assert!(found == LIST, "new keys, or another order: write the list again with WRITE_JSON_KEYS=1: {new:#?}");
+    assert!(
+        found == LIST,
+        "new keys, or another order: write the list again with WRITE_JSON_KEYS=1: {new:#?}"
+    );
 }
 
 #[test]

@@ -19,9 +19,9 @@ use super::window::{Memory, PAGE_FAULT, Window};
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::state::{Changes, State, Untouched};
 use crate::kernel::objects::system::System;
+use crate::memory::backing_store::BackingStore;
 use crate::memory::detiled::Detiled;
 use crate::memory::program::Shown;
-use crate::memory::store::Store;
 use gem_coherency::Errno;
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
@@ -74,7 +74,7 @@ impl Object {
 
     /// Returns whether no mapping of a program was touched.
     fn is_untouched(&self) -> bool {
-        self.store().is_untouched() && linear_views::is_untouched(self)
+        self.backing().is_untouched() && linear_views::is_untouched(self)
     }
 
     /// Prepares for touches by programs after a request.
@@ -101,7 +101,7 @@ impl Object {
     }
 }
 
-impl Store {
+impl BackingStore {
     /// Returns whether the files that mappings show have no page yet: a load brings one in, as a store does.
     pub(crate) fn is_untouched(&self) -> bool {
         let is_hole = |bytes: &Option<SharedBytes>| {
@@ -153,7 +153,7 @@ impl Window {
             return Ok(shown);
         }
         let (ctx, route) = (object.access_context(&state), self.route(state.snapshot.level));
-        let views = self.files(&mut object.store(), ctx, route, 0)?;
+        let views = self.files(&mut object.backing(), ctx, route, 0)?;
         drop(state);
         self.contents = MappingContents::Bytes;
         Ok(Shown::Bytes(views))

@@ -29,7 +29,7 @@ pub(crate) fn linear_view(object: &Arc<Object>, state: &State, order: Order) -> 
         None => {
             let ctx = object.system().access_context(state.snapshot.level);
             let view = Arc::new(Detiled::new(object.size(), ctx, order)?);
-            object.store().detiled.add(&view);
+            object.backing().detiled.add(&view);
             views().push(View { object: Arc::downgrade(object), bytes: Arc::clone(&view) });
             view
         }
@@ -51,7 +51,7 @@ fn find(object: &Object) -> Option<Arc<Detiled>> {
 /// Lets a view show what the aperture shows of its object.
 fn refresh(view: &Detiled, object: &Object, state: &State) -> Result<()> {
     let order = state.tiling.order(object.system().machine).unwrap_or(Order::LINEAR);
-    view.refresh(&mut object.store(), object.access_context(state), order)
+    view.refresh(&mut object.backing(), object.access_context(state), order)
 }
 
 impl View {
@@ -59,7 +59,7 @@ impl View {
     fn settle(&self, is_last: bool) -> Result<()> {
         let Some(object) = self.object.upgrade() else { return Ok(()) };
         let state = object.state();
-        let is_old = object.store().shared.is_some() || self.bytes.is_old();
+        let is_old = object.backing().shared.is_some() || self.bytes.is_old();
         if (is_old || is_last) && !state.purged { refresh(&self.bytes, &object, &state) } else { Ok(()) }
     }
 }
@@ -67,7 +67,7 @@ impl View {
 impl Object {
     /// Gets what programs stored to the view of the object, before its tiling changes.
     pub(crate) fn absorb_view(&self) -> Result<()> {
-        self.store().absorb()
+        self.backing().absorb()
     }
 }
 

@@ -16,9 +16,9 @@ use super::contents::MappingContents;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::state::State;
 use crate::kernel::objects::system::System;
+use crate::memory::backing_store::{AccessContext, BackingStore};
 use crate::memory::observer::About;
 use crate::memory::program::Presence;
-use crate::memory::store::{AccessContext, Store};
 use crate::memory::tiling::Order;
 use crate::memory::views::Views;
 use crate::observe::incoherent::Watch;
@@ -54,7 +54,7 @@ pub(crate) enum Memory {
     /// An object, through the device's file.
     Object(Arc<Object>),
     /// The file behind an object, its machine and what the log says about it; or memory of no device.
-    File(Arc<Mutex<Store>>, Option<(Arc<System>, About)>),
+    File(Arc<Mutex<BackingStore>>, Option<(Arc<System>, About)>),
 }
 
 impl Window {
@@ -67,12 +67,12 @@ impl Window {
     pub(crate) fn of_file(object: &Object, mode: MmapMode, first: u64) -> Self {
         let about = object.about(object.state().first_handle);
         let system = Some((Arc::clone(object.system()), about));
-        Self::new(Memory::File(Arc::clone(object.shared_store()), system), mode, first)
+        Self::new(Memory::File(Arc::clone(object.shared_backing()), system), mode, first)
     }
 
     /// Maps ordinary memory, starting at byte `first`; write-combining, as vgem does.
-    pub(crate) fn of_memory(store: Arc<Mutex<Store>>, first: u64) -> Self {
-        Self::new(Memory::File(store, None), MmapMode::Wc, first)
+    pub(crate) fn of_memory(backing: Arc<Mutex<BackingStore>>, first: u64) -> Self {
+        Self::new(Memory::File(backing, None), MmapMode::Wc, first)
     }
 
     fn new(memory: Memory, mode: MmapMode, first: u64) -> Self {
@@ -88,14 +88,14 @@ impl Window {
 
     /// Notes that it is a program's mapping in an address space.
     pub(crate) fn be_in(&mut self, space: u64) {
-        self.presence = Some(Presence::new(self.shared_store(), space));
+        self.presence = Some(Presence::new(self.shared_backing(), space));
     }
 
     /// Maps the same bytes again, from `offset` on.
     pub(crate) fn part(&self, offset: u64) -> Self {
         let memory = match &self.memory {
             Memory::Object(object) => Memory::Object(Arc::clone(object)),
-            Memory::File(store, system) => Memory::File(Arc::clone(store), system.clone()),
+            Memory::File(backing, system) => Memory::File(Arc::clone(backing), system.clone()),
         };
         // Relaxed: under the object's lock, as in `fault`.
         let touched = AtomicBool::new(self.touched.load(Ordering::Relaxed));
@@ -103,11 +103,11 @@ impl Window {
         Self { memory, mode: self.mode, first: self.first + offset, touched, contents, presence }
     }
 
-    /// The store of the mapped bytes.
-    pub(crate) fn shared_store(&self) -> &Arc<Mutex<Store>> {
+    /// The backing store of the mapped bytes.
+    pub(crate) fn shared_backing(&self) -> &Arc<Mutex<BackingStore>> {
         match &self.memory {
-            Memory::Object(object) => object.shared_store(),
-            Memory::File(store, _) => store,
+            Memory::Object(object) => object.shared_backing(),
+            Memory::File(backing, _) => backing,
         }
     }
 
@@ -119,11 +119,11 @@ impl Window {
         }
     }
 
-    /// Returns the store and offset of the bytes from `offset` on; `None` for a device's file.
-    pub(crate) fn file(&self, offset: u64) -> Option<(Arc<Mutex<Store>>, u64)> {
+    /// Returns the backing store and the offset of the bytes from `offset` on; `None` for a device's file.
+    pub(crate) fn file(&self, offset: u64) -> Option<(Arc<Mutex<BackingStore>>, u64)> {
         match &self.memory {
             Memory::Object(_) => None,
-            Memory::File(store, _) => Some((Arc::clone(store), self.first + offset)),
+            Memory::File(backing, _) => Some((Arc::clone(backing), self.first + offset)),
         }
     }
 
@@ -133,8 +133,8 @@ impl Window {
     /// If the access raises SIGBUS on a real device.
     pub(crate) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         data.fill(0);
-        self.access_pieces(offset, data.len(), |store, ctx, route, at, piece| {
-            store.read(ctx, route, at, data.get_mut(piece).unwrap_or_default())
+        self.access_pieces(offset, data.len(), |backing, ctx, route, at, piece| {
+            backing.read(ctx, route, at, data.get_mut(piece).unwrap_or_default())
         })
     }
 
@@ -147,22 +147,22 @@ impl Window {
         if self.order().is_some() {
             return refuse("views", Errno::EOPNOTSUPP);
         }
-        self.access(|store, ctx, route| self.files(store, ctx, route, offset))
+        self.access(|backing, ctx, route| self.files(backing, ctx, route, offset))
     }
 
     pub(crate) fn files(
         &self,
-        store: &mut Store,
+        backing: &mut BackingStore,
         ctx: AccessContext<'_>,
         route: Route,
         offset: u64,
     ) -> Result<Views> {
-        let ([cached, memory, filled], shows) = store.views(ctx, route)?;
-        self.note_aliases(store);
-        let object = self.number(store);
+        let ([cached, memory, filled], shows) = backing.views(ctx, route)?;
+        self.note_aliases(backing);
+        let object = self.number(backing);
         let offset = self.first + offset;
         let evicts = shows == Place::Cache && ctx.route(route) != Route::CpuCached;
-        Ok(Views { cached, memory, filled, offset, size: store.size(), shows, object, evicts })
+        Ok(Views { cached, memory, filled, offset, size: backing.size(), shows, object, evicts })
     }
 
     /// Returns the order in which the mapping shows the object's bytes; `None` if it shows them as they are.
@@ -183,24 +183,24 @@ impl Window {
     pub(crate) fn object(&self) -> u64 {
         match &self.memory {
             Memory::Object(object) => object.id(),
-            Memory::File(store, _) => self.number(&store.lock()),
+            Memory::File(backing, _) => self.number(&backing.lock()),
         }
     }
 
     /// Notes an object that has mappings both of the cached bytes and of memory.
-    fn note_aliases(&self, store: &mut Store) {
+    fn note_aliases(&self, backing: &mut BackingStore) {
         match &self.memory {
-            Memory::Object(object) => object.system().note_aliases(store, object.id()),
-            Memory::File(_, Some((system, about))) => system.note_aliases(store, about.object),
+            Memory::Object(object) => object.system().note_aliases(backing, object.id()),
+            Memory::File(_, Some((system, about))) => system.note_aliases(backing, about.object),
             Memory::File(_, None) => {}
         }
     }
 
-    fn number(&self, store: &Store) -> u64 {
+    fn number(&self, backing: &BackingStore) -> u64 {
         match &self.memory {
             Memory::Object(object) => object.id(),
             Memory::File(_, Some((_, about))) => about.object,
-            Memory::File(_, None) => store.number(),
+            Memory::File(_, None) => backing.number(),
         }
     }
 
@@ -215,7 +215,7 @@ impl Window {
         }
         let first = self.first + offset;
         let lines = LineRange::new(first / LINE_BYTES, (first + len).div_ceil(LINE_BYTES));
-        self.access(|store, ctx, _| store.maintain(ctx, lines, op)).map(drop)
+        self.access(|backing, ctx, _| backing.maintain(ctx, lines, op)).map(drop)
     }
 
     /// Stores as the CPU does.
@@ -224,9 +224,9 @@ impl Window {
     /// As [`Self::try_load`].
     pub(crate) fn try_store(&self, offset: u64, data: &[u8]) -> Result<()> {
         let combines = self.combines();
-        self.access_pieces(offset, data.len(), |store, ctx, route, at, piece| {
+        self.access_pieces(offset, data.len(), |backing, ctx, route, at, piece| {
             let part = data.get(piece).unwrap_or_default();
-            if combines { store.combine(ctx, route, at, part) } else { store.write(ctx, route, at, part) }
+            if combines { backing.combine(ctx, route, at, part) } else { backing.write(ctx, route, at, part) }
         })
     }
 
@@ -241,19 +241,19 @@ impl Window {
         let (head, rest) = data.split_at(head);
         let (whole, tail) = rest.split_at(rest.len() - rest.len() % LINE_BYTES as usize);
         let after = offset + (head.len() + whole.len()) as u64;
-        self.access(|store, ctx, route| {
+        self.access(|backing, ctx, route| {
             if route != Route::CpuCached {
-                return store.combine(ctx, route, offset, data);
+                return backing.combine(ctx, route, offset, data);
             }
             for (offset, part) in [(offset, head), (after, tail)] {
-                store.write(ctx, route, offset, part)?;
+                backing.write(ctx, route, offset, part)?;
                 let lines =
                     LineRange::new(offset / LINE_BYTES, (offset + part.len() as u64).div_ceil(LINE_BYTES));
                 if !part.is_empty() {
-                    store.maintain(ctx, lines, LineOp::WriteBack)?;
+                    backing.maintain(ctx, lines, LineOp::WriteBack)?;
                 }
             }
-            store.combine(ctx, Route::CpuNonTemporal, offset + head.len() as u64, whole)
+            backing.combine(ctx, Route::CpuNonTemporal, offset + head.len() as u64, whole)
         })
     }
 
@@ -296,27 +296,30 @@ impl Window {
         &self,
         offset: u64,
         len: usize,
-        mut access: impl FnMut(&mut Store, AccessContext<'_>, Route, u64, Range<usize>) -> Result<()>,
+        mut access: impl FnMut(&mut BackingStore, AccessContext<'_>, Route, u64, Range<usize>) -> Result<()>,
     ) -> Result<()> {
         let (offset, order) = (self.first + offset, self.order());
-        self.access(|store, ctx, route| {
-            let Some(order) = order else { return access(store, ctx, route, offset, 0..len) };
-            let within = |(at, piece): &(u64, Range<usize>)| at + piece.len() as u64 <= store.size();
+        self.access(|backing, ctx, route| {
+            let Some(order) = order else { return access(backing, ctx, route, offset, 0..len) };
+            let within = |(at, piece): &(u64, Range<usize>)| at + piece.len() as u64 <= backing.size();
             let pieces: Vec<_> = order.pieces(offset, len).filter(within).collect();
-            pieces.into_iter().try_for_each(|(at, piece)| access(store, ctx, route, at, piece))
+            pieces.into_iter().try_for_each(|(at, piece)| access(backing, ctx, route, at, piece))
         })
     }
 
     /// Runs `access` on the bytes, after the page fault of a first touch.
-    fn access<T>(&self, access: impl FnOnce(&mut Store, AccessContext<'_>, Route) -> Result<T>) -> Result<T> {
+    fn access<T>(
+        &self,
+        access: impl FnOnce(&mut BackingStore, AccessContext<'_>, Route) -> Result<T>,
+    ) -> Result<T> {
         match &self.memory {
             Memory::Object(object) => {
                 let mut state = object.state();
                 self.fault(object, &mut state)?;
                 let level = state.snapshot.level;
-                access(&mut object.store(), object.access_context(&state), self.route(level))
+                access(&mut object.backing(), object.access_context(&state), self.route(level))
             }
-            Memory::File(store, system) => {
+            Memory::File(backing, system) => {
                 // The level does not affect the CPU's own accesses.
                 let level = CacheLevel::None;
                 let ctx = system.as_ref().map_or(AccessContext::ORDINARY, |(system, about)| AccessContext {
@@ -327,7 +330,7 @@ impl Window {
                         .map(|tracing| tracing.observed(about.size)),
                     ..system.access_context(level)
                 });
-                access(&mut store.lock(), ctx, self.route(level))
+                access(&mut backing.lock(), ctx, self.route(level))
             }
         }
     }
@@ -373,7 +376,7 @@ const REFUSED: Error = Error::Ioctl { request: PAGE_FAULT, errno: Errno::EFAULT 
 
 impl SoftMemory for Window {
     fn as_ptr(&self) -> *mut u8 {
-        let pointer = self.access(|store, ctx, route| store.raw_pointer(ctx, route));
+        let pointer = self.access(|backing, ctx, route| backing.raw_pointer(ctx, route));
         self.faulted(pointer).unwrap_or(std::ptr::null_mut())
     }
 
@@ -398,9 +401,9 @@ impl SoftMemory for Window {
             // A fence touches no page.
             Memory::Object(object) => {
                 let ctx = object.access_context(&object.state());
-                object.store().drain(ctx)
+                object.backing().drain(ctx)
             }
-            Memory::File(..) => self.access(|store, ctx, _| store.drain(ctx)),
+            Memory::File(..) => self.access(|backing, ctx, _| backing.drain(ctx)),
         })
     }
 }

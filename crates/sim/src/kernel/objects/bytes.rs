@@ -1,10 +1,10 @@
-//! Access to an object's bytes, in its own store or in a process's memory.
+//! Access to an object's bytes, in its own backing store or in a process's memory.
 
 use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
 use super::userptr::{Piece, UserMemory};
-use crate::memory::store::AccessContext;
+use crate::memory::backing_store::AccessContext;
 use crate::refuse::refuse;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::Result;
@@ -24,7 +24,7 @@ impl Object {
         data: &mut [u8],
     ) -> Result<()> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().read(ctx, route, offset, data),
+            Origin::Own | Origin::Attached(_) => self.backing().read(ctx, route, offset, data),
             Origin::User(user) => {
                 if let Some((program, address)) = user.program(offset) {
                     return complete(program.read(address, data), data.len());
@@ -32,7 +32,7 @@ impl Object {
                 for piece in self.pieces(user, offset, data.len())? {
                     let into = data.get_mut(piece.of_range.clone()).unwrap_or_default();
                     let ctx = ctx.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
-                    piece.store().read(ctx, route, piece.range.offset(), into)?;
+                    piece.backing().read(ctx, route, piece.range.offset(), into)?;
                 }
                 Ok(())
             }
@@ -45,7 +45,7 @@ impl Object {
     /// As [`Self::read`].
     pub(crate) fn write(&self, ctx: AccessContext<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().write(ctx, route, offset, data),
+            Origin::Own | Origin::Attached(_) => self.backing().write(ctx, route, offset, data),
             Origin::User(user) => {
                 if let Some((program, address)) = user.program(offset) {
                     return complete(program.write(address, data), data.len());
@@ -53,7 +53,7 @@ impl Object {
                 for piece in self.pieces(user, offset, data.len())? {
                     let from = data.get(piece.of_range.clone()).unwrap_or_default();
                     let ctx = ctx.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
-                    piece.store().write(ctx, route, piece.range.offset(), from)?;
+                    piece.backing().write(ctx, route, piece.range.offset(), from)?;
                 }
                 Ok(())
             }
@@ -63,13 +63,13 @@ impl Object {
     /// Flushes every line; returns how many were written back.
     pub(crate) fn flush_all(&self, ctx: AccessContext<'_>) -> Result<u64> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().flush_all(ctx),
+            Origin::Own | Origin::Attached(_) => self.backing().flush_all(ctx),
             Origin::User(user) => {
                 let mut written = 0;
                 for piece in user.pieces(self.whole()?)? {
-                    let mut store = piece.store();
-                    store.drain(ctx)?;
-                    written += store.maintain(ctx, piece.range.lines(), LineOp::Flush)?;
+                    let mut backing = piece.backing();
+                    backing.drain(ctx)?;
+                    written += backing.maintain(ctx, piece.range.lines(), LineOp::Flush)?;
                 }
                 Ok(written)
             }
@@ -79,10 +79,10 @@ impl Object {
     /// Drains the write-combining buffers, as a fence does.
     pub(crate) fn drain(&self, ctx: AccessContext<'_>) -> Result<()> {
         match &self.origin {
-            Origin::Own | Origin::Attached(_) => self.store().drain(ctx),
+            Origin::Own | Origin::Attached(_) => self.backing().drain(ctx),
             Origin::User(user) => {
                 let pieces = user.pieces(self.whole()?)?;
-                pieces.iter().try_for_each(|piece| piece.store().drain(ctx))
+                pieces.iter().try_for_each(|piece| piece.backing().drain(ctx))
             }
         }
     }

@@ -10,7 +10,7 @@ use gem_coherency::Errno;
 use gem_coherency::sync::Mutex;
 
 use super::object::{Object, Origin};
-use crate::memory::store::{Store, Zeroing};
+use crate::memory::backing_store::{BackingStore, Zeroing};
 use crate::observe::trace::Tracing;
 use crate::observe::trace_event::TraceEvent;
 use gem_coherency::error::Result;
@@ -43,15 +43,15 @@ pub(crate) enum Exporter {
 #[derive(Debug)]
 pub(crate) struct Ordinary {
     pub(crate) size: u64,
-    pub(crate) store: Arc<Mutex<Store>>,
+    pub(crate) backing: Arc<Mutex<BackingStore>>,
 }
 
 impl DmaBuf {
     /// Creates a dma-buf of `size` bytes of ordinary memory, a whole number of pages.
     pub(crate) fn of_memory(size: u64, writable: bool) -> Self {
         // vgem's pages are always mapped write-combining, so their zeroes are in no cache.
-        let store = Arc::new(Mutex::new(Store::new(size, Zeroing::Gpu, None)));
-        Self { exporter: Exporter::Memory(Arc::new(Ordinary { size, store })), writable }
+        let backing = Arc::new(Mutex::new(BackingStore::new(size, Zeroing::Gpu, None)));
+        Self { exporter: Exporter::Memory(Arc::new(Ordinary { size, backing })), writable }
     }
 
     /// Size in bytes, a multiple of the page size.
@@ -67,11 +67,11 @@ impl DmaBuf {
         self.size() / PAGE_BYTES
     }
 
-    /// The memory's contents.
-    pub(crate) fn store(&self) -> &Arc<Mutex<Store>> {
+    /// The backing store.
+    pub(crate) fn backing(&self) -> &Arc<Mutex<BackingStore>> {
         match &self.exporter {
-            Exporter::Object(object) => object.shared_store(),
-            Exporter::Memory(memory) => &memory.store,
+            Exporter::Object(object) => object.shared_backing(),
+            Exporter::Memory(memory) => &memory.backing,
         }
     }
 
@@ -79,7 +79,7 @@ impl DmaBuf {
     pub(crate) fn number(&self) -> u64 {
         match &self.exporter {
             Exporter::Object(object) => object.id(),
-            Exporter::Memory(memory) => memory.store.lock().number(),
+            Exporter::Memory(memory) => memory.backing.lock().number(),
         }
     }
 

@@ -10,7 +10,7 @@ use super::state::State;
 use super::system::System;
 use super::userptr::UserMemory;
 use crate::kernel::counterpart::Counterpart;
-use crate::memory::store::{AccessContext, Store, Zeroing};
+use crate::memory::backing_store::{AccessContext, BackingStore, Zeroing};
 use crate::observe::incoherent::Watch;
 use crate::observe::log::KernelFlush;
 use crate::observe::trace_event::TraceEvent;
@@ -28,8 +28,8 @@ pub(crate) struct Object {
     id: u64,
     size: u64,
     system: Arc<System>,
-    /// The exporter's store if the object is imported from another device.
-    store: Arc<Mutex<Store>>,
+    /// The exporter's backing store if the object is imported from another device.
+    backing: Arc<Mutex<BackingStore>>,
     state: Mutex<State>,
     /// References to the object from outside.
     pub(crate) links: Links,
@@ -76,7 +76,8 @@ impl Object {
             | Backing::Phys => Zeroing::Cpu,
         };
         system.register(|id| {
-            let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.hardware.adversary(id))));
+            let backing =
+                Arc::new(Mutex::new(BackingStore::new(size, zeroing, system.hardware.adversary(id))));
             // TTM allocates every object's mmap offset at creation (ttm_bo_init_reserved).
             let links = match snapshot.backing {
                 Backing::Local | Backing::LocalSystem => {
@@ -89,16 +90,16 @@ impl Object {
                 | Backing::Internal
                 | Backing::Phys => Links::default(),
             };
-            Self::with_store(system, id, size, snapshot, store, links, Origin::Own)
+            Self::with_backing(system, id, size, snapshot, backing, links, Origin::Own)
         })
     }
 
     /// Creates the object by which `system` accesses another device's memory.
     pub(crate) fn imported(system: &Arc<System>, attachment: Attachment, snapshot: Snapshot) -> Arc<Self> {
-        let (size, store) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().store()));
+        let (size, backing) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().backing()));
         system.register(|id| {
             let origin = Origin::Attached(attachment);
-            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
+            Self::with_backing(system, id, size, snapshot, backing, Links::default(), origin)
         })
     }
 
@@ -110,24 +111,24 @@ impl Object {
         memory: UserMemory,
     ) -> Arc<Self> {
         system.register(|id| {
-            // The bytes are in the process's memory, so the store is empty.
-            let store = Arc::new(Mutex::new(Store::new(0, Zeroing::Cpu, None)));
+            // The bytes are in the process's memory, so the backing store is empty.
+            let backing = Arc::new(Mutex::new(BackingStore::new(0, Zeroing::Cpu, None)));
             let origin = Origin::User(memory);
-            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
+            Self::with_backing(system, id, size, snapshot, backing, Links::default(), origin)
         })
     }
 
-    fn with_store(
+    fn with_backing(
         system: &Arc<System>,
         id: u64,
         size: u64,
         snapshot: Snapshot,
-        store: Arc<Mutex<Store>>,
+        backing: Arc<Mutex<BackingStore>>,
         links: Links,
         origin: Origin,
     ) -> Self {
         let (system, state) = (Arc::clone(system), Mutex::new(State::new(snapshot)));
-        Self { id, size, system, store, state, links, origin, counterpart: Counterpart::default() }
+        Self { id, size, system, backing, state, links, origin, counterpart: Counterpart::default() }
     }
 
     /// Returns the object's dma-buf, creating it with these permissions if there is none.
@@ -176,9 +177,9 @@ impl Object {
         AccessContext { watch, trace, ..self.system.access_context(state.snapshot.level) }
     }
 
-    /// The store, for users that outlive the object.
-    pub(crate) fn shared_store(&self) -> &Arc<Mutex<Store>> {
-        &self.store
+    /// The backing store, for users that outlive the object.
+    pub(crate) fn shared_backing(&self) -> &Arc<Mutex<BackingStore>> {
+        &self.backing
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -190,9 +191,9 @@ impl Object {
         self.state.try_lock()
     }
 
-    /// Locks the store; locked after the state where both are.
-    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock()
+    /// Locks the backing store; locked after the state where both are.
+    pub(crate) fn backing(&self) -> MutexGuard<'_, BackingStore> {
+        self.backing.lock()
     }
 
     /// Returns whether an event would change the object's level, or be refused.
@@ -269,7 +270,7 @@ impl Object {
         range: ByteRange,
     ) -> Result<()> {
         let ctx = self.access_context(state);
-        let lines_written = self.store().maintain(ctx, range.lines(), LineOp::Flush)?;
+        let lines_written = self.backing().maintain(ctx, range.lines(), LineOp::Flush)?;
         self.log_flush(state, call, effect, range.len(), lines_written);
         self.record_flush(call, range.lines());
         Ok(())

@@ -42,7 +42,7 @@ impl Object {
         self.system().trace.add(self.id(), TraceEvent::Submitted { handle: state.first_handle });
         let done = match (&self.origin, self.watch(&state)) {
             (Origin::Own | Origin::Attached(_), Some(watch)) if !ctx.gpu_reads_cache() => {
-                self.store().watch_submission(watch, ctx.level, submission)
+                self.backing().watch_submission(watch, ctx.level, submission)
             }
             (Origin::Own | Origin::Attached(_) | Origin::User(_), _) => Ok(()),
         };
@@ -59,7 +59,7 @@ impl Object {
         let done = match &self.origin {
             Origin::Own | Origin::Attached(_) => {
                 let logs = (self.tracing(&state), self.watch(&state));
-                self.store().watch_bound(ctx, logs, Route::Gpu(mocs), range)
+                self.backing().watch_bound(ctx, logs, Route::Gpu(mocs), range)
             }
             Origin::User(_) => Ok(()),
         };
@@ -77,7 +77,7 @@ impl Object {
     ) -> Result<()> {
         let trace = &self.system().trace;
         let Some(tracing) = trace.of(self.id(), handle) else { return Ok(()) };
-        self.store().observe(tracing)?;
+        self.backing().observe(tracing)?;
         tracing.add(match made {
             None => TraceEvent::Event(event),
             Some(made) => TraceEvent::Called { event, made },
@@ -89,20 +89,20 @@ impl Object {
     pub(crate) fn trace_stores(&self, lines: LineRange) -> Result<()> {
         let trace = &self.system().trace;
         let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
-        let mut store = self.store();
-        let end = lines.end().min(store.lines.all().end());
+        let mut backing = self.backing();
+        let end = lines.end().min(backing.lines.all().end());
         if lines.first() < end {
-            store.observe_lines(tracing, LineRange::new(lines.first(), end))
+            backing.observe_lines(tracing, LineRange::new(lines.first(), end))
         } else {
             Ok(())
         }
     }
 
-    /// Traces an instruction of a program; see [`Store::maintained`](crate::memory::store::Store::maintained).
+    /// Traces an instruction of a program; see [`BackingStore::maintained`](crate::memory::backing_store::BackingStore::maintained).
     pub(crate) fn trace_maintained(&self, done: &Instruction) -> Result<()> {
         let trace = &self.system().trace;
         let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
-        self.store().maintained(tracing, done)
+        self.backing().maintained(tracing, done)
     }
 
     /// Traces that stores to a page are no longer seen, of which the first one goes to the lines `stored`, a bit each; or, without
@@ -125,7 +125,7 @@ impl Object {
         if !self.system().incoherent.history.records(self.size()) {
             return None;
         }
-        self.store().states().inspect_err(|error| tracing::error!(%error, "record")).ok()
+        self.backing().states().inspect_err(|error| tracing::error!(%error, "record")).ok()
     }
 
     /// Records an event that a request causes, before its flushes, with the states of the lines.
@@ -154,7 +154,7 @@ impl Object {
         if !is_shown || !is_here {
             return;
         }
-        match self.store().states() {
+        match self.backing().states() {
             Ok(states) => history.push(self.id(), RecordedEvent::Lines(states)),
             Err(error) => tracing::error!(%error, "record"),
         }

@@ -59,7 +59,7 @@ impl Object {
         }
         let ctx = self.access_context(&state);
         self.happen(&mut state, "shrinker", Event::Release)?;
-        self.store().swap(ctx)
+        self.backing().swap(ctx)
     }
 
     /// Purges the object (`i915_gem_object_truncate`), after releasing any pages.
@@ -75,7 +75,7 @@ impl Object {
         state.purged = true;
         self.system().trace.add(self.id(), TraceEvent::Discarded);
         Changes::happened();
-        self.store().discard();
+        self.backing().discard();
         tracing::debug!(handle = state.first_handle.map(Handle::get), "purged");
     }
 }

@@ -13,7 +13,7 @@ use crate::kernel::hardware::Hardware;
 use crate::kernel::injected_faults::{Entry, InjectedFaults, Needs};
 use crate::kernel::offsets::{Node, Offsets};
 use crate::kernel::spec::Spec;
-use crate::memory::store::AccessContext;
+use crate::memory::backing_store::AccessContext;
 use crate::observe::coverage::Counts;
 use crate::observe::incoherent::IncoherentLog;
 use crate::observe::log::{KernelFlush, Log};

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 
 use super::object::Object;
-use crate::memory::store::AccessContext;
+use crate::memory::backing_store::AccessContext;
 use crate::sync::progress::Patience;
 use gem_coherency::backend::Advice;
 use gem_coherency::cacheops::LineOp;
@@ -73,10 +73,10 @@ impl Flushes {
     /// Flushes `range` if a rule requires it.
     fn flush(&mut self, object: &Object, ctx: AccessContext<'_>, range: ByteRange) -> Result<()> {
         if self.effect.is_some() {
-            let mut store = object.store();
+            let mut backing = object.backing();
             // drm_clflush_virt_range begins with a CPU fence, which does not reach the chipset.
-            store.drain_route(ctx, Route::CpuUncached)?;
-            self.lines_written += store.maintain(ctx, range.lines(), LineOp::Flush)?;
+            backing.drain_route(ctx, Route::CpuUncached)?;
+            self.lines_written += backing.maintain(ctx, range.lines(), LineOp::Flush)?;
             self.bytes += range.len();
         }
         Ok(())
@@ -137,7 +137,7 @@ fn copy_out<S: Sink>(
     let mut done = Ok(());
     for piece in pieces(range, S::AT_ONCE) {
         flushes.flush(object, ctx, piece)?;
-        let mut fill = |bytes: &mut [u8]| object.store().read(ctx, route, piece.offset(), bytes);
+        let mut fill = |bytes: &mut [u8]| object.backing().read(ctx, route, piece.offset(), bytes);
         let len = piece.len() as usize;
         if sink.put(piece.offset() - range.offset(), len, &mut fill)? < len {
             done = fault(call);
@@ -254,7 +254,7 @@ fn copy_in<S: Source>(
         let bytes = source.get(piece.offset() - range.offset(), len);
         let all = bytes.len() == len;
         let bytes = if all { bytes } else { way.after_a_fault(bytes, len) };
-        object.store().write(ctx, route, piece.offset(), &bytes)?;
+        object.backing().write(ctx, route, piece.offset(), &bytes)?;
         if !all {
             done = fault(call);
             break;

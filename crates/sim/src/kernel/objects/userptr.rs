@@ -7,8 +7,8 @@
 use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
+use crate::memory::backing_store::BackingStore;
 use crate::memory::program::ProgramMemory;
-use crate::memory::store::Store;
 use gem_coherency::error::Result;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::ByteRange;
@@ -31,8 +31,8 @@ pub(crate) struct UserMemory {
 /// Memory that a GPU got.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    pub(crate) store: Arc<Mutex<Store>>,
-    /// The first byte's offset in the store.
+    pub(crate) backing: Arc<Mutex<BackingStore>>,
+    /// The first byte's offset in the backing store.
     pub(crate) first: u64,
     pub(crate) len: u64,
 }
@@ -45,20 +45,20 @@ pub(crate) struct Pinned {
     pub(crate) parts: Vec<Part>,
 }
 
-/// A part of a range that is in one store.
+/// A part of a range that is in one backing store.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    store: Arc<Mutex<Store>>,
-    /// Its position in the store.
+    backing: Arc<Mutex<BackingStore>>,
+    /// Its position in the backing store.
     pub(crate) range: ByteRange,
     /// Its position in the requested range.
     pub(crate) of_range: Range<usize>,
 }
 
 impl Piece {
-    /// Locks the store; locked after the object's state where both are.
-    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock()
+    /// Locks the backing store; locked after the object's state where both are.
+    pub(crate) fn backing(&self) -> MutexGuard<'_, BackingStore> {
+        self.backing.lock()
     }
 }
 
@@ -88,7 +88,7 @@ impl UserMemory {
             if first < end {
                 let at = ByteRange::within(part.first + (first - begin), end - first, part.first + part.len)?;
                 let of_range = (first - range.offset()) as usize..(end - range.offset()) as usize;
-                pieces.push(Piece { store: Arc::clone(&part.store), range: at, of_range });
+                pieces.push(Piece { backing: Arc::clone(&part.backing), range: at, of_range });
             }
             begin += part.len;
         }

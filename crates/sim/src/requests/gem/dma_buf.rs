@@ -169,7 +169,7 @@ pub(crate) fn mmap(dma_buf: &DmaBuf, len: u64, offset: u64) -> Result<Window, Er
         return Err(Errno::EINVAL);
     }
     match &dma_buf.exporter {
-        Exporter::Memory(memory) => Ok(Window::of_memory(Arc::clone(&memory.store), offset)),
+        Exporter::Memory(memory) => Ok(Window::of_memory(Arc::clone(&memory.backing), offset)),
         // TTM objects have no file of their own and are mapped as in the device's file (drm_gem_prime_mmap).
         Exporter::Object(object) if object.is_mapped_by_itself() => {
             Ok(Window::of_object(Arc::clone(object), MmapMode::Fixed, offset))
