@@ -45,6 +45,7 @@
 
 #![deny(unsafe_code)]
 
+#[path = "run_judges.rs"]
 mod across;
 mod collect;
 mod domain_calls;

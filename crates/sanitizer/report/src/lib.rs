@@ -24,6 +24,7 @@
 
 #![deny(unsafe_code)]
 
+#[path = "platform_verdicts.rs"]
 mod across;
 mod coverage;
 mod disagreements;
