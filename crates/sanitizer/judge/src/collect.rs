@@ -10,10 +10,10 @@ use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
 };
 
-use crate::across::Judged;
 use crate::findings::{Finding, Findings};
 use crate::history::Stored;
 use crate::platforms::Verdict;
+use crate::run_judges::Judged;
 
 /// The requests after which a screen shows what the program drew.
 pub(crate) const SHOWS: [u32; 7] = [

@@ -26,7 +26,7 @@
 //! ```text
 //! L3  sanitizer: what the server calls, and the results
 //! L2  screens -> collect   loads
-//! L1  across -> platforms   findings -> history
+//! L1  run_judges -> platforms   findings -> history
 //! L0  domain_calls -> need   records   stale
 //! ```
 //!
@@ -34,7 +34,7 @@
 //! * `screens`: dirty lines of screens, as requests take them off and as programs end. Not other objects.
 //! * `collect`: what a device logged during a request, as findings with places. Not its meaning on other platforms.
 //! * `loads`: loads of stale lines. Not accesses of other agents.
-//! * `across`: a judge for each device, and the programs' logs of flushes. Not findings.
+//! * `run_judges`: a judge for each device, and the programs' logs of flushes. Not findings.
 //! * `platforms`: the trace of a device, judged by one platform or by many. Not programs.
 //! * `findings`: the mistakes of programs, by place. Not flushes.
 //! * `history`: what happened to the objects of findings. Not verdicts.
@@ -45,8 +45,6 @@
 
 #![deny(unsafe_code)]
 
-#[path = "run_judges.rs"]
-mod across;
 mod collect;
 mod domain_calls;
 mod findings;
@@ -55,16 +53,17 @@ mod loads;
 mod need;
 mod platforms;
 mod records;
+mod run_judges;
 mod sanitizer;
 mod screens;
 mod stale;
 
-pub use across::FlushSite;
 pub use domain_calls::DomainSite;
 pub use findings::{Finding, RecentFlush};
 pub use gem_coherency_memory_model::Mistake;
 pub use history::{History, Step, What};
 pub use need::{Counts, Need};
+pub use run_judges::FlushSite;
 pub use sanitizer::Sanitizer;
 
 pub use gem_coherency_protocol::Frame;

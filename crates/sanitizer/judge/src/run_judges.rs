@@ -19,7 +19,7 @@ use crate::records::flush_logs::FlushLogs;
 
 /// The judges of a run.
 #[derive(Debug)]
-pub(crate) struct Across {
+pub(crate) struct RunJudges {
     judges: Vec<Mutex<Judge>>,
     logs: FlushLogs,
     /// Several platforms judge; otherwise each device's own, and the device tells the mistakes.
@@ -48,7 +48,7 @@ pub struct FlushSite {
     pub precautionary_on: Vec<&'static str>,
 }
 
-impl Across {
+impl RunJudges {
     /// Begins to trace `devices`, which have no objects yet, and to judge what happens by `platforms`; if there are none, by
     /// the devices' own.
     pub(crate) fn new(devices: &[SimDevice], platforms: &[&'static Platform]) -> Self {

@@ -10,10 +10,10 @@ use gem_coherency_protocol::Frame;
 use gem_coherency_server::{Done, Judge, Program, RecordWriters, Server};
 use gem_coherency_sim::{MadeStale, Screens, SimDevice};
 
-use crate::across::{Across, FlushSite};
 use crate::domain_calls::DomainSite;
 use crate::findings::{Finding, Findings};
 use crate::history::History;
+use crate::run_judges::{FlushSite, RunJudges};
 use crate::{collect, loads, screens};
 
 /// Judges the programs of one server.
@@ -22,7 +22,7 @@ pub struct Sanitizer {
     findings: Findings,
     platforms: Vec<&'static Platform>,
     /// The judges of the devices' traces, once there are devices.
-    across: OnceLock<Across>,
+    judges: OnceLock<RunJudges>,
 }
 
 impl Sanitizer {
@@ -33,7 +33,7 @@ impl Sanitizer {
     #[must_use]
     pub fn new(platforms: &[&'static Platform], history: bool) -> Self {
         let findings = Findings::new(history && platforms.is_empty());
-        Self { findings, platforms: platforms.to_vec(), across: OnceLock::new() }
+        Self { findings, platforms: platforms.to_vec(), judges: OnceLock::new() }
     }
 
     /// Returns what programs did wrong so far.
@@ -47,29 +47,29 @@ impl Sanitizer {
     /// Returns the flushes of programs so far by place, with the verdicts that they have if the run ends now.
     #[must_use]
     pub fn flush_sites(&self, server: &Server) -> Vec<FlushSite> {
-        self.across.get().map(|across| across.sites(server.devices())).unwrap_or_default()
+        self.judges.get().map(|judges| judges.sites(server.devices())).unwrap_or_default()
     }
 
     /// Returns the number of lines that a GPU wrote without looking into the cache, where a program may have stored the bytes that were
     /// there, which is not seen: what the GPU wrote there may be lost.
     #[must_use]
     pub fn possibly_lost(&self) -> u64 {
-        self.across.get().map_or(0, Across::possibly_lost)
+        self.judges.get().map_or(0, RunJudges::possibly_lost)
     }
 
     /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
     /// unless several platforms judge.
     #[must_use]
     pub fn refusals(&self, server: &Server) -> BTreeMap<&'static str, Vec<&'static str>> {
-        let across = self.across.get().filter(|across| across.by_many);
-        across.map(|across| across.refusals(server.devices())).unwrap_or_default()
+        let judges = self.judges.get().filter(|judges| judges.by_many);
+        judges.map(|judges| judges.refusals(server.devices())).unwrap_or_default()
     }
 
     /// Returns the number of flushes and accesses that were lost, so that judgements by several platforms may be wrong: programs made
     /// too many between two requests.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.across.get().map_or(0, Across::lost)
+        self.judges.get().map_or(0, RunJudges::lost)
     }
 
     /// Returns the domain changes of programs so far by place.
@@ -88,14 +88,14 @@ impl Sanitizer {
     /// Adds what was found on a device since the last time, and notes stale lines: those that were `made` before the request, and by it.
     fn collect(&self, program: &dyn Program, device: &SimDevice, mut made: Vec<MadeStale>) {
         let number = program.devices().iter().position(|other| other.is_same_device(device));
-        let across = self.across.get().zip(number);
-        let judged = across.map(|(across, number)| across.judge(number, device)).unwrap_or_default();
-        made.extend(match across {
-            Some((across, number)) if across.by_many => across.made_stale(number),
+        let judges = self.judges.get().zip(number);
+        let judged = judges.map(|(judges, number)| judges.judge(number, device)).unwrap_or_default();
+        made.extend(match judges {
+            Some((judges, number)) if judges.by_many => judges.made_stale(number),
             Some(_) | None => device.made_stale(),
         });
-        if let Some((across, number)) = across {
-            across.hide(number, |object, lines| program.see_loads(device, object, lines));
+        if let Some((judges, number)) = judges {
+            judges.hide(number, |object, lines| program.see_loads(device, object, lines));
         }
         collect::collect(&self.findings, device, judged, || program.stack());
         loads::note(&self.findings, device, made, program);
@@ -104,7 +104,7 @@ impl Sanitizer {
 
 impl Judge for Sanitizer {
     fn begin(&self, devices: &[SimDevice]) {
-        let by_many = self.across.get_or_init(|| Across::new(devices, &self.platforms)).by_many;
+        let by_many = self.judges.get_or_init(|| RunJudges::new(devices, &self.platforms)).by_many;
         for device in devices {
             device.watch(!by_many);
             device.record(self.findings.histories.is_some());
@@ -122,15 +122,15 @@ impl Judge for Sanitizer {
 
     fn add_flushes(&self, devices: &[SimDevice], file: File, writers: &Arc<RecordWriters>) {
         let file = Arc::new(file);
-        if let Some(across) = self.across.get() {
-            across.add_log(Arc::clone(&file), writers);
+        if let Some(judges) = self.judges.get() {
+            judges.add_log(Arc::clone(&file), writers);
         }
         self.findings.add_records(file, writers, |object| has_object(devices, object));
     }
 
     fn before(&self, devices: &[SimDevice], device: Option<&SimDevice>, code: u32) -> Option<Screens> {
-        if let Some(across) = self.across.get() {
-            across.hear_flushes(devices);
+        if let Some(judges) = self.judges.get() {
+            judges.hear_flushes(devices);
         }
         collect::hear_flushes(&self.findings);
         device.and_then(|device| {
@@ -155,13 +155,13 @@ impl Judge for Sanitizer {
     }
 
     fn loaded(&self, devices: &[SimDevice], object: u64, lines: LineRange, stack: Vec<Frame>) {
-        let judged = self.across.get().map(|across| (across.by_many, across.load(devices, object, lines)));
+        let judged = self.judges.get().map(|judges| (judges.by_many, judges.load(devices, object, lines)));
         let judged = judged.and_then(|(by_many, verdicts)| by_many.then_some(verdicts));
         loads::add(&self.findings, devices, object, lines, judged, stack);
     }
 
     fn before_exit_or_close(&self, program: &dyn Program, closes: bool) {
-        screens::before_exit_or_close(&self.findings, self.across.get(), program, closes);
+        screens::before_exit_or_close(&self.findings, self.judges.get(), program, closes);
     }
 
     fn settle(&self, devices: &[SimDevice]) {
@@ -169,7 +169,7 @@ impl Judge for Sanitizer {
     }
 
     fn sees_loads(&self, object: u64) -> bool {
-        self.across.get().is_some_and(|across| across.is_hidden(object))
+        self.judges.get().is_some_and(|judges| judges.is_hidden(object))
     }
 
     fn stale_lines(&self, object: u64) -> Vec<LineRange> {

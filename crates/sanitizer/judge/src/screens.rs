@@ -10,9 +10,9 @@ use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_OBJ_SETPROPERTY, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_MODE_SETPROPERTY,
 };
 
-use crate::across::Across;
 use crate::collect::{self, SHOWS};
 use crate::findings::{Finding, Findings};
+use crate::run_judges::RunJudges;
 
 /// Other requests that may change what planes show.
 const CHANGES: [u32; 3] =
@@ -26,18 +26,18 @@ pub(crate) fn before(device: &SimDevice, code: u32) -> Option<Screens> {
 /// Notes what the screens have dirty, as `program` ends, or `closes` a device.
 pub(crate) fn before_exit_or_close(
     findings: &Findings,
-    across: Option<&Across>,
+    judges: Option<&RunJudges>,
     program: &dyn Program,
     closes: bool,
 ) {
     let devices = program.devices();
-    if let Some(across) = across {
-        across.hear_flushes(devices);
+    if let Some(judges) = judges {
+        judges.hear_flushes(devices);
     }
     let mut found = Vec::new();
     for (number, device) in devices.iter().enumerate() {
-        let verdicts = across.map(|across| across.dirty_screens(number, device)).unwrap_or_default();
-        let dirty = if across.is_some_and(|across| across.by_many) {
+        let verdicts = judges.map(|judges| judges.dirty_screens(number, device)).unwrap_or_default();
+        let dirty = if judges.is_some_and(|judges| judges.by_many) {
             collect::findings_of(device, verdicts)
         } else {
             let dirty = device.dirty_on_screen().into_iter();

@@ -7,14 +7,14 @@
 //!
 //! ```text
 //! L3  sanitized
-//! L2  history   across   suppressions -> domain_changes -> flushes
+//! L2  history   platform_verdicts   suppressions -> domain_changes -> flushes
 //! L1  findings
 //! L0  coverage   disagreements
 //! ```
 //!
 //! * `sanitized`: the whole report of a run. Not its text.
 //! * `history`: what happened to the object of a finding, for a picture. Not the picture.
-//! * `across`: the verdicts of many platforms on one run. Not how they judge.
+//! * `platform_verdicts`: the verdicts of many platforms on one run. Not how they judge.
 //! * `suppressions`: findings that are known and accepted, each with a reason. Not findings.
 //! * `domain_changes`: the changes of domains, by place. Not flushes.
 //! * `flushes`: the flushes, by place. Not findings.
@@ -24,23 +24,22 @@
 
 #![deny(unsafe_code)]
 
-#[path = "platform_verdicts.rs"]
-mod across;
 mod coverage;
 mod disagreements;
 mod domain_changes;
 mod findings;
 mod flushes;
 mod history;
+mod platform_verdicts;
 mod sanitized;
 mod suppressions;
 
-pub use across::PlatformsRow;
 pub use coverage::{CoverageRow, rows as coverage};
 pub use disagreements::DisagreementRow;
 pub use domain_changes::{DomainRow, USELESS_SET_DOMAIN};
 pub use findings::{FindingRow, FlushedRow, PlaceRow};
 pub use flushes::{FlushRow, USELESS_FLUSH, VerdictRow};
 pub use history::{HistoryView, Picture, StepView};
+pub use platform_verdicts::PlatformsRow;
 pub use sanitized::{PictureOf, Run, Sanitized};
 pub use suppressions::{Suppression, read as read_suppressions};

@@ -8,13 +8,13 @@ use gem_coherency_sanitizer::Sanitizer;
 use gem_coherency_server::Server;
 use serde::Serialize;
 
-use crate::across::{self, PlatformsRow};
 use crate::coverage::{self, CoverageRow, NOTHING_JUDGED};
 use crate::disagreements::DisagreementRow;
 use crate::domain_changes::{self, DomainRow};
 use crate::findings::{FindingRow, Places};
 use crate::flushes::{self, FlushRow};
 use crate::history::{self, Picture};
+use crate::platform_verdicts::{self, PlatformsRow};
 use crate::suppressions::{self, Suppression};
 
 /// The mistakes of a program.
@@ -93,7 +93,7 @@ impl Sanitized {
         let coverage = coverage::rows(server);
         // What was found was judged.
         let nothing_judged = if findings.is_empty() { coverage::nothing_judged(&coverage) } else { None };
-        let platforms = across::verdicts(judges, &sanitizer.refusals(server), &findings);
+        let platforms = platform_verdicts::verdicts(judges, &sanitizer.refusals(server), &findings);
         let picture = picture.map(|PictureOf { path, finding }| {
             let finding = finding.get();
             let shown =
