@@ -4,7 +4,7 @@
 #![no_main]
 
 use gem_coherency_fuzz::watch;
-use intel_eu::execute::{Access, Bus, Shader, Rows, Thread};
+use intel_eu::execute::{Access, Bus, Rows, Shader, Thread};
 use intel_eu::{Encoding, Platform, compact, encode, encodings, expand, text, validate};
 use libfuzzer_sys::fuzz_target;
 

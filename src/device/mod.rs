@@ -85,7 +85,7 @@ impl Device {
     /// Takes an open device and asks it for its facts.
     ///
     /// # Errors
-    /// [`Unknown::DeviceId`]; to use such a device, call [`Device::with_conservative_platform`].
+    /// [`Unknown::DeviceId`], [`Unknown::DrivenByXe`]; to use such a device, call [`Device::with_conservative_platform`].
     /// [`Unknown::KernelWithoutRules`]; CHIPSET_ID's.
     pub fn from_drm(drm: Arc<dyn Drm>) -> Result<Self> {
         let facts = about::facts(drm.as_ref())?;
@@ -101,8 +101,8 @@ impl Device {
     pub fn with_conservative_platform(drm: Arc<dyn Drm>) -> Result<Self> {
         let facts = about::facts(drm.as_ref())?;
         let machine = match Machine::from_facts(&facts, drm.kernel()) {
-            Err(Unknown::DeviceId { id }) => {
-                tracing::warn!(id, "unknown PCI ID: nothing is treated as coherent");
+            Err(unknown @ (Unknown::DeviceId { .. } | Unknown::DrivenByXe { .. })) => {
+                tracing::warn!(%unknown, "nothing is treated as coherent");
                 CONSERVATIVE.machine(drm.kernel(), false)
             }
             known => known?,

@@ -298,7 +298,9 @@ impl Error {
     /// Returns the kernel's errno, or the one that the kernel returns for the same mistake.
     pub fn errno(&self) -> Errno {
         match self {
-            Self::Unknown(Unknown::DeviceId { .. } | Unknown::Platform { .. }) => Errno::ENODEV,
+            Self::Unknown(
+                Unknown::DeviceId { .. } | Unknown::Platform { .. } | Unknown::DrivenByXe { .. },
+            ) => Errno::ENODEV,
             Self::Open(error) => error.errno(),
             Self::CacheOps(error) => error.errno(),
             Self::NotAvailable { errno, .. } | Self::Ioctl { errno, .. } => *errno,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use gem_coherency_policy::Errno;
+use gem_coherency_policy::platform::by_name;
 
 use super::hints::open_hint;
 
@@ -68,7 +69,11 @@ impl fmt::Display for OpenError {
                 directory.display()
             ),
             Self::CannotOpen { path, errno } => {
-                write!(f, "cannot open {}: {errno}{}", path.display(), open_hint(*errno))
+                write!(f, "cannot open {}: {errno}{}", path.display(), open_hint(*errno))?;
+                match path.to_str().filter(|name| by_name(name).is_ok()) {
+                    Some(name) => write!(f, "; did you mean sim:{name}?"),
+                    None => Ok(()),
+                }
             }
             Self::NotADevice { path } => write!(
                 f,

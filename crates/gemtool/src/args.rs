@@ -75,7 +75,7 @@ const LAST: usize = 900;
 /// Shows, explains and checks the cache coherency of GEM buffer objects on Intel GPUs
 #[derive(Clone, Debug, Parser)]
 #[command(name = "gemtool", version, after_help = EXAMPLES, max_term_width = 100)]
-#[command(disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Args {
     /// The command to run.
     #[command(subcommand)]
@@ -357,6 +357,11 @@ Examples:
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Rules {
     /// A rule's name
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = rule)]
     pub name: Option<Rule>,
+}
+
+/// Parses the name of a rule.
+fn rule(name: &str) -> Result<Rule, String> {
+    name.parse().map_err(|unknown| format!("{unknown} (`gemtool rules` lists all rules)"))
 }

@@ -42,7 +42,9 @@ impl Failure {
     pub const fn errno(&self) -> Errno {
         match self {
             Self::Argument { errno, .. } => *errno,
-            Self::Unknown(Unknown::DeviceId { .. } | Unknown::Platform { .. }) => Errno::ENODEV,
+            Self::Unknown(
+                Unknown::DeviceId { .. } | Unknown::Platform { .. } | Unknown::DrivenByXe { .. },
+            ) => Errno::ENODEV,
             Self::Number { .. } | Self::Unknown(_) => Errno::EINVAL,
             Self::CacheOps(error) => error.errno(),
         }

@@ -11,6 +11,8 @@ use gem_coherency_check::{Caller, Condition, Mutant};
 use gem_coherency_memory_model::Assumption;
 use gemtool::numbers;
 
+use crate::args::rule;
+
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\
 Searches every reachable state of caches, memory, store buffers, the kernel and the library, for \
@@ -59,7 +61,7 @@ pub struct Check {
     pub dropped: Vec<Dropped>,
 
     /// Remove this rule: the operations that it requires are left out (`gemtool rules` lists all rules)
-    #[arg(long, value_name = "RULE", conflicts_with = "mutant")]
+    #[arg(long, value_name = "RULE", value_parser = rule, conflicts_with = "mutant")]
     pub without: Option<Rule>,
 
     /// Plant this fault; an unknown name prints the list of faults

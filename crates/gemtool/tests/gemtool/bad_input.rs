@@ -26,7 +26,9 @@ fn a_word_that_is_not_known_is_named_with_the_known_ones() {
     gemtool("explain --platform jsl --level l3 --writer cpu --reader gpu")
         .refused(&["--level", "'l3'", "l3-llc"]);
     gemtool("explain --platform jsl --who me").refused(&["--who", "'me'", "kernel, driver"]);
-    gemtool("rules same-cash").refused(&["'same-cash'", "same-cache"]);
+    gemtool("rules same-cash").refused(&["'same-cash'", "did you mean same-cache, ", "gemtool rules"]);
+    gemtool("alloc --device glk").refused(&["cannot open glk", "did you mean sim:glk?"]);
+    gemtool("platforms lnl").refused(&["Lunar Lake is driven by xe"]);
     gemtool("alloc --caching=cachd").refused(&["--caching", "'cachd'", "none, cached, display"]);
     gemtool("alloc --caching=none --map wt").refused(&["--map", "'wt'", "wb, wc, uc, gtt, fixed"]);
 }

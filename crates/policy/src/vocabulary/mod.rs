@@ -8,9 +8,11 @@ use core::str::FromStr;
 
 use bitflags::bitflags;
 
+mod nearest;
 mod unknown;
 mod words;
 
+pub(crate) use nearest::nearest;
 pub use unknown::{Excerpt, Unknown};
 
 #[doc(inline)]

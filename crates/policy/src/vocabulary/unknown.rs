@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::KernelVersion;
+use super::{KernelVersion, nearest};
 
 /// A name, number or version that the rules do not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,14 @@ pub enum Unknown {
     Platform {
         /// The name.
         name: Excerpt,
+        /// The name that it resembles most; empty if there is none.
+        nearest: &'static str,
+    },
+
+    /// A platform that i915 does not claim, and xe drives.
+    DrivenByXe {
+        /// The platform's title.
+        platform: &'static str,
     },
 }
 
@@ -62,15 +70,40 @@ impl Unknown {
     }
 }
 
+/// Number of words that an error lists.
+const MOST_NAMED: usize = 48;
+
+/// Writes words, with commas in between.
+fn list(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {
+    for (place, word) in words.iter().enumerate() {
+        f.write_str(if place == 0 { "" } else { ", " })?;
+        f.write_str(word)?;
+    }
+    Ok(())
+}
+
+/// Writes the words that may have been meant, as far as they are not empty.
+fn propose(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {
+    match words.iter().position(|word| word.is_empty()).unwrap_or(words.len()) {
+        0 => Ok(()),
+        count => {
+            f.write_str("; did you mean ")?;
+            list(f, words.get(..count).unwrap_or_default())?;
+            f.write_str("?")
+        }
+    }
+}
+
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Word { what, word, known } => {
-                write!(f, "unknown {what} '{word}' (known: ")?;
-                for (place, word) in known.iter().enumerate() {
-                    f.write_str(if place == 0 { "" } else { ", " })?;
-                    f.write_str(word)?;
+                write!(f, "unknown {what} '{word}'")?;
+                if known.len() > MOST_NAMED {
+                    return propose(f, &nearest(word.as_str(), known.iter().copied()));
                 }
+                f.write_str(" (known: ")?;
+                list(f, known)?;
                 f.write_str(")")
             }
             Self::KernelVersion { text } => {
@@ -83,11 +116,13 @@ impl fmt::Display for Unknown {
                 write!(f, "the i915 driver of Linux {kernel} does not claim {platform}")
             }
             Self::DeviceId { id } => write!(f, "unknown i915 PCI ID 8086:{id:04x}"),
-            Self::Platform { name } => {
-                write!(
-                    f,
-                    "unknown platform '{name}' (expected a name such as jsl, or a PCI ID such as 0x4e61)"
-                )
+            Self::Platform { name, nearest } => {
+                write!(f, "unknown platform '{name}'")?;
+                propose(f, &[nearest])?;
+                f.write_str(" (expected a name such as jsl, or a PCI ID such as 0x4e61)")
+            }
+            Self::DrivenByXe { platform } => {
+                write!(f, "{platform} is driven by xe, and these rules are those of i915")
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use gem_coherency::policy::Rule;
 
-use crate::args::Device;
+use crate::args::{Device, rule};
 
 /// Shown under `gemtool trace --help`.
 pub const TRACE_EXAMPLES: &str = "\
@@ -32,7 +32,7 @@ pub struct Trace {
     pub duration: Option<Duration>,
 
     /// Predict flushes without this rule (`gemtool rules` lists all rules)
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", value_parser = rule)]
     pub without: Option<Rule>,
 
     /// Command to trace, with its arguments

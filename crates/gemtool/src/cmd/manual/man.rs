@@ -34,7 +34,7 @@ pub struct Manual {
 /// # Errors
 /// A folder that cannot be created or written to.
 pub fn run(args: &args::Man) -> Result<Manual, Failure> {
-    let mut tool = Args::command().subcommand_help_heading("COMMANDS");
+    let mut tool = Args::command().disable_help_subcommand(true).subcommand_help_heading("COMMANDS");
     tool.build();
     let pages: Vec<_> =
         std::iter::once(&tool).chain(tool.get_subcommands()).map(|one| page(one, &tool)).collect();

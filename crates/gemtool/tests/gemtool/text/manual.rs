@@ -2,14 +2,14 @@
 
 use crate::{command, gemtool, ran};
 
-/// Returns the commands that `gemtool --help` lists.
+/// Returns the commands that `gemtool --help` lists, other than `help`.
 pub fn commands() -> Vec<String> {
     let help = gemtool("--help").held();
     let list =
         help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
     let first =
         |line: &str| line.strip_prefix("  ").and_then(|line| line.split(' ').next()).map(str::to_owned);
-    list.lines().filter_map(first).filter(|word| !word.is_empty()).collect()
+    list.lines().filter_map(first).filter(|word| !word.is_empty() && word != "help").collect()
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Finds platforms by PCI ID and by name.
 
 use super::ids::ROWS;
+use super::xe::XE;
 use crate::platform::table::ALL;
 use crate::platform::{DeviceId, Platform, all, ids};
-use crate::vocabulary::{Excerpt, Unknown};
+use crate::vocabulary::{Excerpt, Unknown, nearest};
 
 /// The PCI IDs, and the places of their platforms in [`all`]: the rows without their texts, which a program that
 /// looks up platforms alone does not link.
@@ -32,37 +33,52 @@ const fn place_of(platform: &Platform) -> u8 {
 /// Returns the platform of a PCI ID.
 ///
 /// # Errors
-/// [`Unknown::DeviceId`]. To use an unknown device, take [`crate::platform::CONSERVATIVE`].
+/// [`Unknown::DeviceId`], [`Unknown::DrivenByXe`]. To use an unknown device, take [`crate::platform::CONSERVATIVE`].
 pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
     let found = PLACES.iter().find(|place| place.0 == id).and_then(|place| all().get(usize::from(place.1)));
-    found.copied().ok_or(Unknown::DeviceId { id })
+    found.copied().ok_or_else(|| without_row(id))
+}
+
+/// Returns the error for a PCI ID that i915 does not claim.
+fn without_row(id: u16) -> Unknown {
+    let driven = XE.iter().find(|(_, _, ids)| ids.contains(&id));
+    driven.map_or(Unknown::DeviceId { id }, |&(_, platform, _)| Unknown::DrivenByXe { platform })
 }
 
 /// Returns the row of a PCI ID: platform, GT, and the macro that lists it.
 ///
 /// # Errors
-/// [`Unknown::DeviceId`].
+/// [`Unknown::DeviceId`], [`Unknown::DrivenByXe`].
 pub fn row_by_id(id: u16) -> Result<&'static DeviceId, Unknown> {
     // A row for a single subsystem has the same coherency as the plain row that follows it.
-    ids().iter().find(|row| row.id == id && row.subsystem.is_none()).ok_or(Unknown::DeviceId { id })
+    ids().iter().find(|row| row.id == id && row.subsystem.is_none()).ok_or_else(|| without_row(id))
 }
 
 /// Returns the platform with this name (`jsl`), alias (`apl`), title (`Jasper Lake`) or PCI ID (`0x4e61`,
 /// `4e61`, `8086:4e61`), in any case.
 ///
 /// # Errors
-/// [`Unknown::Platform`].
+/// [`Unknown::Platform`], [`Unknown::DeviceId`], [`Unknown::DrivenByXe`].
 pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
-    let by_word = all().iter().copied().find(|platform| is_called(platform, name));
-    by_word
-        .or_else(|| hex_id(name).and_then(|id| by_id(id).ok()))
-        .ok_or_else(|| Unknown::Platform { name: Excerpt::new(name) })
+    let is_name = |known: &str| letters(known).eq(letters(name));
+    if let Some(platform) = all().iter().copied().find(|platform| names(platform).any(is_name)) {
+        return Ok(platform);
+    }
+    if let Some((_, platform, _)) = XE.iter().find(|(name, title, _)| is_name(name) || is_name(title)) {
+        return Err(Unknown::DrivenByXe { platform });
+    }
+    hex_id(name).map_or_else(
+        || {
+            let known = all().iter().flat_map(|platform| names(platform));
+            Err(Unknown::Platform { name: Excerpt::new(name), nearest: nearest(name, known)[0] })
+        },
+        by_id,
+    )
 }
 
-/// Returns whether the name, an alias or the title of `platform` is `name`.
-fn is_called(platform: &Platform, name: &str) -> bool {
-    let mut known = [platform.name, platform.title].into_iter().chain(platform.aliases.iter().copied());
-    known.any(|known| letters(known).eq(letters(name)))
+/// Returns the name, the title and the aliases of a platform.
+fn names(platform: &Platform) -> impl Iterator<Item = &'static str> {
+    [platform.name, platform.title].into_iter().chain(platform.aliases.iter().copied())
 }
 
 /// Returns the text in lower case, without blanks, dashes and underscores.

@@ -3,3 +3,4 @@
 pub(super) mod ids;
 pub(super) mod lookup;
 pub(super) mod revisions;
+mod xe;

@@ -1,0 +1,25 @@
+//! Platforms that xe drives and i915 does not claim: their names, and their PCI IDs (include/drm/intel/pciids.h of Linux 7.2).
+
+/// A name, a title and the PCI IDs.
+pub(super) type XePlatform = (&'static str, &'static str, &'static [u16]);
+
+pub(super) static XE: [XePlatform; 7] = [
+    ("lnl", "Lunar Lake", &[0x6420, 0x64a0, 0x64b0]),
+    (
+        "bmg",
+        "Battlemage",
+        &[
+            0xe202, 0xe209, 0xe20b, 0xe20c, 0xe20d, 0xe210, 0xe211, 0xe212, 0xe216, 0xe220, 0xe221, 0xe222,
+            0xe223,
+        ],
+    ),
+    (
+        "ptl",
+        "Panther Lake",
+        &[0xb080, 0xb081, 0xb082, 0xb083, 0xb084, 0xb085, 0xb086, 0xb087, 0xb08f, 0xb090, 0xb0a0, 0xb0b0],
+    ),
+    ("wcl", "Wildcat Lake", &[0xfd80, 0xfd81]),
+    ("nvls", "Nova Lake-S", &[0xd740, 0xd741, 0xd742, 0xd743, 0xd745, 0xd74a, 0xd74b]),
+    ("nvlp", "Nova Lake-P", &[0xd750, 0xd751, 0xd752, 0xd753, 0xd754, 0xd755, 0xd756, 0xd757, 0xd75f]),
+    ("cri", "Crescent Island", &[0x674c, 0x674d, 0x674e, 0x674f, 0x6750]),
+];
