@@ -63,7 +63,7 @@ pub struct CompiledShader {
     /// Number of early returns and discards that were hoisted.
     pub hoisted_discards: usize,
     /// The surfaces whose sizes are among the constants.
-    sizes: Vec<Surface>,
+    sized_surfaces: Vec<Surface>,
 }
 
 impl Shader {
@@ -115,7 +115,15 @@ impl Shader {
         passes.try_run(Pass::Legalize, &mut function, |function| legalize(platform, function))?;
         passes.run(Pass::OptCopyProp, &mut function, |function| opt_copy_prop(platform, function));
         let code = emit(&function, platform)?;
-        Ok(CompiledShader { platform, stage, code, surfaces, group, hoisted_discards, sizes: program.sizes })
+        Ok(CompiledShader {
+            platform,
+            stage,
+            code,
+            surfaces,
+            group,
+            hoisted_discards,
+            sized_surfaces: program.sizes,
+        })
     }
 }
 
@@ -215,7 +223,9 @@ impl CompiledShader {
             Stage::Compute => extent.to_vec(),
             Stage::Fragment => vec![extent[0], extent[1], lower_inputs::threads_across(extent[0])],
         };
-        words.extend(self.sizes.iter().map(|one| sizes.get(usize::from(one.0)).copied().unwrap_or(0)));
+        words.extend(
+            self.sized_surfaces.iter().map(|one| sizes.get(usize::from(one.0)).copied().unwrap_or(0)),
+        );
         words
     }
 }

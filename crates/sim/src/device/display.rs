@@ -11,7 +11,7 @@ use crate::display::on_screen::Screens;
 use crate::kernel::injected_faults::Needs;
 use crate::observe::incoherent::Incoherent;
 use crate::refuse::refuse;
-use crate::requests::{CrtcChange, Cursor, Flip, modes_of};
+use crate::requests::{CrtcChange, Cursor, FlipArgs, modes_of};
 use crate::{Minor, SimDevice};
 use gem_coherency::backend::Created;
 use gem_coherency::backend::display::{
@@ -229,7 +229,7 @@ impl Display for SimDevice {
     fn flip(&self, crtc: Crtc, framebuffer: Framebuffer) -> Result<()> {
         let request = DRM_IOCTL_MODE_PAGE_FLIP.name;
         self.enter_as(request, Allowed::Master, Needs::Memory)?;
-        let flip = Flip { crtc: crtc.0, framebuffer: framebuffer.0, event: None, asynchronous: false };
+        let flip = FlipArgs { crtc: crtc.0, framebuffer: framebuffer.0, event: None, asynchronous: false };
         self.flip_ioctl(request, flip, Pace::AtOnce).map(drop)
     }
 

@@ -1,7 +1,7 @@
 //! Commits: the display shows a draft (`intel_atomic_commit`).
 
 use super::DisplayEngine;
-use super::crtcs::{Crtcs, Flip, Plane, PlaneState};
+use super::crtcs::{Crtcs, PendingFlip, PlaneState, ShownFramebuffer};
 use super::draft::Draft;
 use super::events::{Event, Kind};
 use super::properties::{DPMS_OFF, DPMS_ON};
@@ -67,7 +67,7 @@ impl DisplayEngine {
             let next = pipe.clock.next(now);
             done = done.max(next.map_or(now, |next| next.ns));
             if let (Pace::Nonblocking, Some(Vblank { ns: due, .. })) = (pace, next) {
-                pipe.flip = Some(Flip { due, before: Vec::new() });
+                pipe.flip = Some(PendingFlip { due, before: Vec::new() });
             }
             let at = match (pace, next) {
                 (Pace::AtOnce, _) | (_, None) => pipe.clock.last(now),
@@ -107,11 +107,15 @@ impl DisplayEngine {
     }
 
     /// Pins the framebuffers of a draft (`drm_atomic_helper_prepare_planes`).
-    fn prepare(&self, request: &'static str, draft: &Draft) -> Result<Vec<((usize, usize), Plane)>> {
+    fn prepare(
+        &self,
+        request: &'static str,
+        draft: &Draft,
+    ) -> Result<Vec<((usize, usize), ShownFramebuffer)>> {
         let mut shown = Vec::new();
         for (&place, plane) in &draft.planes {
             let Some(id) = plane.framebuffer else { continue };
-            match self.show(request, id) {
+            match self.pin_framebuffer(request, id) {
                 Ok(plane) => shown.push((place, plane)),
                 Err(error) => {
                     shown.into_iter().try_for_each(|(_, plane)| self.hide(request, Some(plane)))?;

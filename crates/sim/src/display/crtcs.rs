@@ -34,7 +34,7 @@ const FIRST_PLANE: u32 = 64;
 
 /// A framebuffer shown by a plane.
 #[derive(Debug)]
-pub(crate) struct Plane {
+pub(crate) struct ShownFramebuffer {
     pub(crate) id: u32,
     pub(crate) framebuffer: Framebuffer,
 }
@@ -53,13 +53,13 @@ pub(crate) struct Area {
 /// The state of a plane (`struct drm_plane_state`).
 #[derive(Debug, Default)]
 pub(crate) struct PlaneState {
-    pub(crate) shown: Option<Plane>,
+    pub(crate) shown: Option<ShownFramebuffer>,
     pub(crate) area: Area,
 }
 
 /// A flip that the hardware has not done yet.
 #[derive(Debug)]
-pub(crate) struct Flip {
+pub(crate) struct PendingFlip {
     /// The time of the vertical blank that completes it.
     pub(crate) due: u64,
     /// The planes that the hardware shows until then, by their places.
@@ -82,7 +82,7 @@ pub(crate) struct Pipe {
     /// The place of the cursor, also while there is none.
     pub(crate) cursor_at: (i32, i32),
     pub(crate) clock: Clock,
-    pub(crate) flip: Option<Flip>,
+    pub(crate) flip: Option<PendingFlip>,
 }
 
 /// The state of a connector.
@@ -224,19 +224,19 @@ impl Crtcs {
 
     /// Turns a CRTC off at `now`: its events are due, and a flip is done. Returns the planes that the hardware showed
     /// until then, which the caller must hide.
-    pub(crate) fn stop(&mut self, place: usize, now: u64) -> Vec<Plane> {
+    pub(crate) fn stop(&mut self, place: usize, now: u64) -> Vec<ShownFramebuffer> {
         let Self { pipes, events, .. } = self;
         let Some(pipe) = pipes.get_mut(place) else { return Vec::new() };
         if let Some(last) = pipe.clock.last(now) {
             events.turn_off(place, last, now);
         }
         pipe.clock.stop(now);
-        pipe.flip.take().map_or_else(Vec::new, Flip::planes)
+        pipe.flip.take().map_or_else(Vec::new, PendingFlip::planes)
     }
 
     /// Removes a framebuffer from every plane (`atomic_remove_fb`) and turns off each CRTC whose primary
     /// plane showed it. Returns the planes, which the caller must pass to [`DisplayEngine::hide`](super::DisplayEngine::hide).
-    pub(crate) fn take_off(&mut self, id: u32, now: u64) -> Vec<Plane> {
+    pub(crate) fn take_off(&mut self, id: u32, now: u64) -> Vec<ShownFramebuffer> {
         let mut taken = Vec::new();
         for place in 0..self.pipes.len() {
             let Some(pipe) = self.pipes.get_mut(place) else { continue };
@@ -257,9 +257,13 @@ impl Crtcs {
     }
 
     /// Completes the flips that are due; returns the planes that the hardware no longer shows.
-    fn complete(&mut self, now: u64) -> Vec<Plane> {
-        let due = |flip: &mut Flip| flip.due <= now;
-        self.pipes.iter_mut().filter_map(|pipe| pipe.flip.take_if(due)).flat_map(Flip::planes).collect()
+    fn complete(&mut self, now: u64) -> Vec<ShownFramebuffer> {
+        let due = |flip: &mut PendingFlip| flip.due <= now;
+        self.pipes
+            .iter_mut()
+            .filter_map(|pipe| pipe.flip.take_if(due))
+            .flat_map(PendingFlip::planes)
+            .collect()
     }
 }
 
@@ -268,9 +272,9 @@ fn place(id: u32, first: u32, count: usize) -> Option<usize> {
     usize::try_from(id.checked_sub(first)?).ok().filter(|&place| place < count)
 }
 
-impl Flip {
+impl PendingFlip {
     /// Returns the framebuffers that are shown until the flip is done.
-    fn planes(self) -> Vec<Plane> {
+    fn planes(self) -> Vec<ShownFramebuffer> {
         self.before.into_iter().filter_map(|(_, state)| state.shown).collect()
     }
 }
@@ -282,7 +286,7 @@ impl Pipe {
     }
 
     /// Returns the primary plane's framebuffer.
-    pub(crate) fn primary(&self) -> Option<&Plane> {
+    pub(crate) fn primary(&self) -> Option<&ShownFramebuffer> {
         self.planes.first()?.shown.as_ref()
     }
 
@@ -302,12 +306,12 @@ impl DisplayEngine {
         crtcs.complete(now).into_iter().try_for_each(|plane| self.hide("flip", Some(plane)))
     }
 
-    /// Shows a framebuffer on a plane (`intel_prepare_plane_fb`).
+    /// Pins a framebuffer for a plane (`intel_prepare_plane_fb`).
     ///
     /// # Errors
     /// ENOENT for an unknown id; the kernel rules' refusals for its object; EAGAIN for userptr memory that no
     /// request has pinned; ENOMEM.
-    pub(crate) fn show(&self, request: &'static str, id: u32) -> Result<Plane> {
+    pub(crate) fn pin_framebuffer(&self, request: &'static str, id: u32) -> Result<ShownFramebuffer> {
         let Some(framebuffer) = self.framebuffers().hold(id) else {
             return Err(Error::Ioctl { request, errno: Errno::ENOENT });
         };
@@ -324,7 +328,7 @@ impl DisplayEngine {
         }
         drop(state);
         match pinned {
-            Ok(()) => Ok(Plane { id, framebuffer }),
+            Ok(()) => Ok(ShownFramebuffer { id, framebuffer }),
             Err(error) => {
                 self.release_framebuffer(id)?;
                 Err(error)
@@ -336,8 +340,8 @@ impl DisplayEngine {
     ///
     /// # Errors
     /// Never fails on a real kernel.
-    pub(crate) fn hide(&self, request: &'static str, plane: Option<Plane>) -> Result<()> {
-        let Some(Plane { id, framebuffer }) = plane else { return Ok(()) };
+    pub(crate) fn hide(&self, request: &'static str, plane: Option<ShownFramebuffer>) -> Result<()> {
+        let Some(ShownFramebuffer { id, framebuffer }) = plane else { return Ok(()) };
         let object = &framebuffer.object;
         let mut state = object.state();
         state.planes = state.planes.saturating_sub(1);

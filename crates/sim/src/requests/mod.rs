@@ -37,7 +37,7 @@ pub(super) use gem::caching::number as caching_number;
 pub(super) use gem::dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
 pub(super) use gem::madvise::number as madvise_number;
 pub(super) use gem::map::{mmap, number as mmap_number};
-pub(super) use kms::{CrtcChange, Cursor, Flip, modes_of};
+pub(super) use kms::{CrtcChange, Cursor, FlipArgs, modes_of};
 pub(super) use sync::sync_file::ioctl as sync_file_ioctl;
 
 /// `_IOC_WRITE` in a request's code: the struct is copied in.

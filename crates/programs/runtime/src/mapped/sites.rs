@@ -291,7 +291,7 @@ pub(crate) fn watch_again() {
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
                 if watch::was_stored(page) && !line::is_dirty(mapping, page, PAGE_BYTES) {
                     let was_open = watch::is_writable(page);
-                    stores::is_clean(mapping, page);
+                    stores::forget_record(mapping, page);
                     // SAFETY: as in `watch`.
                     if unsafe { watch::protect(page, PAGE_BYTES) }.is_ok() && was_open {
                         log_page(mapping, page, LineEffect::Closed, 0);

@@ -66,7 +66,7 @@ pub(crate) fn is_known(mapping: &Mapping, address: usize) -> bool {
 }
 
 /// Removes the record of a page that has no dirty line.
-pub(crate) fn is_clean(mapping: &Mapping, page: usize) {
+pub(crate) fn forget_record(mapping: &Mapping, page: usize) {
     remove_store(table(), key(mapping, page));
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn leave(start: usize, len: usize) {
         let (from, to) = (mapping.start.max(start), (mapping.start + mapping.len).min(end));
         for page in (from..to).step_by(PAGE_BYTES) {
             if watch::was_stored(page) && !line::is_dirty(mapping, page, PAGE_BYTES) {
-                is_clean(mapping, page);
+                forget_record(mapping, page);
             }
         }
     });

@@ -35,7 +35,7 @@ use crate::kernel::objects::object::Object;
 use gem_coherency::error::{Error, Result};
 use gem_coherency_uapi::drm_display::*;
 pub(crate) use lists::modes as modes_of;
-pub(crate) use plane::{Cursor, Flip};
+pub(crate) use plane::{Cursor, FlipArgs};
 pub(crate) use show::CrtcChange;
 
 /// Builds entries from `REQUEST, allowed, needs => function`.

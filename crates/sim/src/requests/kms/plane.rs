@@ -20,7 +20,7 @@ const PIXEL_BYTES: u32 = 4;
 
 /// The arguments of PAGE_FLIP.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flip {
+pub(crate) struct FlipArgs {
     pub(crate) crtc: u32,
     pub(crate) framebuffer: u32,
     /// The event's user data, if the file wants one.
@@ -55,7 +55,7 @@ pub(super) fn page_flip(caller: &mut Caller<'_>, args: &mut drm_mode_crtc_page_f
         return refuse(request, Errno::EINVAL);
     }
     let event = (flags & DRM_MODE_PAGE_FLIP_EVENT != 0).then_some(args.user_data);
-    let flip = Flip { crtc: args.crtc_id, framebuffer: args.fb_id, event, asynchronous };
+    let flip = FlipArgs { crtc: args.crtc_id, framebuffer: args.fb_id, event, asynchronous };
     let pace = if asynchronous { Pace::AtOnce } else { Pace::Nonblocking };
     caller.device.flip_ioctl(request, flip, pace).map(drop)
 }
@@ -124,7 +124,7 @@ impl SimDevice {
     ///
     /// # Errors
     /// As PAGE_FLIP.
-    pub(crate) fn flip_ioctl(&self, request: &'static str, flip: Flip, pace: Pace) -> Result<u64> {
+    pub(crate) fn flip_ioctl(&self, request: &'static str, flip: FlipArgs, pace: Pace) -> Result<u64> {
         self.commit_draft(request, pace, flip.event, |crtcs| {
             let place = crtcs.place(flip.crtc).ok_or(Errno::ENOENT)?;
             let pipe = crtcs.pipes.get(place).ok_or(Errno::ENOENT)?;
