@@ -1,4 +1,4 @@
-"""Ratios by size, from the tables of docs/performance.md."""
+"""Ratios by size, from the outputs of `gemtool bench` in benches/results."""
 
 import math
 import re
@@ -18,10 +18,9 @@ COLOURS = [colours[1] for colours in (BLUE, GREEN, AMBER, VIOLET, RED, GREY)]
 
 
 def tables():
-    """The table of each maker: its heading in the page, the machine, and the lines."""
-    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    for maker, block in re.findall(r"^### (\w+)\n.*?^\$ gemtool bench\n(.*?)^```$", page, re.M | re.S):
-        yield maker, block.splitlines()
+    """The output for each maker of processors: its name, and the lines."""
+    for maker in ("AMD", "Intel"):
+        yield maker, (ROOT / "benches" / "results" / f"{maker.lower()}.txt").read_text(encoding="utf-8").splitlines()
 
 
 def size_of(case):

@@ -38,7 +38,7 @@ impl DisplayEngine {
     /// next vertical blank on if the commit is nonblocking and sets no mode, else from now on.
     ///
     /// # Errors
-    /// Those of [`DisplayEngine::show`].
+    /// Those of [`DisplayEngine::pin_framebuffer`].
     pub(crate) fn commit(
         &self,
         request: &'static str,
