@@ -25,10 +25,10 @@ pub const USER_MEMORY: u64 = 0;
 const EFFECT_AT: u32 = 32;
 const FOUND_AT: u32 = 40;
 
-/// The effect of an instruction on a line, or what became of the line's page.
+/// The kind of an entry in the log of flushes: the effect of an instruction on a line, or what became of the line's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub enum LineEffect {
+pub enum LogEntryKind {
     /// CLFLUSH and CLFLUSHOPT.
     Flush = 1,
     /// CLWB.
@@ -81,7 +81,7 @@ pub struct Flushed {
     /// The number of the place's record ([`SiteRecord`](crate::SiteRecord)); `u32::MAX` for none.
     pub site: u32,
     /// The effect.
-    pub effect: LineEffect,
+    pub effect: LogEntryKind,
     /// The line's state before.
     pub found: Found,
     /// The line's bytes, before a flush and after a store.
@@ -125,12 +125,12 @@ impl Entry {
             return Self::Unfinished;
         }
         let effect = match site >> EFFECT_AT & 0xff {
-            1 => LineEffect::Flush,
-            2 => LineEffect::WriteBack,
-            3 => LineEffect::NonTemporal,
-            4 => LineEffect::Opened,
-            5 => LineEffect::Closed,
-            6 => LineEffect::Shown,
+            1 => LogEntryKind::Flush,
+            2 => LogEntryKind::WriteBack,
+            3 => LogEntryKind::NonTemporal,
+            4 => LogEntryKind::Opened,
+            5 => LogEntryKind::Closed,
+            6 => LogEntryKind::Shown,
             _ => return Self::Lost,
         };
         let found = match site >> FOUND_AT {
@@ -157,7 +157,7 @@ mod tests {
 
     fn flushed(line: u64) -> Flushed {
         let bytes = [line; LINE_WORDS];
-        Flushed { object: 7, line, site: 3, effect: LineEffect::WriteBack, found: Found::Stale, bytes }
+        Flushed { object: 7, line, site: 3, effect: LogEntryKind::WriteBack, found: Found::Stale, bytes }
     }
 
     /// Returns entry `number` of a log as the server reads it.

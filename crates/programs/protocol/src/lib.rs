@@ -40,8 +40,8 @@ mod stores;
 
 pub use call::{Operand, call};
 pub use flushes::{
-    ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, USER_MEMORY, append,
-    entry_at,
+    ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LogEntryKind, USER_MEMORY,
+    append, entry_at,
 };
 pub use message::{
     Call, EVICTS, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY,

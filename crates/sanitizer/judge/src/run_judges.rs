@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gem_coherency::platform::Platform;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{LINE_BYTES, LineRange};
-use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect, USER_MEMORY};
+use gem_coherency_protocol::{Flushed, Found, Frame, LogEntryKind, USER_MEMORY};
 use gem_coherency_server::RecordWriters;
 use gem_coherency_sim::{FlushKind, FoundLine, Instruction, MadeStale, SimDevice};
 
@@ -81,15 +81,15 @@ impl RunJudges {
                 return self.judges.first().into_iter().for_each(|judge| judge.lock().user_flush(site));
             }
             let kind = match flushed.effect {
-                LineEffect::Flush => FlushKind::Flush,
-                LineEffect::WriteBack => FlushKind::WriteBack,
-                LineEffect::NonTemporal => FlushKind::NonTemporal,
-                LineEffect::Opened => {
+                LogEntryKind::Flush => FlushKind::Flush,
+                LogEntryKind::WriteBack => FlushKind::WriteBack,
+                LogEntryKind::NonTemporal => FlushKind::NonTemporal,
+                LogEntryKind::Opened => {
                     let [stored, ..] = flushed.bytes;
                     return devices.iter().for_each(|device| device.opened(object, line, stored));
                 }
-                LineEffect::Closed => return devices.iter().for_each(|device| device.closed(object, line)),
-                LineEffect::Shown => return devices.iter().for_each(|device| device.shown(object, line)),
+                LogEntryKind::Closed => return devices.iter().for_each(|device| device.closed(object, line)),
+                LogEntryKind::Shown => return devices.iter().for_each(|device| device.shown(object, line)),
             };
             let found = match flushed.found {
                 Found::Clean => FoundLine::Clean,

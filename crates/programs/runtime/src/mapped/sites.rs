@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gem_coherency_protocol::{
-    self as protocol, Flushed, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
+    self as protocol, Flushed, Found, LOG_BYTES, LogEntryKind, MOST_PAYLOAD, MOST_SITES, SITE_BYTES,
+    SiteRecord,
 };
 use gem_coherency_trap::watch::{self, Store};
 use gem_coherency_trap::{Event, NEAREST, callers};
@@ -86,13 +87,13 @@ pub(crate) fn of(event: &Event<'_>) -> u32 {
 }
 
 /// Logs an instruction of a site for a line, which it found in some state.
-pub(crate) fn log(site: u32, place: &Place, found: Found, effect: LineEffect) {
+pub(crate) fn log(site: u32, place: &Place, found: Found, effect: LogEntryKind) {
     let &Place { object, line, bytes } = place;
     append(&Flushed { object, line, site, effect, found, bytes });
 }
 
 /// Logs an instruction of a site for memory of a userptr object.
-pub(crate) fn log_user_memory(site: u32, effect: LineEffect) {
+pub(crate) fn log_user_memory(site: u32, effect: LogEntryKind) {
     let (object, found) = (protocol::USER_MEMORY, Found::Clean);
     append(&Flushed { object, line: 0, site, effect, found, bytes: [0; protocol::LINE_WORDS] });
 }
@@ -109,7 +110,7 @@ fn append(flushed: &Flushed) {
 
 /// Logs what becomes of the page of an address; `stored` has a bit for each line that the
 /// first store goes to.
-fn log_page(mapping: &Mapping, address: usize, effect: LineEffect, stored: u64) {
+fn log_page(mapping: &Mapping, address: usize, effect: LogEntryKind, stored: u64) {
     let offset = mapping.offset + (address - mapping.start) as u64;
     let line = offset / PAGE_BYTES as u64 * (PAGE_BYTES / LINE_BYTES) as u64;
     let bytes = [stored, 0, 0, 0, 0, 0, 0, 0];
@@ -119,13 +120,13 @@ fn log_page(mapping: &Mapping, address: usize, effect: LineEffect, stored: u64) 
 /// Sees the next store to the page of an address, which is about to be flushed.
 pub(crate) fn close(mapping: &Mapping, address: usize) {
     if mapping.shows_cache && !is_transferring() && watch::is_writable(address) && watch::close(address) {
-        log_page(mapping, address, LineEffect::Closed, 0);
+        log_page(mapping, address, LogEntryKind::Closed, 0);
     }
 }
 
 /// Logs that loads of the page of an address are not seen from now on.
 pub(crate) fn log_shown(mapping: &Mapping, address: usize) {
-    log_page(mapping, address, LineEffect::Shown, 0);
+    log_page(mapping, address, LogEntryKind::Shown, 0);
 }
 
 /// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. Its place is recorded if the
@@ -141,7 +142,7 @@ fn see_store(store: &Store<'_>) {
             line::soil(mapping, address);
             stored |= 1 << ((address - page) / LINE_BYTES);
         }
-        let effect = if store.opens { LineEffect::Opened } else { LineEffect::Shown };
+        let effect = if store.opens { LogEntryKind::Opened } else { LogEntryKind::Shown };
         log_page(mapping, store.address, effect, stored);
         if store.length > 0 && (was_clean || !stores::is_known(mapping, store.address)) {
             stores::stored(mapping, store);
@@ -159,9 +160,9 @@ fn see_stored(address: usize) {
 }
 
 /// Logs that the pages of a mapping in `len` bytes are opened or closed, which are not so yet.
-fn log_pages(mapping: &Mapping, start: usize, len: usize, effect: LineEffect) {
+fn log_pages(mapping: &Mapping, start: usize, len: usize, effect: LogEntryKind) {
     let end = start.saturating_add(len).min(mapping.start + mapping.len);
-    let closes = effect == LineEffect::Closed;
+    let closes = effect == LogEntryKind::Closed;
     for page in (start.max(mapping.start)..end).step_by(PAGE_BYTES) {
         if watch::is_writable(page) == closes {
             log_page(mapping, page, effect, 0);
@@ -294,7 +295,7 @@ pub(crate) fn watch_again() {
                     stores::forget_record(mapping, page);
                     // SAFETY: as in `watch`.
                     if unsafe { watch::protect(page, PAGE_BYTES) }.is_ok() && was_open {
-                        log_page(mapping, page, LineEffect::Closed, 0);
+                        log_page(mapping, page, LogEntryKind::Closed, 0);
                     }
                 }
             }
@@ -330,13 +331,13 @@ pub(crate) fn unwatch(start: usize, len: usize) {
 
 /// Logs that stores to pages are not seen from now on.
 fn open(start: usize, len: usize) {
-    mappings::each_cached(|mapping| log_pages(mapping, start, len, LineEffect::Opened));
+    mappings::each_cached(|mapping| log_pages(mapping, start, len, LogEntryKind::Opened));
 }
 
 /// Logs that pages are about to be unmapped: nothing is stored there any more.
 pub(crate) fn end(start: usize, len: usize) {
     if is_collecting() {
-        mappings::each_cached(|mapping| log_pages(mapping, start, len, LineEffect::Closed));
+        mappings::each_cached(|mapping| log_pages(mapping, start, len, LogEntryKind::Closed));
     }
 }
 
@@ -417,7 +418,7 @@ pub(crate) fn reset() {
         mappings::each_cached(|mapping| {
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
                 if watch::is_writable(page) {
-                    log_page(mapping, page, LineEffect::Opened, 0);
+                    log_page(mapping, page, LogEntryKind::Opened, 0);
                 }
             }
         });

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gem_coherency_protocol::{Found, LineEffect};
+use gem_coherency_protocol::{Found, LogEntryKind};
 use gem_coherency_trap::scan::Search;
 use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
 
@@ -49,11 +49,11 @@ pub(crate) fn resume() {
 /// Carries a trapped instruction out.
 fn on_trap(event: &Event<'_>) -> Outcome {
     match event.kind {
-        Kind::Flush | Kind::FlushOpt => flush(event, LineEffect::Flush),
-        Kind::WriteBack => flush(event, LineEffect::WriteBack),
+        Kind::Flush | Kind::FlushOpt => flush(event, LogEntryKind::Flush),
+        Kind::WriteBack => flush(event, LogEntryKind::WriteBack),
         Kind::Store => {
             let log = |(found, place): &(Found, Place)| {
-                sites::log(sites::NO_SITE, place, *found, LineEffect::NonTemporal);
+                sites::log(sites::NO_SITE, place, *found, LogEntryKind::NonTemporal);
             };
             if !line::store_non_temporal(event.address, event.bytes, log) {
                 return Outcome::Perform;
@@ -64,8 +64,8 @@ fn on_trap(event: &Event<'_>) -> Outcome {
 }
 
 /// Flushes a line, and counts and logs that.
-fn flush(event: &Event<'_>, effect: LineEffect) {
-    let flushed = line::flush(event.address, effect == LineEffect::WriteBack, sites::close);
+fn flush(event: &Event<'_>, effect: LogEntryKind) {
+    let flushed = line::flush(event.address, effect == LogEntryKind::WriteBack, sites::close);
     let site = sites::of(event);
     sites::count(site, flushed.as_ref().map(|(_, place)| place));
     match &flushed {

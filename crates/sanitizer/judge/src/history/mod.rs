@@ -10,7 +10,7 @@ use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
-use gem_coherency_protocol::{Flushed, Found, Frame, LineEffect};
+use gem_coherency_protocol::{Flushed, Found, Frame, LogEntryKind};
 use gem_coherency_server::RecordWriters;
 use gem_coherency_sim::{LineStates, SimDevice};
 
@@ -48,7 +48,7 @@ struct Run {
 /// Adds a flush to the last run if it continues it.
 fn add_flush(runs: &mut Vec<Run>, site: u64, flushed: &Flushed) {
     let Flushed { object, line, found, effect, .. } = *flushed;
-    let is_flush = matches!(effect, LineEffect::Flush | LineEffect::WriteBack);
+    let is_flush = matches!(effect, LogEntryKind::Flush | LogEntryKind::WriteBack);
     // A program can write any number into its log. A store past the cache shows in the states of the lines.
     let Some(end) = line.checked_add(1).filter(|_| is_flush) else { return };
     let continued =
@@ -183,12 +183,12 @@ mod tests {
             add_flush(&mut runs, site, &Flushed { object, line, site: 0, effect, found, bytes: [0; 8] });
         };
         for (line, found) in [(4, Dirty), (5, Dirty), (6, Clean), (6, Clean)] {
-            add(1, 2, line, found, LineEffect::Flush);
+            add(1, 2, line, found, LogEntryKind::Flush);
         }
-        add(1, 3, 7, Clean, LineEffect::WriteBack);
-        add(9, 3, 8, Clean, LineEffect::Flush);
-        add(9, 3, 9, Clean, LineEffect::NonTemporal);
-        add(9, 3, u64::MAX, Clean, LineEffect::Flush);
+        add(1, 3, 7, Clean, LogEntryKind::WriteBack);
+        add(9, 3, 8, Clean, LogEntryKind::Flush);
+        add(9, 3, 9, Clean, LogEntryKind::NonTemporal);
+        add(9, 3, u64::MAX, Clean, LogEntryKind::Flush);
         let told: Vec<_> =
             runs.iter().map(|run| (run.site, run.object, run.lines.first(), run.lines.end())).collect();
         assert_eq!(told, [(1, 2, 4, 6), (1, 2, 6, 7), (1, 2, 6, 7), (1, 3, 7, 8), (9, 3, 8, 9)]);

@@ -188,13 +188,13 @@ impl Read {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency_protocol::{Found, LineEffect, append};
+    use gem_coherency_protocol::{Found, LogEntryKind, append};
     use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Writes the head of a log with flushes of `lines` by the instruction of a record.
     fn write(file: &File, words: &[AtomicU64], record: u32, lines: &[u64]) {
         for &line in lines {
-            let (effect, found) = (LineEffect::Flush, Found::Clean);
+            let (effect, found) = (LogEntryKind::Flush, Found::Clean);
             append(words, &Flushed { object: 7, line, site: record, effect, found, bytes: [0; 8] });
         }
         let bytes: Vec<u8> =
