@@ -53,14 +53,15 @@ def matches(shown, printed):
 
 
 def run(program, name, command):
-    """The lines that a command prints. Status 1 is an answer: a counterexample, a wrong picture."""
+    """The lines that a command prints; if it refuses (status 2), its errors. Status 1 is an answer: a counterexample, a wrong picture."""
     words, named = command.split(), name.split()
     if words[:len(named)] != named:
         sys.exit(f"$ {command}: not a command of {name}")
     done = subprocess.run([program, *words[len(named):]], capture_output=True, text=True)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, 2):
         sys.exit(f"$ {command}: {done.stderr.strip()}")
-    return [line.rstrip() for line in done.stdout.splitlines()]
+    printed = done.stderr if done.returncode == 2 else done.stdout
+    return [line.rstrip() for line in printed.splitlines()]
 
 
 def self_test():
