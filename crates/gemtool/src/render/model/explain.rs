@@ -5,6 +5,7 @@ use std::io;
 
 use anstyle::{AnsiColor, Style};
 use gem_coherency::policy::driver::Path;
+use gem_coherency::policy::kernel::Effect;
 use gem_coherency::policy::{Rule, Verdict};
 
 use crate::cmd::model::explain::driver::{DriverDecisions, DriverRow, Question};
@@ -47,17 +48,9 @@ impl Report for KernelRow {
             Some(errno) => format!("refused: {errno}"),
             None => "the call never returns".to_owned(),
         });
-        let effects = self.effects.iter().map(|effect| format!("{} ({})", effect.action, effect.rule));
-        let effects: Vec<_> = effects.collect();
-        let style = if self.effects.iter().any(|effect| effect.action.is_flush()) {
-            verdict_style(Verdict::Flush)
-        } else {
-            Style::new()
-        };
         match refused {
             Some(refused) => page.styled_field("issues", &refused, verdict_style(Verdict::Refused))?,
-            None if effects.is_empty() => page.field("issues", "nothing")?,
-            None => page.styled_field("issues", &effects.join(", "), style)?,
+            None => page.styled_field("issues", &effect_words(&self.effects), effect_style(&self.effects))?,
         }
         page.field("after", &state_words(&self.next))?;
         decided_by(page, self.rule)
@@ -177,8 +170,23 @@ fn way(path: Path) -> String {
     }
 }
 
+/// Describes what the kernel issues: `clflush-sync (bypass-acquire)`, or `nothing`.
+pub fn effect_words(effects: &[Effect]) -> String {
+    if effects.is_empty() {
+        return "nothing".to_owned();
+    }
+    let words = effects.iter().map(|effect| format!("{} ({})", effect.action, effect.rule));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the style of [`effect_words`]: that of a flush, if there is one.
+pub fn effect_style(effects: &[Effect]) -> Style {
+    let flushes = effects.iter().any(|effect| effect.action.is_flush());
+    if flushes { verdict_style(Verdict::Flush) } else { Style::new() }
+}
+
 /// Describes a state in words.
-fn state_words(state: &State) -> String {
+pub fn state_words(state: &State) -> String {
     let mut words = vec![
         format!("level {}", state.level),
         format!("coherent for {}", coherent_words(&state.coherent)),

@@ -4,14 +4,28 @@ use std::io;
 
 use anstyle::Style;
 
+use crate::cmd::objects::alloc::acquire::Without;
 use crate::cmd::objects::alloc::report::{
     AllocReport, BoReport, Check, Contents, Group, KernelCaching, ReleaseReport, Request, StepLine, Total,
 };
+use crate::render::model::explain::{effect_style, effect_words, state_words};
 use crate::render::{Align, Page, Report, Table, bytes, coherent_words, held_style, verdict_style};
 
 impl Report for AllocReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
+        if let Some(acquire) = &self.acquire {
+            page.gap()?;
+            page.heading("The kernel, at the first touch of a page (predicted)")?;
+            page.field("before", &state_words(&acquire.before))?;
+            page.styled_field("flushes", &effect_words(&acquire.effects), effect_style(&acquire.effects))?;
+            page.field("after", &state_words(&acquire.after))?;
+            page.field("rule", &format!("{}: {}", acquire.rule, acquire.reason))?;
+            page.field("source", acquire.source)?;
+            let Without { effects, rule } = &acquire.without_rule;
+            let by = if effects.is_empty() { format!(" ({rule})") } else { String::new() };
+            page.field("without it", &format!("{}{by}", effect_words(effects)))?;
+        }
         for group in &self.groups {
             page.gap()?;
             page.heading(&title(group))?;

@@ -34,6 +34,15 @@ fn glk_uncached_write_through_the_cache_is_flushed_at_the_submit() {
         "\
 sim:glk: Gemini Lake (glk), i915 1.6.0, kernel 6.12
 
+The kernel, at the first touch of a page (predicted)
+  before        level none, coherent for nothing, no pages, dirty, domains cpu/cpu
+  flushes       clflush-sync (acquire-dirty)
+  after         level none, coherent for nothing, pages, not dirty, domains cpu/none
+  rule          acquire-dirty: New pages are treated as dirty: their zeroes or swapped-in bytes may
+                exist only in the CPU's cache.
+  source        i915_gem_pages.c:__i915_gem_object_set_pages; a679f58d0510
+  without it    nothing (acquire-coherent)
+
 BO (handle 1)
   asked         64 KiB, caching none, map wb, contents counter
   kernel says   64 KiB, caching none
@@ -54,6 +63,33 @@ BO (handle 1)
            Closing a handle flushes nothing; the kernel flushes pages before it reuses them.
 "
     );
+}
+
+#[test]
+fn the_kernels_acquire_is_predicted_by_platform_level_and_kernel() {
+    let acquire = |line: &str| gemtool(&format!("alloc --json {line}")).json()["acquire"].clone();
+    for (line, rule, flushes, without, flushes_without) in [
+        ("--caching=none --device sim:jsl", "bypass-acquire", 1, "acquire-uncached-llc", 1),
+        // The twins: a kernel without the rule of 2021, a level that the GPU sees, and a platform that nothing bypasses.
+        ("--caching=none --device sim:jsl,kernel=6.0", "acquire-uncached-llc", 1, "acquire-coherent", 0),
+        ("--caching=cached --device sim:jsl,kernel=6.0", "acquire-coherent", 0, "acquire-coherent", 0),
+        ("--caching=cached --device sim:jsl", "bypass-acquire", 1, "acquire-coherent", 0),
+        ("--caching=none --device sim:glk", "acquire-dirty", 1, "acquire-coherent", 0),
+        ("--caching=none --device sim:mtl", "bypass-acquire", 1, "acquire-dirty", 1),
+    ] {
+        let found = acquire(line);
+        let count = |effects: &Value| effects.as_array().unwrap().len();
+        assert_eq!((found["rule"].as_str(), count(&found["effects"])), (Some(rule), flushes), "{line}");
+        let other = &found["without_rule"];
+        assert_eq!(
+            (other["rule"].as_str(), count(&other["effects"])),
+            (Some(without), flushes_without),
+            "{line}"
+        );
+        assert_eq!(found["before"]["pages"], false, "{line}");
+        assert_eq!(found["after"]["pages"], true, "{line}");
+    }
+    assert_eq!(acquire("--device sim:dg2"), Value::Null, "the placement decides on a discrete device");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `gemtool alloc`: allocates, uses and releases BOs, and reports what was flushed.
 
+pub mod acquire;
 mod lifetime;
 pub mod report;
 
@@ -10,6 +11,7 @@ use crate::args;
 use crate::cmd::device::{self, DeviceLine};
 use crate::cmd::objects::hold::Hold;
 use crate::failure::Failure;
+use acquire::Acquire;
 use lifetime::HeldBo;
 use report::{AllocReport, ReleaseReport, Request, Results};
 
@@ -67,7 +69,13 @@ impl<'a> Session<'a> {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(results.report(DeviceLine::of(&self.device)?, Request::from(self.args)))
+        let mut report = results.report(DeviceLine::of(&self.device)?, Request::from(self.args));
+        let (machine, rules) = (self.device.machine(), self.device.rules());
+        report.acquire = report
+            .groups
+            .first()
+            .and_then(|group| Acquire::predicted(machine, rules, self.args.caching, group.bo.level));
+        Ok(report)
     }
 
     /// Waits if BOs are held and no signal came, and releases them; `None` if none are held.

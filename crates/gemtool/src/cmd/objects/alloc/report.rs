@@ -8,6 +8,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
 use serde::Serialize;
 
+use super::acquire::Acquire;
 use crate::args::{self, Pattern};
 use crate::cmd::device::DeviceLine;
 
@@ -193,6 +194,8 @@ pub struct AllocReport {
     pub device: DeviceLine,
     /// The request.
     pub asked: Request,
+    /// The kernel's acquire of their pages, if it can be predicted.
+    pub acquire: Option<Acquire>,
     /// Every check passed.
     pub passed: bool,
     /// The BOs, grouped by equal results.
@@ -222,7 +225,7 @@ impl Results {
         let passed = groups.iter().all(|group| group.bo.passed());
         let lines = groups.iter().flat_map(|group| group.bo.steps.iter().map(|line| (group.count, line)));
         let totals = totals(lines);
-        AllocReport { device, asked, passed, groups, totals }
+        AllocReport { device, asked, acquire: None, passed, groups, totals }
     }
 }
 
