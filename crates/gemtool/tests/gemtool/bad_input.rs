@@ -106,8 +106,10 @@ fn a_flag_without_meaning_is_refused_and_not_ignored() {
 #[test]
 fn a_question_that_lacks_something_says_what() {
     gemtool("explain").refused(&["--platform"]);
-    gemtool("explain --platform jsl").refused(&["--level", "needed"]);
-    gemtool("explain --platform jsl --level none --writer cpu").refused(&["--reader", "needed"]);
+    gemtool("explain --platform jsl")
+        .refused(&["--level: needed with --who driver; missing, too: --writer, --reader"]);
+    gemtool("explain --platform jsl --level none --writer cpu")
+        .refused(&["--reader: needed with --who driver\n"]);
     gemtool("explain --platform jsl --who kernel").refused(&["--event", "needed"]);
 }
 

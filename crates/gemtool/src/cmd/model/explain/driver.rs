@@ -136,10 +136,20 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverDecisions, Failu
         ("--object", args.object.is_some()),
     ];
     super::refuse(&others, "applies to the kernel: use it with --who kernel")?;
-    let needed = |flag| Failure::flag(flag, "needed with --who driver");
-    let level = args.level.ok_or_else(|| needed("--level"))?;
-    let writer = path(args.writer.ok_or_else(|| needed("--writer"))?, args);
-    let next = path(args.reader.ok_or_else(|| needed("--reader"))?, args);
+    let (Some(level), Some(writer), Some(reader)) = (args.level, args.writer, args.reader) else {
+        let given = [
+            ("--level", args.level.is_some()),
+            ("--writer", args.writer.is_some()),
+            ("--reader", args.reader.is_some()),
+        ];
+        let mut missing = given.into_iter().filter(|(_, given)| !given).map(|(flag, _)| flag);
+        let first = missing.next().unwrap_or_default();
+        let others: Vec<_> = missing.collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!("; missing, too: {}", others.join(", ")) };
+        return Err(Failure::flag(first, format!("needed with --who driver{others}")));
+    };
+    let (writer, next) = (path(writer, args), path(reader, args));
     let access = args.access.unwrap_or(Access::Read);
     let caps = ruled.machine.caps;
     let row = Row {
