@@ -131,8 +131,15 @@ impl<'a> Page<'a> {
 
     /// Writes a heading in `style`.
     pub fn styled_heading(&mut self, text: &str, style: Style) -> io::Result<()> {
-        let text = self.paint(style, &visible(text));
-        writeln!(self.out, "{text}")
+        let text = visible(text);
+        // Wrapping makes one blank of two.
+        let is_short = text.chars().count() <= self.columns;
+        let lines = if is_short { vec![text] } else { wrap(&text, self.columns) };
+        for line in lines {
+            let line = self.paint(style, &line);
+            writeln!(self.out, "{line}")?;
+        }
+        Ok(())
     }
 
     /// Writes `name` and `value` as one line of a list, the value wrapped beside the name.

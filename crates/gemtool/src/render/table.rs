@@ -29,7 +29,7 @@ struct Row {
     note: String,
 }
 
-/// Rows of cells under headings; the last column is wrapped at the page's width.
+/// Rows of cells under headings, as wide as the page; cells that are longer take several lines.
 #[derive(Clone, Debug)]
 pub struct Table {
     heads: Vec<(&'static str, Align)>,
@@ -69,7 +69,7 @@ impl Table {
 
     /// Writes headings and rows.
     pub fn write(&self, page: &mut Page<'_>) -> io::Result<()> {
-        let widths = self.widths();
+        let widths = self.fitted(page.columns);
         let heads =
             self.heads.iter().map(|(text, _)| Cell { text: (*text).to_owned(), style: Style::new().bold() });
         if self.heads.iter().any(|(text, _)| !text.is_empty()) {
@@ -84,7 +84,7 @@ impl Table {
         Ok(())
     }
 
-    /// Returns the width of each column.
+    /// Returns the width of each column on a page that is wide enough.
     fn widths(&self) -> Vec<usize> {
         let longest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
@@ -94,36 +94,63 @@ impl Table {
         heads.map(|(column, (head, _))| longest(column).max(head.chars().count())).collect()
     }
 
-    /// Writes one row, with two columns between its cells and none at its end.
-    fn cells(&self, page: &mut Page<'_>, widths: &[usize], cells: &[Cell]) -> io::Result<()> {
-        let mut line = " ".repeat(self.indent);
-        let mut used = self.indent;
-        let mut below = Vec::new();
-        let last = cells.len().saturating_sub(1);
-        let columns = widths.iter().zip(&self.heads).zip(cells).enumerate();
-        for (index, ((&width, &(_, align)), cell)) in columns {
-            let room = page.columns.saturating_sub(used).max(20);
-            let mut text = cell.text.clone();
-            if index == last && text.chars().count() > room {
-                let mut lines = wrap(&text, room).into_iter();
-                text = lines.next().unwrap_or_default();
-                below = lines.collect();
-            }
-            let pad = " ".repeat(width.saturating_sub(text.chars().count()));
-            let painted = page.paint(cell.style, &text);
-            match align {
-                Align::Right => line.push_str(&format!("{pad}{painted}")),
-                Align::Left if index == last => line.push_str(&painted),
-                Align::Left => line.push_str(&format!("{painted}{pad}")),
-            }
-            if index != last {
-                line.push_str("  ");
-                used += width + 2;
-            }
+    /// Returns the width of each column on this page: the widest ones that are not numbers are as narrow as they have to be.
+    fn fitted(&self, columns: usize) -> Vec<usize> {
+        let mut widths = self.widths();
+        let taken = self.indent + 2 * widths.len().saturating_sub(1);
+        let excess = |widths: &[usize]| (taken + widths.iter().sum::<usize>()).saturating_sub(columns);
+        while excess(&widths) > 0 {
+            let texts = self.heads.iter().map(|&(_, align)| align == Align::Left);
+            let widest = widths.iter_mut().zip(texts).filter(|(width, is_text)| *is_text && **width > LEAST);
+            let Some((width, _)) = widest.max_by_key(|(width, _)| **width) else { break };
+            *width -= 1;
         }
-        page.line(line.trim_end())?;
-        below.iter().try_for_each(|text| page.line(&format!("{:used$}{text}", "")))
+        widths
     }
+
+    /// Writes one row, with two columns between its cells and none at its end. A cell that is longer than its column takes several lines.
+    fn cells(&self, page: &mut Page<'_>, widths: &[usize], cells: &[Cell]) -> io::Result<()> {
+        let divided: Vec<_> =
+            cells.iter().zip(widths).map(|(cell, &width)| divide(&cell.text, width)).collect();
+        let count = divided.iter().map(Vec::len).max().unwrap_or(0);
+        for number in 0..count.max(1) {
+            let mut line = " ".repeat(self.indent);
+            let last = cells.len().saturating_sub(1);
+            let columns = widths.iter().zip(&self.heads).zip(cells).zip(&divided).enumerate();
+            for (index, (((&width, &(_, align)), cell), lines)) in columns {
+                let text = lines.get(number).map_or("", String::as_str);
+                let pad = " ".repeat(width.saturating_sub(text.chars().count()));
+                let painted = page.paint(cell.style, text);
+                match align {
+                    Align::Right => line.push_str(&format!("{pad}{painted}")),
+                    Align::Left if index == last => line.push_str(&painted),
+                    Align::Left => line.push_str(&format!("{painted}{pad}")),
+                }
+                if index != last {
+                    line.push_str("  ");
+                }
+            }
+            page.line(line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Smallest width of a column that would be wider on a wider page.
+const LEAST: usize = 12;
+
+/// Divides a text into lines of at most `columns`, between words; a word that is longer is divided after a dash, if it has one.
+fn divide(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for mut line in wrap(text, columns) {
+        while let Some((end, _)) = line.char_indices().nth(columns.max(1)) {
+            let cut = line.get(..end).and_then(|start| start.rfind('-')).map_or(end, |dash| dash + 1);
+            let rest = line.split_off(cut);
+            lines.push(std::mem::replace(&mut line, rest));
+        }
+        lines.push(line);
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -150,6 +177,32 @@ mod tests {
              \x20 x          1  short\n\
              \x20        because of this\n"
         );
+    }
+
+    #[test]
+    fn the_widest_texts_are_divided_and_numbers_are_not() {
+        let mut table = Table::new(
+            2,
+            &[
+                ("statement", Align::Left),
+                ("lines", Align::Right),
+                ("rule", Align::Left),
+                ("by", Align::Left),
+            ],
+        );
+        table.row(["a = alloc 64KiB caching=none", "1024", "gpu-write-may-be-cached", "library"]);
+        let mut out = Vec::new();
+        table.write(&mut Page::plain(&mut out, 50)).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "  statement        lines  rule             by\n\
+             \x20 a = alloc 64KiB   1024  gpu-write-may-   library\n\
+             \x20 caching=none            be-cached\n"
+        );
+        // The twin: nothing is divided where it fits.
+        let mut wide = Vec::new();
+        table.write(&mut Page::plain(&mut wide, 80)).unwrap();
+        assert_eq!(String::from_utf8(wide).unwrap().lines().count(), 2);
     }
 
     #[test]

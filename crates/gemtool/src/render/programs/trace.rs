@@ -224,7 +224,7 @@ mod tests {
         let report = report(&RECORDED.replace(&columns("gemtool"), &columns(name)), None);
         for form in [crate::render::Form::Text, crate::render::Form::Json] {
             let mut out = Vec::new();
-            Page::plain(&mut out, 100).report(&report, form).unwrap();
+            Page::plain(&mut out, 160).report(&report, form).unwrap();
             let text = String::from_utf8(out).unwrap();
             assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
             let (shown, rows) = match form {
