@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 use gem_coherency_policy::Errno;
-use gem_coherency_policy::platform::by_name;
 
 use super::hints::open_hint;
 
@@ -69,11 +68,7 @@ impl fmt::Display for OpenError {
                 directory.display()
             ),
             Self::CannotOpen { path, errno } => {
-                write!(f, "cannot open {}: {errno}{}", path.display(), open_hint(*errno))?;
-                match path.to_str().filter(|name| by_name(name).is_ok()) {
-                    Some(name) => write!(f, "; did you mean sim:{name}?"),
-                    None => Ok(()),
-                }
+                write!(f, "cannot open {}: {errno}{}", path.display(), open_hint(*errno))
             }
             Self::NotADevice { path } => write!(
                 f,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use gem_coherency::platform::by_name;
 use gem_coherency::{OpenError, Unknown};
 use gem_coherency_exercise::Error;
 use gemtool::kernel_trace;
@@ -73,17 +74,20 @@ impl Failure {
 }
 
 /// Returns a hint for gemtool's user: the library's text names no flag and no command.
-fn hint(error: &Error) -> &'static str {
+fn hint(error: &Error) -> String {
     if let Error::Library(gem_coherency::Error::Open(OpenError::NoDevice { .. })) = error {
-        " (--device PATH, or --device sim:jsl)"
+        " (--device PATH, or --device sim:jsl)".to_owned()
+    } else if let Error::Library(gem_coherency::Error::Open(OpenError::CannotOpen { path, .. })) = error {
+        let platform = path.to_str().filter(|name| by_name(name).is_ok());
+        platform.map_or_else(String::new, |name| format!("; did you mean sim:{name}?"))
     } else if let Error::Library(
         gem_coherency::Error::Unknown(Unknown::Platform { .. })
         | gem_coherency::Error::Open(OpenError::BadDeviceSpec { .. }),
     ) = error
     {
-        "; `gemtool platforms` lists the platforms"
+        "; `gemtool platforms` lists the platforms".to_owned()
     } else {
-        ""
+        String::new()
     }
 }
 
