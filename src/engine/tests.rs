@@ -277,6 +277,20 @@ fn more_runs_than_a_batch_are_each_invalidated_once() {
     assert_eq!(log[1], ("invalidate", 1), "a full batch is performed before more than a run is taken");
 }
 
+#[test]
+fn an_invalidate_that_fails_before_the_last_batch_fails_the_access() {
+    let runs = BATCH as u64 + 2;
+    let tracked = pages((2 * runs).div_ceil(64));
+    for line in (0..2 * runs).step_by(2).map(|line| LineRange::new(line, line + 1)) {
+        tracked[0].dirty().mark(line).unwrap();
+        tracked[0].stale().mark(line).unwrap();
+    }
+    let (result, log) = reader(&tracked, Path::Cpu(MmapMode::Wb), Some(1));
+    result.unwrap_err();
+    assert_eq!(operations(&log), ["fence for loads", "invalidate"]);
+    assert_eq!(tracked[0].stale().count(), tracked[0].stale().all().count(), "all of them stay stale");
+}
+
 /// Whatever fails, nothing that was pending is forgotten: every note, and every dirty and stale line.
 #[test]
 fn an_operation_that_fails_leaves_the_whole_state_pending() {
