@@ -16,7 +16,8 @@ MORE = {
                            "include/gem_coherency_exercise.h"],
 }
 LIBRARY = [
-    "README.md", "docs/driver-guide.md", "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
+    "README.md", "docs/driver-guide.md", "docs/gemtool.md", "docs/scripts.md", "docs/json.md",
+    "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
     "examples/driver.c", "examples/mini_driver.c", "examples/mini_driver.rs", "examples/own_buffers.c", "examples/scripts/forgotten-flush.gemco",
 ]
 # What a user has no use for without the repository; text may speak of it.

@@ -1,7 +1,7 @@
 //! Scenarios as text: parses scripts, and runs them on a device.
 //!
 //! [`parse()`] reads a script without opening a device; [`run()`] runs it on a [`Target`], a real device or a
-//! software one, and returns the results as data. `docs/gemtool.md` describes the language.
+//! software one, and returns the results as data. `docs/scripts.md` describes the language.
 //!
 //! ```
 //! use gemtool::script::{self, Target};

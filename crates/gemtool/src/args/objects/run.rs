@@ -8,7 +8,7 @@ use crate::args::Device;
 
 /// Shown under `gemtool run --help`.
 pub const RUN_EXAMPLES: &str = "\
-A script has one statement per line; '#' begins a comment. docs/gemtool.md describes the language.
+A script has one statement per line; '#' begins a comment. docs/scripts.md describes the language.
 
   NAME = alloc SIZE [caching=MODE] [map=MODE]
   NAME = export BO

@@ -1,4 +1,4 @@
-//! Checks that the examples of `docs/gemtool.md` match gemtool's output.
+//! Checks that the examples of `docs/gemtool.md`, `docs/scripts.md` and `docs/json.md` match gemtool's output.
 
 use gem_coherency::platform::Basis;
 use gem_coherency::vocabulary::KernelVersion;
@@ -6,17 +6,17 @@ use gem_coherency::vocabulary::KernelVersion;
 use crate::gemtool;
 
 const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gemtool.md"));
-/// Heading of the output that depends on the CPU.
-const CPU: &str = "Cache operations of this CPU";
+const SCRIPTS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scripts.md"));
+const JSON: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"));
 
-/// Start of a line that differs from run to run.
-const SPEED: &str = "  speed ";
+/// Line that stands for lines that are left out.
+const LEFT_OUT: &str = "...";
 
 /// Returns the indented blocks that begin with a `$ gemtool` line: the command and its output.
-fn examples() -> Vec<(&'static str, String)> {
+fn examples(page: &'static str) -> Vec<(&'static str, String)> {
     let mut found: Vec<(&str, String)> = Vec::new();
     let mut inside = false;
-    for line in GUIDE.lines() {
+    for line in page.lines() {
         if let Some(command) = line.strip_prefix("    $ gemtool ") {
             found.push((command, String::new()));
             inside = true;
@@ -31,21 +31,62 @@ fn examples() -> Vec<(&'static str, String)> {
     found
 }
 
+/// Returns whether `printed` has the lines of `shown` in their order: all of them next to each other, except at `...`, which
+/// stands for any number of lines, and at both ends unless `...` is there.
+fn matches(shown: &str, printed: &str) -> bool {
+    let shown: Vec<&str> = shown.trim_end().lines().collect();
+    let printed: Vec<&str> = printed.trim_end().lines().collect();
+    let parts: Vec<&[&str]> = shown.split(|&line| line == LEFT_OUT).collect();
+    let Some((first, others)) = parts.split_first() else { return false };
+    let Some(mut rest) = printed.strip_prefix(*first) else { return false };
+    let Some((last, middle)) = others.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let at = (0..=rest.len()).find(|&at| rest[at..].starts_with(part));
+        let Some(at) = at else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
 #[test]
-fn every_example_prints_what_the_guide_shows() {
-    let examples = examples();
-    assert!(examples.len() >= 5, "the guide's examples are found");
+fn shown_lines_match_in_order_and_without_gaps_of_their_own() {
+    let printed = "a\nb\nc\nd\n";
+    for shown in ["a\nb\nc\nd\n", "a\n...\nd\n", "...\nb\nc\n...\n", "a\nb\n...\n", "...\nd\n"] {
+        assert!(matches(shown, printed), "{shown:?}");
+    }
+    for shown in
+        ["a\nb\nc\n", "b\n...\n", "a\n...\nc\n", "...\na\nc\n...\n", "...\nc\n...\nb\n...\n", "a\nx\n...\n"]
+    {
+        assert!(!matches(shown, printed), "{shown:?}");
+    }
+}
+
+#[test]
+fn every_example_prints_what_the_pages_show() {
+    let examples: Vec<_> = [GUIDE, SCRIPTS, JSON].into_iter().flat_map(examples).collect();
+    assert!(examples.len() >= 5, "the pages' examples are found");
     for (command, shown) in examples {
         let ran = gemtool(command);
         // Some examples show a counterexample, or stale lines.
         let may_fail = ["check", "dispatch", "lines", "verify"].iter().any(|name| command.starts_with(name));
         let printed = if may_fail && ran.status == Some(1) { ran.out } else { ran.held() };
-        let portable = |text: &str| {
-            let text = text.split(CPU).next().unwrap_or_default().trim_end();
-            let same_everywhere = text.lines().filter(|line| !line.starts_with(SPEED));
-            same_everywhere.collect::<Vec<_>>().join("\n")
-        };
-        assert_eq!(portable(&printed), portable(&shown), "{command}");
+        let seen: usize = shown.lines().filter(|line| !line.is_empty() && *line != LEFT_OUT).count();
+        assert!(seen > 0, "{command}: no line is shown");
+        assert!(matches(&shown, &printed), "{command}\n-- shown:\n{shown}\n-- printed:\n{printed}");
+    }
+}
+
+#[test]
+fn every_command_with_json_has_its_section() {
+    for command in crate::text::manual::commands() {
+        let help = gemtool(&format!("{command} --help")).held();
+        let has_json =
+            help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).any(|word| word == "--json");
+        let is_listed = JSON
+            .lines()
+            .filter_map(|line| line.strip_prefix("## "))
+            .any(|heading| heading.split([' ', ',']).any(|word| word == command));
+        assert!(is_listed || !has_json || ["sim", "serve"].contains(&command.as_str()), "{command}");
     }
 }
 
@@ -71,11 +112,11 @@ fn every_word_of_the_script_language_is_in_the_guide_and_the_help() {
     use gemtool::script::{Subject, Verb};
     let help = gemtool("run --help").held();
     for verb in Verb::ALL {
-        assert!(GUIDE.contains(&format!("`{verb}")) || GUIDE.contains(&format!("= {verb}")), "{verb}");
+        assert!(SCRIPTS.contains(&format!("`{verb}")) || SCRIPTS.contains(&format!("= {verb}")), "{verb}");
         assert!(help.contains(verb.name()), "{verb}");
     }
     for subject in Subject::ALL {
-        assert!(GUIDE.contains(&format!("`{subject} BO")), "{subject}");
+        assert!(SCRIPTS.contains(&format!("`{subject} BO")), "{subject}");
         assert!(help.contains(subject.name()), "{subject}");
     }
 }
