@@ -26,6 +26,9 @@ impl Report for AllocReport {
             let by = if effects.is_empty() { format!(" ({rule})") } else { String::new() };
             page.field("without it", &format!("{}{by}", effect_words(effects)))?;
         }
+        if let Some(why) = self.acquire_not_predicted {
+            page.field("acquire", &format!("the kernel's is not predicted: {why}"))?;
+        }
         for group in &self.groups {
             page.gap()?;
             page.heading(&title(group))?;

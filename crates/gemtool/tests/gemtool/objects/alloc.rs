@@ -90,6 +90,8 @@ fn the_kernels_acquire_is_predicted_by_platform_level_and_kernel() {
         assert_eq!(found["after"]["pages"], true, "{line}");
     }
     assert_eq!(acquire("--device sim:dg2"), Value::Null, "the placement decides on a discrete device");
+    let text = gemtool("alloc --device sim:dg2").held();
+    assert!(text.contains("the kernel's is not predicted: on a discrete device"), "{text}");
 }
 
 #[test]

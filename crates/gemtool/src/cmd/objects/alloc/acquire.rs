@@ -11,7 +11,7 @@ use crate::cmd::model::explain::kernel::State;
 /// PAT indices that userspace can choose.
 const PAT_INDICES: u8 = 5;
 
-/// What the kernel does when a BO gets its pages, which is at the first touch.
+/// The kernel's actions when a BO gets its pages, which is at the first touch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Acquire {
     /// The state of the BO without pages.
@@ -26,7 +26,7 @@ pub struct Acquire {
     pub reason: &'static str,
     /// The rule's source.
     pub source: &'static str,
-    /// What a kernel without the rule does.
+    /// The acquire by a kernel without the rule.
     pub without_rule: Without,
 }
 
@@ -40,17 +40,19 @@ pub struct Without {
 }
 
 impl Acquire {
-    /// Predicts the acquire of a BO that was allocated with a caching mode and has a level. `None` on discrete devices, whose memory
-    /// depends on the placement, and if no request gives the BO its level.
+    /// Predicts the acquire of a BO that was allocated with a caching mode and has a level.
+    ///
+    /// # Errors
+    /// The reason why there is no prediction.
     pub fn predicted(
         machine: &Machine,
         rules: &KernelRules,
         caching: Option<CachingMode>,
         level: CacheLevel,
-    ) -> Option<Self> {
+    ) -> Result<Self, &'static str> {
         let caps = machine.caps;
         if caps.contains(Caps::DISCRETE) {
-            return None;
+            return Err("on a discrete device it depends on the placement");
         }
         let with_pat = (0..PAT_INDICES).map(Creation::UserWithPat);
         let created = std::iter::once(Creation::User).chain(with_pat);
@@ -59,11 +61,13 @@ impl Acquire {
             Some(mode) => step(caps, rules, state, Event::SetCaching(mode)).map_or(state, |done| done.next),
             None => state,
         };
-        let before = states.map(set).find(|state| state.level == level)?;
-        let done = step(caps, rules, before, Event::Acquire).ok()?;
+        let before = states.map(set).find(|state| state.level == level);
+        let before = before.ok_or("no request of the model gives a BO this level")?;
+        let done = step(caps, rules, before, Event::Acquire).map_err(|refusal| refusal.rule.reason())?;
         let lacking = KernelRules { without: Some(done.rule), ..*rules };
-        let without = step(caps, &lacking, before, Event::Acquire).ok()?;
-        Some(Self {
+        let without =
+            step(caps, &lacking, before, Event::Acquire).map_err(|refusal| refusal.rule.reason())?;
+        Ok(Self {
             before: before.into(),
             effects: done.effects.iter().collect(),
             after: done.next.into(),

@@ -71,10 +71,15 @@ impl<'a> Session<'a> {
         bar.finish_and_clear();
         let mut report = results.report(DeviceLine::of(&self.device)?, Request::from(self.args));
         let (machine, rules) = (self.device.machine(), self.device.rules());
-        report.acquire = report
+        let predicted = report
             .groups
             .first()
-            .and_then(|group| Acquire::predicted(machine, rules, self.args.caching, group.bo.level));
+            .map(|group| Acquire::predicted(machine, rules, self.args.caching, group.bo.level));
+        match predicted {
+            Some(Ok(acquire)) => report.acquire = Some(acquire),
+            Some(Err(why)) => report.acquire_not_predicted = Some(why),
+            None => {}
+        }
         Ok(report)
     }
 

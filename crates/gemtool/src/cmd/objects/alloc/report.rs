@@ -196,6 +196,8 @@ pub struct AllocReport {
     pub asked: Request,
     /// The kernel's acquire of their pages, if it can be predicted.
     pub acquire: Option<Acquire>,
+    /// The reason why it cannot.
+    pub acquire_not_predicted: Option<&'static str>,
     /// Every check passed.
     pub passed: bool,
     /// The BOs, grouped by equal results.
@@ -225,7 +227,7 @@ impl Results {
         let passed = groups.iter().all(|group| group.bo.passed());
         let lines = groups.iter().flat_map(|group| group.bo.steps.iter().map(|line| (group.count, line)));
         let totals = totals(lines);
-        AllocReport { device, asked, acquire: None, passed, groups, totals }
+        AllocReport { device, asked, acquire: None, acquire_not_predicted: None, passed, groups, totals }
     }
 }
 
