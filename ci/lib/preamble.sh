@@ -10,6 +10,6 @@ skip() { echo "$*"; exit 77; }
 fail() { echo "$*" >&2; exit 1; }
 # The packages of ci/unit, with the benchmarks. The choice of packages decides the features of each crate, and other features are another
 # compilation: the concerns that choose these share what the first of them has built.
-workspace=(--locked --workspace --exclude loom-tests --features gemtool/bench)
+workspace=(--locked --workspace --exclude loom-tests --features gemtool/full)
 # Builds gemtool and the library for programs.
 build_gemtool() { cargo build --quiet "${workspace[@]}" --lib --bin gemtool; }

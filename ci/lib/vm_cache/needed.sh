@@ -3,7 +3,7 @@
 # these searches, on the platforms that stand for their class. With all flushes each workload has to be right. Each rule that flushes has a
 # row, or a reason why it has none.
 # shellcheck shell=bash disable=SC2034,SC2154 # ci/vm-cache reads and sets them
-few_needed=(glk jsl)
+few_needed=(glk)
 all_needed=(glk jsl chv skl tgl mtl)
 head_needed='| machine | rule | ignored in | workload | seen | flushes ignored | verdict | explorer | note |'
 needed_page=docs/needed-flushes.md

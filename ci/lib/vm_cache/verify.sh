@@ -2,7 +2,7 @@
 # also while the adversary moves lines; without flushes, old bytes show in the same cells, but for the reasons in ci/lib/vm_cache/reasons.
 # With --all on glk: flushes that the library leaves out are noticed with the cache, and without it are not.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables
-few_verify=(glk jsl)
+few_verify=(glk)
 all_verify=(glk apl chv vlv ilk gm45 i945gm i915g i965gm i965g skl icl tgl bdw hsw ivb snb rkl adls jsl ehl dg1 dg2 mtl)
 head_verify='| machine | cells | old on both | old with the adversary | differ, with a reason |'
 

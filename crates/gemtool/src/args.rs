@@ -25,6 +25,8 @@ pub use objects::object::{History, Object};
 pub use objects::run::Run;
 pub use objects::scanout::{Buffer, Frame, Scanout};
 pub use objects::verify::{Forget, Verify, Via};
+#[cfg(feature = "programs")]
+pub use programs::judges::Judges;
 pub use programs::sanitize::Sanitize;
 pub use programs::sim::{Serve, Sim};
 pub use programs::trace::Trace;

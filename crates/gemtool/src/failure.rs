@@ -53,6 +53,14 @@ impl Failure {
         Self::flag(flag, format!("{error}{}", hint(&error)))
     }
 
+    /// Creates the failure of a command that is not in this build.
+    #[cfg(not(all(feature = "bench", feature = "programs")))]
+    pub fn not_built(command: &str) -> Self {
+        Self::Environment(format!(
+            "gemtool was built without '{command}': crates/gemtool/install builds and installs all commands"
+        ))
+    }
+
     /// Adds the number of the BO that failed, if there are several.
     pub fn about_bo(self, number: u64, count: u64) -> Self {
         match self {
@@ -141,5 +149,6 @@ pub enum Outcome {
     /// A rule or an expectation failed.
     Violated,
     /// A program ended with this status.
+    #[cfg(feature = "programs")]
     Status(u8),
 }

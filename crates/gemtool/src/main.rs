@@ -26,7 +26,7 @@ mod render;
 mod stdout;
 mod visible;
 
-use std::fs::File;
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
@@ -54,6 +54,7 @@ fn main() -> ExitCode {
     match write_result(&args) {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,
         Ok(Outcome::Violated) => ExitCode::from(1),
+        #[cfg(feature = "programs")]
         Ok(Outcome::Status(status)) => ExitCode::from(status),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
@@ -108,10 +109,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
         }
         #[cfg(not(feature = "bench"))]
-        Command::Bench(_) => {
-            let why = "gemtool was built without benchmarks: cargo install gemtool --features bench";
-            return Err(Failure::Environment(why.to_owned()));
-        }
+        Command::Bench(_) => return Err(Failure::not_built("bench")),
         Command::Eu(eu) => {
             let report = cmd::gpu::eu::run(eu)?;
             page.report(&report, form)?;
@@ -141,27 +139,23 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
                 None => Ok(if report.passed { Outcome::Passed } else { Outcome::Violated }),
             };
         }
-        Command::Sim(sim) => {
-            let ran = cmd::programs::sim::run(sim)?;
-            // Standard output is the program's.
-            let mut err = io::stderr();
-            let mut page = Page::of_stdout(&mut err);
-            // The JSON form has what was skipped, too.
-            if !sim.requests || form == Form::Text {
-                render::programs::coverage::skips(&ran.requests.coverage, &mut page)?;
-            }
-            if sim.requests {
-                page.report(&ran.requests, form)?;
-            }
-            return Ok(Outcome::Status(ran.status));
-        }
+        #[cfg(feature = "programs")]
+        Command::Sim(sim) => return run_sim(sim, form),
+        #[cfg(feature = "programs")]
         Command::Sanitize(sanitize) => return run_sanitize(sanitize, form),
+        #[cfg(feature = "programs")]
         Command::Serve(serve) => {
             let session = cmd::programs::sim::Session::start(serve)?;
             page.report(&session.served(), form)?;
             page.flush()?;
             session.wait()?;
         }
+        #[cfg(not(feature = "programs"))]
+        Command::Sim(_) => return Err(Failure::not_built("sim")),
+        #[cfg(not(feature = "programs"))]
+        Command::Sanitize(_) => return Err(Failure::not_built("sanitize")),
+        #[cfg(not(feature = "programs"))]
+        Command::Serve(_) => return Err(Failure::not_built("serve")),
         Command::Trace(trace) => {
             let report = cmd::programs::trace::run(trace, args.json)?;
             page.report(&report, form)?;
@@ -192,19 +186,36 @@ fn run_alloc(
     Ok(if report.passed { Outcome::Passed } else { Outcome::Violated })
 }
 
+/// Runs a program, and writes what was skipped and, if requested, its requests: standard output is the program's.
+#[cfg(feature = "programs")]
+fn run_sim(args: &args::Sim, form: Form) -> Result<Outcome, Failure> {
+    let ran = cmd::programs::sim::run(args)?;
+    let mut err = io::stderr();
+    let mut page = Page::of_stdout(&mut err);
+    // The JSON form has what was skipped, too.
+    if !args.requests || form == Form::Text {
+        render::programs::coverage::skips(&ran.requests.coverage, &mut page)?;
+    }
+    if args.requests {
+        page.report(&ran.requests, form)?;
+    }
+    Ok(Outcome::Status(ran.status))
+}
+
 /// Runs a program, and writes what it did wrong: standard output is the program's.
+#[cfg(feature = "programs")]
 fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
     let mut report = cmd::programs::sim::sanitize(args)?;
     let mut drawn = Ok(());
     if let Some(picture) = &mut report.picture
         && let Some(view) = &picture.view
     {
-        drawn = std::fs::write(&picture.path, render::programs::history::picture(view));
+        drawn = fs::write(&picture.path, render::programs::history::picture(view));
         picture.written = drawn.is_ok();
     }
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => {
-            let created = File::create(path);
+            let created = fs::File::create(path);
             Box::new(
                 created.map_err(|error| Failure::flag("--output", format!("{}: {error}", path.display())))?,
             )
@@ -237,7 +248,7 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
     let mut drawn = Ok(());
     if let Some(path) = &args.svg {
         let picture = report.violation().map(|(_, trace)| render::model::check::picture(trace));
-        drawn = picture.as_ref().map_or(Ok(()), |picture| std::fs::write(path, picture));
+        drawn = picture.as_ref().map_or(Ok(()), |picture| fs::write(path, picture));
         report.svg =
             Some(cmd::model::check::Svg { path: path.clone(), written: picture.is_some() && drawn.is_ok() });
     }

@@ -148,6 +148,7 @@ impl Picture {
     }
 
     /// Draws a filled disc.
+    #[cfg(feature = "programs")]
     pub fn disc(&mut self, (x, y): (f64, f64), radius: f64, fill: &str) {
         self.add(format_args!(
             r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{}"/>"#,
@@ -156,6 +157,7 @@ impl Picture {
     }
 
     /// Draws a group with a title, which viewers show beside the pointer.
+    #[cfg(feature = "programs")]
     pub fn titled(&mut self, title: &str, draw: impl FnOnce(&mut Self)) {
         self.add(format_args!("<g><title>{}</title>", Escaped(title)));
         draw(self);
@@ -169,6 +171,7 @@ impl Picture {
     }
 
     /// As [`Self::finish`], on a white card with round corners, which reads the same on a light and on a dark page.
+    #[cfg(feature = "programs")]
     pub fn finish_card(self, width: f64, height: f64, title: &str) -> String {
         let (right, bottom) = (width.round() - 1.0, height.round() - 1.0);
         let ground = format!(

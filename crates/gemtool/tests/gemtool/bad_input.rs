@@ -10,13 +10,6 @@ fn without_a_command_the_usage_is_shown() {
     gemtool("frobnicate").refused(&["frobnicate"]);
 }
 
-#[cfg(not(feature = "bench"))]
-#[test]
-fn benchmarks_that_were_not_built_are_refused_with_the_way_to_get_them() {
-    gemtool("bench --quick")
-        .refused(&["gemtool was built without benchmarks: cargo install gemtool --features bench"]);
-}
-
 #[test]
 fn a_word_that_is_not_known_is_named_with_the_known_ones() {
     let explain = "explain --platform jsl --who kernel --event";

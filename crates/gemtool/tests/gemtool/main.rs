@@ -1,7 +1,6 @@
 //! Tests of `gemtool` as a program: whole output, exit status, messages.
 
 mod bad_input;
-#[cfg(feature = "bench")]
 mod bench;
 mod gpu;
 mod model;
@@ -11,6 +10,23 @@ mod text;
 mod unwritable;
 
 use std::process::{Command, Stdio};
+
+/// Returns `count` of the cases, chosen by the environment's SEED (1), and all of them with EVERY_CASE (`ci/unit --all`).
+fn sample<T>(cases: impl IntoIterator<Item = T>, count: usize) -> Vec<T> {
+    let mut cases: Vec<T> = cases.into_iter().collect();
+    if std::env::var_os("EVERY_CASE").is_some() {
+        return cases;
+    }
+    let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("SEED is a number"));
+    let mut state: u64 = seed;
+    while cases.len() > count {
+        // The multiplier of Knuth's MMIX.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        cases.swap_remove((state >> 33) as usize % cases.len());
+    }
+    println!("{} cases of a sample", cases.len());
+    cases
+}
 
 /// The result of a run.
 #[derive(Debug)]

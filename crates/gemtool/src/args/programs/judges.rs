@@ -2,9 +2,7 @@
 
 use std::str::FromStr;
 
-use gem_coherency::Unknown;
-use gem_coherency::platform::{Platform, all, by_name};
-use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency::platform::{Platform, by_name};
 
 /// Platforms that judge a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,22 +11,6 @@ pub enum Judges {
     All,
     /// These.
     Named(Vec<&'static Platform>),
-}
-
-impl Judges {
-    /// Returns the platforms, under the kernels of the run's devices.
-    ///
-    /// # Errors
-    /// A kernel that does not claim a named platform.
-    pub fn under(&self, kernels: &[KernelVersion]) -> Result<Vec<&'static Platform>, Unknown> {
-        let claimed = |platform: &'static Platform| {
-            kernels.iter().try_fold(platform, |platform, &kernel| platform.claimed_by(kernel))
-        };
-        match self {
-            Self::All => Ok(all().iter().filter_map(|platform| claimed(platform).ok()).collect()),
-            Self::Named(platforms) => platforms.iter().map(|platform| claimed(platform)).collect(),
-        }
-    }
 }
 
 impl FromStr for Judges {
@@ -46,26 +28,5 @@ impl FromStr for Judges {
             }
         }
         Ok(Self::Named(platforms))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_names_platforms_once() {
-        let names = |text: &str, kernel| {
-            let judges: Judges = text.parse()?;
-            let platforms = judges.under(&[kernel]).map_err(|unknown| unknown.to_string())?;
-            Ok::<_, String>(platforms.iter().map(|platform| platform.name).collect::<Vec<_>>())
-        };
-        let [old, new] = [(5, 10), (6, 12)].map(|(major, minor)| KernelVersion::new(major, minor));
-        assert_eq!(names("chv,glk,chv", new).unwrap(), ["chv", "glk"]);
-        assert_eq!(names("all", new).unwrap().len(), all().len());
-        assert_eq!(names("all", old).unwrap().last(), Some(&"rkl"));
-        assert!(names("glk,dg2", old).unwrap_err().contains("does not claim dg2"));
-        assert!(names("chv,foo", new).unwrap_err().contains("foo"));
-        assert!(names("", new).is_err() && names("chv,", new).is_err());
     }
 }

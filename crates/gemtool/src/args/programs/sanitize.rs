@@ -110,6 +110,7 @@ pub struct Sanitize {
 
 impl Sanitize {
     /// Returns the devices, as the server takes them.
+    #[cfg(feature = "programs")]
     pub fn specs(&self) -> Vec<String> {
         match &self.device {
             Some(path) => vec![path.clone()],

@@ -1,9 +1,15 @@
 //! Results of the commands that run programs.
 
+#[cfg(feature = "programs")]
 pub mod coverage;
+#[cfg(feature = "programs")]
 pub(super) mod frames;
+#[cfg(feature = "programs")]
 pub mod history;
+#[cfg(feature = "programs")]
 pub(super) mod sanitize;
+#[cfg(feature = "programs")]
 pub mod sarif;
+#[cfg(feature = "programs")]
 pub(super) mod serve;
 pub(super) mod trace;

@@ -3,6 +3,9 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use gem_coherency::Unknown;
+use gem_coherency::platform::{Platform, all};
+use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_report::{PictureOf, Run, Sanitized, read_suppressions};
 use gem_coherency_sanitizer::Sanitizer;
 use gem_coherency_server::Settings;
@@ -10,6 +13,7 @@ use gem_coherency_server::Settings;
 use super::machine_of;
 use super::run::on_server;
 use crate::args;
+use crate::args::Judges;
 use crate::cmd::model::check::has_folder;
 use crate::failure::Failure;
 
@@ -26,7 +30,7 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     let devices = args.specs();
     let kernels: Vec<_> =
         devices.iter().filter_map(|device| machine_of(device)).map(|machine| machine.kernel).collect();
-    let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| judges.under(&kernels));
+    let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| under(judges, &kernels));
     let judges = judges.map_err(|error| Failure::flag("--platforms", error))?;
     let sanitizer = Arc::new(Sanitizer::new(&judges, args.svg.is_some()));
     let settings = Settings { folder: None, judge: Some(sanitizer.clone()) };
@@ -36,4 +40,39 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     let picture = args.svg.clone().map(|path| PictureOf { path, finding });
     let run = Run { devices, program, status };
     Ok(Sanitized::of(run, &server, &sanitizer, &judges, suppressions, picture))
+}
+
+/// Returns the platforms that judge, under the kernels of the run's devices.
+///
+/// # Errors
+/// A kernel that does not claim a named platform.
+fn under(judges: &Judges, kernels: &[KernelVersion]) -> Result<Vec<&'static Platform>, Unknown> {
+    let claimed = |platform: &'static Platform| {
+        kernels.iter().try_fold(platform, |platform, &kernel| platform.claimed_by(kernel))
+    };
+    match judges {
+        Judges::All => Ok(all().iter().filter_map(|platform| claimed(platform).ok()).collect()),
+        Judges::Named(platforms) => platforms.iter().map(|platform| claimed(platform)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_names_platforms_once() {
+        let names = |text: &str, kernel| {
+            let judges: Judges = text.parse()?;
+            let platforms = under(&judges, &[kernel]).map_err(|unknown| unknown.to_string())?;
+            Ok::<_, String>(platforms.iter().map(|platform| platform.name).collect::<Vec<_>>())
+        };
+        let [old, new] = [(5, 10), (6, 12)].map(|(major, minor)| KernelVersion::new(major, minor));
+        assert_eq!(names("chv,glk,chv", new).unwrap(), ["chv", "glk"]);
+        assert_eq!(names("all", new).unwrap().len(), all().len());
+        assert_eq!(names("all", old).unwrap().last(), Some(&"rkl"));
+        assert!(names("glk,dg2", old).unwrap_err().contains("does not claim dg2"));
+        assert!(names("chv,foo", new).unwrap_err().contains("foo"));
+        assert!(names("", new).is_err() && names("chv,", new).is_err());
+    }
 }
