@@ -1,4 +1,4 @@
-//! In-in-flight flush flushes on one thread; the loom models check several threads.
+//! Flushes in flight on one thread; the loom models check several threads.
 #![cfg(not(loom))]
 
 use std::sync::mpsc;
