@@ -14,7 +14,7 @@ use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVe
 use gemtool::numbers;
 
 pub use bench::Bench;
-pub use check::{Check, Dropped};
+pub use check::{Check, Dropped, Shard};
 pub use gemtool::script::Pattern;
 pub use gpu::dispatch::Dispatch;
 pub use gpu::eu::{Eu, EuAction};

@@ -10,6 +10,7 @@ use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::{Caller, Condition, Mutant};
 use gem_coherency_memory_model::Assumption;
 use gemtool::numbers;
+use serde::Serialize;
 
 use crate::args::rule;
 
@@ -68,6 +69,10 @@ pub struct Check {
     #[arg(long, value_name = "NAME")]
     pub mutant: Option<Mutant>,
 
+    /// Make part K of N of the searches, so that N machines share them; every part has to hold
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["rules", "mutants", "assumptions"])]
+    pub shard: Option<Shard>,
+
     /// Number of concurrent searches [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
@@ -93,6 +98,28 @@ pub struct Check {
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     let jobs = usize::try_from(numbers::count(text)?).map_err(|error| error.to_string())?;
     NonZeroUsize::try_from(jobs).map_err(|error| error.to_string())
+}
+
+/// A part of the searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Shard {
+    /// The number of the part, from 1 on.
+    pub part: usize,
+    /// The number of parts.
+    pub parts: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shard = text
+            .split_once('/')
+            .and_then(|(part, parts)| Some(Self { part: part.parse().ok()?, parts: parts.parse().ok()? }));
+        shard
+            .filter(|shard| (1..=shard.parts).contains(&shard.part))
+            .ok_or_else(|| "not K/N with K from 1 to N".to_owned())
+    }
 }
 
 /// An assumption about hardware, or a condition for callers.

@@ -56,6 +56,28 @@ fn linux_6_1_0_leaks_in_two_steps() {
 }
 
 #[test]
+fn the_parts_of_a_check_are_the_whole() {
+    let states = |flags: &str| {
+        let report = gemtool(&format!("{FIXED} {flags} --json")).json();
+        let totals = &report["totals"];
+        ["searches", "cases", "states"].map(|key| totals[key].as_u64().unwrap())
+    };
+    let parts: Vec<[u64; 3]> = (1..=3).map(|part| states(&format!("--shard {part}/3"))).collect();
+    let sum = |column: usize| parts.iter().map(|part| part[column]).sum::<u64>();
+    assert_eq!([0, 1, 2].map(sum), states(""));
+    let text = gemtool(&format!("{FIXED} --shard 2/3")).held();
+    assert!(text.contains("  shard         2 of 3: "), "{text}");
+    // The leak is in one of the parts.
+    let broken = (1..=4).filter(|part| gemtool(&format!("{LEAK} --shard {part}/4")).status == Some(1));
+    assert!((1..4).contains(&broken.count()));
+    for (bad, why) in
+        [("0/3", "K from 1 to N"), ("4/3", "K from 1 to N"), ("x", "K/N"), ("99/99", "has no search")]
+    {
+        gemtool(&format!("{FIXED} --shard {bad}")).refused(&["--shard", why]);
+    }
+}
+
+#[test]
 fn a_kernel_whose_table_has_no_bypassing_entry_holds_and_says_why() {
     let line = "check --kernel 5.10 --platform jsl,ehl --caller hostile";
     let text = gemtool(line).held();

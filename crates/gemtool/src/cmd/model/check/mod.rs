@@ -21,6 +21,7 @@ use gem_coherency_check::{Outcome, Search, all_cores, in_parallel};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
+use crate::args::Shard;
 use crate::failure::Failure;
 
 /// Runs all requested searches. With `detail` every search has its own row.
@@ -32,11 +33,19 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
         has_folder(path)?;
     }
     let scope = scope::of(args)?;
-    let searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
+    let mut searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
+    if let Some(Shard { part, parts }) = args.shard {
+        let all = searches.len();
+        searches = searches.into_iter().skip(part - 1).step_by(parts).collect();
+        if searches.is_empty() {
+            let why = format!("part {part} of {parts} has no search: there are {all}");
+            return Err(Failure::flag("--shard", why));
+        }
+    }
     let jobs = args.jobs.unwrap_or_else(all_cores);
     let start = Instant::now();
     let outcomes = outcomes(&searches, jobs, progress)?;
-    let run = Run { jobs, wall_seconds: start.elapsed().as_secs_f64() };
+    let run = Run { jobs, shard: args.shard, wall_seconds: start.elapsed().as_secs_f64() };
     let detail = detail || args.platforms.len() == 1;
     Ok(CheckReport::new(ScopeLine::new(&scope), run, &searches, &outcomes, detail))
 }

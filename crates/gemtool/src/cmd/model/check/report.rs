@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::scope::ScopeLine;
 use super::view::TraceView;
-use crate::args::Object;
+use crate::args::{Object, Shard};
 
 /// The report of a check.
 #[derive(Clone, Debug, Serialize)]
@@ -45,6 +45,9 @@ pub struct CheckReport {
 pub struct Run {
     /// Number of concurrent searches.
     pub jobs: NonZeroUsize,
+    /// The part of the searches that was made; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Wall time of all searches.
     pub wall_seconds: f64,
 }

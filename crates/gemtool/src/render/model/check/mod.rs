@@ -13,6 +13,7 @@ use gem_coherency::platform::{Basis, KernelBasis};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::Caller;
 
+use crate::args::Shard;
 use crate::cmd::model::check::{
     Change, CheckReport, Group, Machines, MocsTable, Premise, ScopeLine, SearchLine, TraceView,
 };
@@ -260,6 +261,9 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
             "the MOCS table of {of} has no entry that bypasses the LLC; where one was added, see `--mocs-table 6.1`"
         );
         page.field("because", &why)?;
+    }
+    if let Some(Shard { part, parts }) = report.run.shard {
+        page.field("shard", &format!("{part} of {parts}: the searches of the other parts were not made"))?;
     }
     let size = totals.size;
     page.field(
