@@ -13,3 +13,13 @@ fail() { echo "$*" >&2; exit 1; }
 workspace=(--locked --workspace --exclude loom-tests --features gemtool/full)
 # Builds gemtool and the library for programs.
 build_gemtool() { cargo build --quiet "${workspace[@]}" --lib --bin gemtool; }
+# part_of K/N ITEM...: prints part K of N of the items, one on a line: N machines share them by --shard.
+part_of() {
+    local part=${1%%/*} parts=${1#*/} number=0 item
+    [[ $1 =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] && [ "$part" -le "$parts" ] || fail "--shard $1: not K/N with K from 1 to N"
+    shift
+    for item; do
+        [ $((number % parts)) != $((part - 1)) ] || echo "$item"
+        number=$((number + 1))
+    done
+}
