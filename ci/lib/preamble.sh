@@ -23,3 +23,14 @@ part_of() {
         number=$((number + 1))
     done
 }
+# Copies the tree into the folder $1.
+copy_tree() {
+    rm -rf "$1"
+    mkdir -p "$1"
+    git ls-files --cached --others --exclude-standard | tar cf - --files-from - | tar xf - -C "$1"
+}
+# Takes the crates that are built on the library out of its dev-dependencies, in the copy $1: the tests of its own parts need none of them, and
+# they take longer to build than the library.
+without_devices() {
+    sed -i -E '/^\[dev-dependencies\]/,/^\[target/{/^(gem-coherency-.*|gemtool|divan) = /d}' "$1/Cargo.toml"
+}
