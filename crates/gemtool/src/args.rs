@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod gpu;
+mod groups;
 mod manual;
 mod objects;
 mod programs;

@@ -30,8 +30,6 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Args, Command, Who};
 use cmd::model::explain::{driver, kernel};
 use cmd::model::machine;
@@ -43,7 +41,7 @@ use render::{Form, Page, visible};
 fn main() -> ExitCode {
     gem_coherency_sim::link();
     gem_coherency_sim::report_shaders(render::shader::progress);
-    let args = Args::try_parse();
+    let args = Args::of_command_line();
     if let Err(usage) = &args
         && usage.use_stderr()
     {

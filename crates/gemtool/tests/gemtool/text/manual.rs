@@ -5,8 +5,8 @@ use crate::{command, gemtool, ran};
 /// Returns the commands that `gemtool --help` lists, other than `help`.
 pub fn commands() -> Vec<String> {
     let help = gemtool("--help").held();
-    let list =
-        help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    // Between the usage and the options.
+    let list = help.split("Options:\n").next().unwrap_or_default();
     let first =
         |line: &str| line.strip_prefix("  ").and_then(|line| line.split(' ').next()).map(str::to_owned);
     list.lines().filter_map(first).filter(|word| !word.is_empty() && word != "help").collect()

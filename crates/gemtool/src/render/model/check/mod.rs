@@ -250,8 +250,10 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     let ScopeLine { platforms, kernels, .. } = &report.scope;
     let checked = format!("{}, {}", count(platforms.len(), "platform"), count(kernels.len(), "kernel"));
     let totals = &report.totals;
+    let part = report.run.shard.map(|Shard { part, parts }| format!(" in part {part} of {parts}"));
+    let part = part.unwrap_or_default();
     let verdict = match totals.violations {
-        0 => format!("Every property holds: {checked}, {}.", count(totals.cases, "case")),
+        0 => format!("Every property holds{part}: {checked}, {}.", count(totals.cases, "case")),
         broken => format!("Broken in {broken} of {}: {checked}.", count(totals.searches, "search")),
     };
     page.styled_heading(&verdict, held_style(report.holds))?;
@@ -261,9 +263,6 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
             "the MOCS table of {of} has no entry that bypasses the LLC; where one was added, see `--mocs-table 6.1`"
         );
         page.field("because", &why)?;
-    }
-    if let Some(Shard { part, parts }) = report.run.shard {
-        page.field("shard", &format!("{part} of {parts}: the searches of the other parts were not made"))?;
     }
     let size = totals.size;
     page.field(
