@@ -236,13 +236,14 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
 
 /// Searches the model and writes the results; draws a violation if requested.
 fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -> Result<Outcome, Failure> {
-    if (args.rules || args.mutants || args.assumptions)
-        && let Some(report) = cmd::model::check::prove(args, verbose == 0)?
-    {
+    let changes = args.rules || args.mutants || args.assumptions;
+    if changes && let Some(report) = cmd::model::check::prove(args, verbose == 0)? {
         page.report(&report, form)?;
         return Ok(if report.accounted_for { Outcome::Passed } else { Outcome::Violated });
     }
-    let mut report = cmd::model::check::run(args, verbose > 0, verbose == 0)?;
+    // The searches without a change are part of no part of the changes.
+    let searches = args::Check { shard: args.shard.filter(|_| !changes), ..args.clone() };
+    let mut report = cmd::model::check::run(&searches, verbose > 0, verbose == 0)?;
     let mut drawn = Ok(());
     if let Some(path) = &args.svg {
         let picture = report.violation().map(|(_, trace)| render::model::check::picture(trace));

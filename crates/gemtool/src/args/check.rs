@@ -1,5 +1,6 @@
 //! The arguments of `gemtool check`.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -13,6 +14,7 @@ use gemtool::numbers;
 use serde::Serialize;
 
 use crate::args::rule;
+use crate::failure::Failure;
 
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\
@@ -69,8 +71,9 @@ pub struct Check {
     #[arg(long, value_name = "NAME")]
     pub mutant: Option<Mutant>,
 
-    /// Make part K of N of the searches, so that N machines share them; every part has to hold
-    #[arg(long, value_name = "K/N", conflicts_with_all = ["rules", "mutants", "assumptions"])]
+    /// Make part K of N of the searches, or of the changes of --rules, --mutants and --assumptions, so that N machines share them; every
+    /// part has to hold
+    #[arg(long, value_name = "K/N")]
     pub shard: Option<Shard>,
 
     /// Number of concurrent searches [default: the number of cores]
@@ -107,6 +110,28 @@ pub struct Shard {
     pub part: usize,
     /// The number of parts.
     pub parts: usize,
+}
+
+impl Shard {
+    /// Returns the items of this part: every Nth one, from the Kth on.
+    ///
+    /// # Errors
+    /// The part has none; `kind` names the items.
+    pub fn of<T>(self, items: Vec<T>, kind: &str) -> Result<Vec<T>, Failure> {
+        let all = items.len();
+        let part: Vec<T> = items.into_iter().skip(self.part - 1).step_by(self.parts).collect();
+        if part.is_empty() {
+            let why = format!("{self} has no {kind}: there are {all}");
+            return Err(Failure::flag("--shard", why));
+        }
+        Ok(part)
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "part {} of {}", self.part, self.parts)
+    }
 }
 
 impl FromStr for Shard {

@@ -68,6 +68,27 @@ fn premises_are_dropped_one_by_one() {
 }
 
 #[test]
+fn the_parts_of_the_changes_are_the_whole() {
+    let names = |flags: &str| {
+        let (_, report) = report(&format!("--mutants --assumptions {flags}"));
+        let names = |table: &str, key: &str| -> Vec<String> {
+            let lines = report[table].as_array().into_iter().flatten();
+            lines.map(|line| line[key].as_str().unwrap().to_owned()).collect()
+        };
+        [names("mutants", "mutant"), names("premises", "id")].concat()
+    };
+    let mut parts = [names("--shard 1/2"), names("--shard 2/2")].concat();
+    let mut whole = names("");
+    assert!(parts.len() > 20 && parts != whole);
+    parts.sort();
+    whole.sort();
+    assert_eq!(parts, whole);
+    let ran = gemtool(&format!("{SMALL} --mutants --shard 1/2"));
+    assert!(ran.out.contains("ccounted for in part 1 of 2: "), "{}", ran.out);
+    gemtool(&format!("{SMALL} --mutants --shard 99/99")).refused(&["part 99 of 99 has no change"]);
+}
+
+#[test]
 fn flags_for_one_search_are_refused_with_flags_for_many() {
     for flags in
         ["--rules --without exec-flush", "--mutants --mutant one-line-short", "--assumptions --svg x"]
@@ -80,7 +101,10 @@ fn flags_for_one_search_are_refused_with_flags_for_many() {
 
 #[test]
 fn a_violated_property_ends_rules_before_any_removal() {
-    let ran = gemtool("check --kernel 6.1.0 --platform jsl --caller hostile --rules");
-    assert_eq!(ran.status, Some(1));
-    assert!(ran.out.contains("no-leak is broken on jsl under kernel 6.1.0"), "{}", ran.out);
+    // Without a change there is no part, or the violation could be in another one.
+    for part in ["", "--shard 1/9", "--shard 9/9"] {
+        let ran = gemtool(&format!("check --kernel 6.1.0 --platform jsl --caller hostile --rules {part}"));
+        assert_eq!(ran.status, Some(1));
+        assert!(ran.out.contains("no-leak is broken on jsl under kernel 6.1.0"), "{}", ran.out);
+    }
 }

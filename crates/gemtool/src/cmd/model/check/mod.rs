@@ -21,7 +21,6 @@ use gem_coherency_check::{Outcome, Search, all_cores, in_parallel};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
-use crate::args::Shard;
 use crate::failure::Failure;
 
 /// Runs all requested searches. With `detail` every search has its own row.
@@ -34,13 +33,8 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
     }
     let scope = scope::of(args)?;
     let mut searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
-    if let Some(Shard { part, parts }) = args.shard {
-        let all = searches.len();
-        searches = searches.into_iter().skip(part - 1).step_by(parts).collect();
-        if searches.is_empty() {
-            let why = format!("part {part} of {parts} has no search: there are {all}");
-            return Err(Failure::flag("--shard", why));
-        }
+    if let Some(shard) = args.shard {
+        searches = shard.of(searches, "search")?;
     }
     let jobs = args.jobs.unwrap_or_else(all_cores);
     let start = Instant::now();
@@ -54,14 +48,15 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
 /// property is violated without any change; [`run`] shows that violation.
 ///
 /// # Errors
-/// An unknown platform or kernel.
+/// An unknown platform or kernel, or a part without a change.
 pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, Failure> {
     let scope = scope::of_changes(args)?;
+    let changes = proof::changes(args)?;
     let searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
     let template = "{bar:40} {pos}/{len} done, {elapsed}";
-    let bar = bar((searches.len() + proof::count(args)) as u64, template, progress);
+    let bar = bar((searches.len() + changes.len()) as u64, template, progress);
     let jobs = args.jobs.unwrap_or_else(all_cores);
-    let report = proof::run(args, &scope, jobs, || bar.inc(1));
+    let report = proof::run(&changes, &scope, args, jobs, || bar.inc(1));
     bar.finish_and_clear();
     report
 }

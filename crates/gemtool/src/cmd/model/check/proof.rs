@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::report::{MachineLine, SizeLine};
 use super::scope::ScopeLine;
-use crate::args::{self, Object};
+use crate::args::{self, Object, Shard};
 use crate::failure::Failure;
 
 /// The results of these changes.
@@ -21,6 +21,9 @@ use crate::failure::Failure;
 pub struct ProofReport {
     /// The scope of the searches.
     pub scope: ScopeLine,
+    /// The part of the changes that was made; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Every expected violation was found.
     pub accounted_for: bool,
     /// Size of the searches without a change.
@@ -119,7 +122,7 @@ impl RuleLine {
 
 /// An assumption or a condition.
 #[derive(Clone, Copy, Debug)]
-enum Premise {
+pub(super) enum Premise {
     /// An assumption about hardware.
     Assumption(Assumption),
     /// A condition for callers.
@@ -137,13 +140,78 @@ impl Premise {
     }
 }
 
-/// Runs the requested changes; `None` if a property is violated without any change.
+/// A change of the model, of which a violation is expected.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    /// The rule is removed.
+    Rule(Rule),
+    /// The fault is planted.
+    Mutant(Mutant),
+    /// The premise is dropped.
+    Premise(Premise),
+    /// The kernel's workers flush nothing; no leak is expected.
+    NoWorker,
+}
+
+/// The result of a change.
+enum Line {
+    /// Of a rule.
+    Rule(RuleLine),
+    /// Of a fault.
+    Mutant(MutantLine),
+    /// Of a premise.
+    Premise(PremiseLine),
+    /// Of workers that flush nothing: a leak.
+    Worker(Option<Proof>),
+}
+
+impl Change {
+    /// Searches with the change.
+    fn line(self, baseline: &Baseline) -> Result<Line, Error> {
+        Ok(match self {
+            Self::Rule(rule) => {
+                let found = baseline.without(rule)?;
+                let proof = found.trace.as_ref().map(Proof::from);
+                Line::Rule(RuleLine { rule, need: found.need, why: found.why, searches: found.searches, proof })
+            }
+            Self::Mutant(mutant) => {
+                let proof = baseline.with(mutant)?.as_ref().map(Proof::from);
+                Line::Mutant(MutantLine { mutant, statement: mutant.statement(), proof })
+            }
+            Self::Premise(premise) => Line::Premise(premise.line(baseline)?),
+            Self::NoWorker => Line::Worker(baseline.without_async_flushes()?.as_ref().map(Proof::from)),
+        })
+    }
+}
+
+/// Returns the requested changes, or the requested part of them.
+///
+/// # Errors
+/// A part without a change.
+pub(super) fn changes(args: &args::Check) -> Result<Vec<Change>, Failure> {
+    let mut changes = Vec::new();
+    if args.rules {
+        changes.extend(Rule::ALL.iter().map(|&rule| Change::Rule(rule)));
+    }
+    if args.mutants {
+        changes.extend(Mutant::ALL.iter().map(|&mutant| Change::Mutant(mutant)));
+    }
+    if args.assumptions {
+        changes.extend(Assumption::ALL.iter().map(|&one| Change::Premise(Premise::Assumption(one))));
+        changes.extend(Condition::ALL.iter().map(|&one| Change::Premise(Premise::Condition(one))));
+        changes.push(Change::NoWorker);
+    }
+    args.shard.map_or(Ok(changes.clone()), |shard| shard.of(changes, "change"))
+}
+
+/// Runs the changes; `None` if a property is violated without any change.
 ///
 /// # Errors
 /// An unknown platform or kernel.
-pub fn run(
-    args: &args::Check,
+pub(super) fn run(
+    changes: &[Change],
     scope: &Scope,
+    args: &args::Check,
     jobs: NonZeroUsize,
     done: impl Fn() + Sync,
 ) -> Result<Option<ProofReport>, Failure> {
@@ -152,32 +220,20 @@ pub fn run(
     if baseline.violation().is_some() {
         return Ok(None);
     }
-    let rules: &[Rule] = if args.rules { Rule::ALL } else { &[] };
-    let mutants: &[Mutant] = if args.mutants { Mutant::ALL } else { &[] };
-    let premises: Vec<Premise> = if args.assumptions {
-        let assumptions = Assumption::ALL.iter().map(|&one| Premise::Assumption(one));
-        assumptions.chain(Condition::ALL.iter().map(|&one| Premise::Condition(one))).collect()
-    } else {
-        Vec::new()
-    };
-    let rules = each(rules, jobs, |&rule| {
-        let found = baseline.without(rule)?;
-        let proof = found.trace.as_ref().map(Proof::from);
-        done();
-        Ok(RuleLine { rule, need: found.need, why: found.why, searches: found.searches, proof })
-    })?;
-    let mutants = each(mutants, jobs, |&mutant| {
-        let proof = baseline.with(mutant)?.as_ref().map(Proof::from);
-        done();
-        Ok(MutantLine { mutant, statement: mutant.statement(), proof })
-    })?;
-    let premises = each(&premises, jobs, |premise| {
-        let line = premise.line(&baseline);
+    let lines = in_parallel(changes, jobs, |change| {
+        let line = change.line(&baseline);
         done();
         line
-    })?;
-    let worker_leak =
-        if args.assumptions { baseline.without_async_flushes()?.as_ref().map(Proof::from) } else { None };
+    });
+    let (mut rules, mut mutants, mut premises, mut worker_leak) = (Vec::new(), Vec::new(), Vec::new(), None);
+    for line in lines {
+        match line? {
+            Line::Rule(line) => rules.push(line),
+            Line::Mutant(line) => mutants.push(line),
+            Line::Premise(line) => premises.push(line),
+            Line::Worker(leak) => worker_leak = leak,
+        }
+    }
     let accounted_for = rules.iter().all(RuleLine::is_accounted_for)
         && mutants.iter().all(|line| line.proof.is_some())
         && premises.iter().all(|line| line.proof.is_some() != line.caution.is_some())
@@ -185,6 +241,7 @@ pub fn run(
     let size = baseline.outcomes().fold(Size::default(), |sum, outcome| sum.and(outcome.size));
     Ok(Some(ProofReport {
         scope: ScopeLine::new(scope),
+        shard: args.shard,
         accounted_for,
         baseline: size.into(),
         rules,
@@ -193,21 +250,4 @@ pub fn run(
         worker_leak,
         seconds: start.elapsed().as_secs_f64(),
     }))
-}
-
-/// Returns the number of changes.
-pub fn count(args: &args::Check) -> usize {
-    let rules = if args.rules { Rule::ALL.len() } else { 0 };
-    let mutants = if args.mutants { Mutant::ALL.len() } else { 0 };
-    let premises = if args.assumptions { Assumption::ALL.len() + Condition::ALL.len() } else { 0 };
-    rules + mutants + premises
-}
-
-/// Runs `work` for every item, in parallel.
-fn each<T: Sync, R: Send>(
-    items: &[T],
-    jobs: NonZeroUsize,
-    work: impl Fn(&T) -> Result<R, Error> + Sync,
-) -> Result<Vec<R>, Failure> {
-    Ok(in_parallel(items, jobs, work).into_iter().collect::<Result<Vec<_>, Error>>()?)
 }

@@ -13,7 +13,6 @@ use gem_coherency::platform::{Basis, KernelBasis};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_check::Caller;
 
-use crate::args::Shard;
 use crate::cmd::model::check::{
     Change, CheckReport, Group, Machines, MocsTable, Premise, ScopeLine, SearchLine, TraceView,
 };
@@ -250,8 +249,7 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     let ScopeLine { platforms, kernels, .. } = &report.scope;
     let checked = format!("{}, {}", count(platforms.len(), "platform"), count(kernels.len(), "kernel"));
     let totals = &report.totals;
-    let part = report.run.shard.map(|Shard { part, parts }| format!(" in part {part} of {parts}"));
-    let part = part.unwrap_or_default();
+    let part = report.run.shard.map(|shard| format!(" in {shard}")).unwrap_or_default();
     let verdict = match totals.violations {
         0 => format!("Every property holds{part}: {checked}, {}.", count(totals.cases, "case")),
         broken => format!("Broken in {broken} of {}: {checked}.", count(totals.searches, "search")),

@@ -135,7 +135,9 @@ fn totals(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
         parts.push(count(premises, "premise"));
     }
     let verdict = if report.accounted_for { "All accounted for" } else { "Not all accounted for" };
-    page.styled_heading(&format!("{verdict}: {}.", parts.join(", ")), held_style(report.accounted_for))?;
+    let part = report.shard.map(|shard| format!(" in {shard}")).unwrap_or_default();
+    let verdict = format!("{verdict}{part}: {}.", parts.join(", "));
+    page.styled_heading(&verdict, held_style(report.accounted_for))?;
     page.field("size", &format!("{} states with every rule and premise", grouped(report.baseline.states)))?;
     page.field("speed", &format!("{:.1} s in all", report.seconds))
 }
