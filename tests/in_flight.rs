@@ -1,4 +1,4 @@
-//! Flushes in flight on one thread; the loom models check several threads.
+//! In-flight flushes, on one thread.
 #![cfg(not(loom))]
 
 use std::sync::mpsc;

@@ -1,4 +1,6 @@
-//! Undefined behaviour that Miri must reject: `ci/miri` runs each test by itself, and fails if one passes.
+//! Undefined behaviour that Miri must reject.
+//!
+//! `ci/miri` runs each test by itself, and fails if one passes.
 //!
 //! Each test makes a forbidden copy into or out of a mapping. The memory is coherent in the CPU's caches, so
 //! without Miri the tests would pass. They are for Miri only.

@@ -1,5 +1,6 @@
-//! Racing copies: into and out of memory that other threads change at any time, by every copy function of the
-//! library.
+//! Racing copies, by every copy function of the library.
+//!
+//! They go into and out of memory that other threads change at any time.
 //!
 //! `ci/tsan` runs this under ThreadSanitizer and `ci/miri` under Miri, which find data races. The ignored
 //! test is their negative twin.

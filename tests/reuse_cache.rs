@@ -1,4 +1,4 @@
-//! The reuse cache alone, on one thread: order, eviction and age.
+//! The reuse cache, on one thread: order, eviction, age.
 #![cfg(not(loom))]
 
 use gem_coherency::tracking::{Claim, Put, ReuseCache};

@@ -1,4 +1,4 @@
-//! `docs/coherency.md` explains the rules: its names, sentences and sources must equal those in the code.
+//! Names, sentences and sources of the rules in `docs/coherency.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,11 +34,11 @@ fn sections() -> BTreeMap<String, Section> {
         } else if let Some(section) = name.as_ref().and_then(|name| sections.get_mut(name)) {
             if let Some(statement) = line.strip_prefix("> ") {
                 section.statement = statement.to_owned();
-            } else if let Some(source) = line.strip_prefix("- Source: ") {
-                section.source = source.to_owned();
-            } else if let Some(deciders) = line.strip_prefix("- Decided in: ") {
-                section.deciders = deciders.to_owned();
-            } else if let Some(proofs) = line.strip_prefix("- Proved by: ") {
+            } else if let Some(source) = line.strip_prefix("source: ") {
+                section.source = source.trim_end_matches(';').to_owned();
+            } else if let Some(deciders) = line.strip_prefix("Code: ") {
+                section.deciders = deciders.trim_end_matches(';').to_owned();
+            } else if let Some(proofs) = line.strip_prefix("tests: ") {
                 section.proofs = proofs.split(", ").map(|proof| proof.trim_matches('`').to_owned()).collect();
             } else {
                 section.why.push_str(line);
@@ -80,7 +80,7 @@ fn deciders() -> BTreeMap<&'static str, String> {
             }
             for (function, rule) in returned_rules(&fs::read_to_string(path).unwrap()) {
                 let deciders = found.entry(rule.name()).or_default();
-                let decider = format!("`{function}` ({file})");
+                let decider = format!("`{file}:{function}`");
                 if !deciders.contains(&decider) {
                     deciders.push(decider);
                 }
@@ -145,7 +145,7 @@ fn the_functions_that_return_each_rule_are_named() {
         .iter()
         .map(|rule| (rule.name(), deciders.get(rule.name()).map_or("", String::as_str)))
         .filter(|(rule, deciders)| deciders.is_empty() || sections[*rule].deciders != *deciders)
-        .map(|(rule, deciders)| format!("### `{rule}`\n- Decided in: {deciders}\n"))
+        .map(|(rule, deciders)| format!("### `{rule}`\nCode: {deciders};\n"))
         .collect();
     assert!(wrong.is_empty(), "docs/coherency.md should say:\n{}", wrong.concat());
 }

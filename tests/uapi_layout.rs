@@ -1,4 +1,4 @@
-//! The uAPI tables compared with the kernel's headers, by a C compiler.
+//! The uAPI tables against the kernel's headers, by a C compiler.
 //!
 //! The test generates a C program from the tables, with one comparison per line. A line that does not compile
 //! names something that the header lacks: allowed for names in [`LATE`], a failure otherwise. Headers are

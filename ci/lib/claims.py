@@ -1,7 +1,8 @@
-"""The claims of this project in docs/verification.md: tables of the scripts of ci/ and of the tests, made from the comments at their heads.
+"""The claims of this project, from the comments at the heads of the scripts of ci/, which docs/verification.md lists, and of the tests.
 
-    claims.py            fails if the tables are not those of the page
-    claims.py --write    writes them into the page
+    claims.py            fails if the list is not that of the page, or a test's head does not say what it tests
+    claims.py --write    writes the list into the page
+    claims.py --tests    prints the list of the tests that cargo runs
     claims.py --self-test
 """
 
@@ -11,8 +12,8 @@ import sys
 from pathlib import Path
 
 PAGE = Path("docs/verification.md")
-# What stands around a table in the page; the words are its name.
-BEGIN, END = "<!-- made by ci/lib/claims.py: {} -->", "<!-- end -->"
+# What stands around the list in the page.
+BEGIN, END = "<!-- made by ci/lib/claims.py -->", "<!-- end -->"
 # Keys of ci/test, which are no text.
 KEYS = ("order:", "beside:", "apt:")
 
@@ -67,16 +68,14 @@ def scripts():
         if order is None:
             sys.exit(f"ci/{path.name} has no line '# order: N'")
         rows.append((order, path.name, first_sentence(lines), usage(lines, path.name, ""), usage(lines, path.name, "--all")))
-    yield ("command", "checks")
     for _, name, what, some, every in sorted(rows):
-        extent = f" *In `ci/test`:* {some}. *`--all`:* {every}." if every else ""
+        extent = f" *{some} / {every}*" if every else ""
         yield (f"`ci/{name}`", what + extent)
 
 
 def tests():
     """Rows of the tests that cargo runs."""
     files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=True)
-    yield ("test", "checks")
     for path in sorted(files.stdout.split()):
         place = re.fullmatch(r"(?:(crates/.*?)/)?tests/(?:(\w+)\.rs|(\w+)/main\.rs)", path)
         if not place or "/src/" in path or not Path(path).exists():
@@ -87,23 +86,18 @@ def tests():
         yield (f"`{path}`", what)
 
 
-def table(rows):
-    """A table of Markdown."""
-    rows = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
-    columns = rows[0].count(" | ") + 1
-    return "\n".join([f"| {rows[0]} |", "|" + "---|" * columns] + [re.sub(" +", " ", f"| {row} |") for row in rows[1:]])
+def listed(rows):
+    """A list of Markdown."""
+    return "\n".join(f"* {name}: {what}" for name, what in rows)
 
 
 def filled(page):
-    """The page with its tables made anew."""
-    for name, rows in (("scripts", scripts()), ("tests", tests())):
-        begin = BEGIN.format(name)
-        before, found, rest = page.partition(begin)
-        _, end, after = rest.partition(END)
-        if not found or not end:
-            sys.exit(f"{PAGE} has no place for the {name}: no line '{begin}' with '{END}' after it")
-        page = f"{before}{begin}\n\n{table(rows)}\n\n{END}{after}"
-    return page
+    """The page with its list made anew."""
+    before, found, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not found or not end:
+        sys.exit(f"{PAGE} has no place for the list: no line '{BEGIN}' with '{END}' after it")
+    return f"{before}{BEGIN}\n\n{listed(scripts())}\n\n{END}{after}"
 
 
 def self_test():
@@ -111,7 +105,7 @@ def self_test():
     assert first_sentence(lines) == "One.", lines
     assert usage(lines, "x", "") == "a few" and usage(lines, "x", "--all") == "all of them", lines
     assert first_sentence(["Split", "sentence; it", "goes on.", "", "no"]) == "Split sentence; it goes on."
-    page = f"a\n{BEGIN.format('scripts')}\n{END}\nb\n{BEGIN.format('tests')}\n{END}\nc\n"
+    page = f"a\n{BEGIN}\n{END}\nb\n"
     assert filled(page) != page and filled(filled(page)) == filled(page)
     print("self-test: sentences, usage and places")
 
@@ -120,8 +114,12 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--self-test"]:
         self_test()
         sys.exit()
+    tested = listed(tests())
+    if sys.argv[1:] == ["--tests"]:
+        print(tested)
+        sys.exit()
     page = PAGE.read_text()
     if sys.argv[1:] == ["--write"]:
         PAGE.write_text(filled(page))
     elif filled(page) != page:
-        sys.exit(f"the tables of {PAGE} are not made from the heads of ci/ and of the tests: python3 ci/lib/claims.py --write")
+        sys.exit(f"the list of {PAGE} is not made from the heads of ci/: python3 ci/lib/claims.py --write")

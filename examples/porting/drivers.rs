@@ -1,7 +1,22 @@
 //! The drivers: the operations that each makes for coherency today, and a frame of each.
 //!
-//! It is a model, written from the drivers' public sources; `docs/porting.md` names the versions. Buffers have 64 rows of
-//! 256 pixels of four bytes, unless stated otherwise.
+//! It is a model, written from the drivers' public sources. Buffers have 64 rows of 256 pixels of four bytes, unless stated otherwise.
+//! `docs/porting.md` and this file follow these versions:
+//!
+//! - minigbm: {i915,xe,drv,drv_helpers,gbm}.c, cros_gralloc_buffer.cc of WayDroid-ATV/minigbm2 6024d3dd (i915.c: upstream ea2a75ab,
+//!   2025-04-21)
+//! - Mesa's cache operations: src/util/cache_ops_x86.c and cache_ops.h of bminor/mesa-mesa 555881e5; src/intel/common/intel_mem.c of Mesa
+//!   24.0.3
+//! - iris: 24.0.3 (pop-os/mesa 7a9f319c); later iris_bufmgr.c 4208981c, intel_device_info.c 4ff7b570 (pop-os/mesa, near 26.1),
+//!   {i915,xe}/iris_kmd_backend.c 63861472 and 258eae93, isl.c 10131582 (bminor/mesa-mesa)
+//! - anv: 24.0.3; later anv_device.c, anv_private.h 760c80e6 and xe/anv_batch_chain.c 025a3b4d (pop-os/mesa, near 26.1), anv_allocator.c
+//!   10ab4048, anv_slab_bo.c 0b561f69, anv_image_host_copy.c 8dad0190, {i915,xe}/anv_device.c ddf2aa3a, {i915,xe}/anv_kmd_backend.c
+//!   25dd3923, vulkan_hasvk/anv_device.c ddf2aa3a (bminor/mesa-mesa)
+//! - libva-intel: intel-vaapi-driver fd727a4e (2.4.0.pre1); intel/intel_bufmgr_gem.c of libdrm 2.4.97 (grate-driver/libdrm 3e3c53ed)
+//! - media-driver: intel/media-driver 950ba8f8 (2026-08-21), mos_bufmgr.c in media_softlet/linux/common/os/i915; intel/gmmlib 75792274
+//!   (Gen11 policy)
+//! - xf86-video-intel: src/sna/kgem.c and kgem.h, 2.99.917 (irql-notlessorequal/xf86-video-intel b13d6da0, 2026-03-30; kgem.c as of
+//!   2a0d4fb1)
 
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::Path;

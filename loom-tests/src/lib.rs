@@ -13,6 +13,13 @@
 //! writes back the contents of the coherent caches when it happens, and it has happened when the fence
 //! after it has. They check everything else: that the flush of a line comes after its store in every
 //! execution that the C++ memory model allows, and before the access that needs it.
+//!
+//! The models have no ioctls, only the work that must be in progress or complete when they are made. A plain store to a word that others
+//! change by read-modify-writes is an exchange there (`sync::put`), because loom lets a load return what such a store replaced. So no model
+//! shows that the owner's load before it has to be an Acquire.
+//!
+//! loom remembers an atomic's last access only: a load followed by another thread's load is not tried after the other thread's later store.
+//! So most models run twice, with the threads swapped (`race`).
 #![cfg(loom)]
 #![deny(unsafe_code)]
 

@@ -1,9 +1,24 @@
-//! The example of `docs/verification.md`: a change that looks right, model-checked on the public types.
+//! An example to begin with: a change that looks right, model-checked on the public types.
 //!
 //! The change: a submission that finds no dirty line skips the in-flight flush. The race: another submission has
 //! taken the line, so that the map is clean, and has not flushed it yet.
 //! Invariant: what a writer stored before both submissions, the GPU reads after each of them.
 //! Preemption bound: none. Time: 0.1 s.
+//!
+//! If you change a rule or the tracking, model the race that the change may lose, on the public types of `gem_coherency::tracking`, with the
+//! change as a parameter. Put the model beside this file, and run it by its name:
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test -p loom-tests --release --test example
+//! ```
+//!
+//! `ci/loom` requires a failing twin in each file. A crate elsewhere depends on `loom` where `cfg(loom)` is set, as
+//! `loom-tests/Cargo.toml` does.
+//!
+//! * Three threads, or over a dozen calls in each, need a bound: `LOOM_MAX_PREEMPTIONS=3`, or `loom_tests::check(Some(3), ..)`.
+//! * Put data that must become visible into relaxed atomics or a `loom::cell::UnsafeCell`: a model's lock would order it.
+//! * `LOOM_LOG=trace LOOM_LOCATION=1` prints the steps of every interleaving; the last one failed.
+//! * loom's SeqCst is too weak: where two sides must see each other, both change one word by read-modify-writes.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Completion, Marks, Tracked, complete};

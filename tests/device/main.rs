@@ -1,4 +1,4 @@
-//! Devices, buffer objects and guards on the software i915, as the library's user sees them.
+//! Devices, buffer objects and guards, as the library's user sees them.
 
 mod accesses;
 mod child;

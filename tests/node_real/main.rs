@@ -1,4 +1,4 @@
-//! Tests of an open i915 file, on the real driver.
+//! An open i915 file, on the real driver.
 //!
 //! They run on the first i915 node of /dev/dri, or on the one that `--device PATH` names. Without a node
 //! every test is skipped; skips are printed and counted. `--destructive` adds the tests that take over the

@@ -1,4 +1,4 @@
-//! The table of what i915 does for scanout, on the software i915.
+//! What i915 does for scanout, on the software i915.
 
 mod shown;
 #[path = "../shown/mod.rs"]

@@ -4,6 +4,15 @@
 //! memory of this process, by the library on a software device; only the row `reuse` opens a device by name. [`peers`] are
 //! the other ways.
 //!
+//! What the measurements taught:
+//!
+//! * A locked instruction waits for earlier stores (Intel SDM vol. 3, 9.2.3) and line operations (vol. 2A, CLWB).
+//! * A CPU queues some 64 stores (Zen 4), also those to the stack; a cache miss holds back all later ones.
+//! * A load of 16 bytes waits until two stores of 8 bytes are in the cache.
+//! * A locked subtraction waits for less than a compare-and-exchange.
+//! * `Condvar::notify_all` is a system call, even without waiters.
+//! * After an upload, SFENCE takes 15 to 30 ns less than MFENCE.
+//!
 //! ```
 //! use gem_coherency_bench::{Options, run};
 //!

@@ -1,4 +1,4 @@
-//! The whole transition table: every reachable state under every event, on every platform.
+//! The transition table: every reachable state, event and platform.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! The explorer on small searches; `ci/model` makes the large ones.
+//! Small searches of the explorer.
 
 use std::collections::{HashSet, VecDeque};
 

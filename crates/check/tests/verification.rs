@@ -1,4 +1,4 @@
-//! `docs/verification.md` says what the code says: properties, assumptions, conditions.
+//! Properties, assumptions and conditions in `docs/verification.md`.
 
 use gem_coherency_check::{Condition, Property};
 use gem_coherency_memory_model::Assumption;

@@ -9,6 +9,11 @@
 //! - [`Screen`]: a connector and a CRTC, and the BOs that they show;
 //! - [`commands`]: the encoding of the commands per generation, without objects and addresses.
 //!
+//! The copy engine executes batches, before Sandy Bridge the render engine. On 915G and 915GM, and on graphics 2, 4 and 5, a program's batch
+//! cannot store (`commands::Dialect::check_store`). Walkers need Haswell or later; each surface has a MOCS entry, or control bits on graphics
+//! 8. With full PPGTT a BO gets a fixed address when a batch first names it (`EXEC_OBJECT_PINNED`). Up to Haswell, where contexts share the
+//! GGTT, the kernel writes the address into the batch (relocations).
+//!
 //! # Layers
 //!
 //! ```text

@@ -1,5 +1,4 @@
-//! Scripts on software devices: each statement works, each expectation can fail, and no script leaves
-//! anything open.
+//! Scripts: each statement works, each expectation can fail, nothing is left open.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Shaders: scripts that run them on software devices, what is read, what is stale, and what cannot run.
+//! Scripts with shaders: what is read, what is stale, what cannot run.
 
 use gem_coherency::device::Device;
 use gemtool::dispatch::{Choices, Size, compile};

@@ -1,4 +1,4 @@
-//! The table of results equals the rules: every entry, for every set of capabilities.
+//! The decision table equals the rules, for every set of capabilities.
 
 use gem_coherency_policy::platform::{self, Caps};
 use gem_coherency_policy::policy::driver::{default_mode, path_refusal};

@@ -1,4 +1,4 @@
-//! The driver-side decisions, as one hand-written matrix per class of platform and level.
+//! The driver's rules: a hand-written matrix per class of platform and level.
 //!
 //! A cell is the requirement of the next access (column) after a write (row): `-` nothing, `F` flush, `I`
 //! invalidate, `D` drain, `DI` both, `x` impossible access.

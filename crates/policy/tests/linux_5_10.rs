@@ -1,4 +1,4 @@
-//! What Linux 5.10 claims and refuses, compared with its source, and the kernels that have no rules.
+//! What Linux 5.10 claims and refuses, and the kernels without rules.
 
 use gem_coherency_policy::platform::{self, Call, Caps, Machine};
 use gem_coherency_policy::policy::kernel::KernelRules;

@@ -1,4 +1,4 @@
-//! The platform tables compared with i915's facts, which are typed a second time here, by name.
+//! The platform tables against i915's facts, typed a second time.
 
 use std::collections::HashSet;
 

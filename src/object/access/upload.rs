@@ -3,6 +3,14 @@
 //! With ordinary stores, the CPU reads each line from memory only to overwrite it, and a later flush writes
 //! the dirty line back. An upload has all of the data, and avoids that: it uses non-temporal stores, or
 //! writes the lines back while they are in the cache.
+//!
+//! It asks before the store whether the GPU, through the page table's class, needs stores of this mapping flushed:
+//!
+//! - no, because the GPU sees the cache: an ordinary store, whose lines are dirty for the display and bypassing reads;
+//! - no, because the mapping bypasses the cache: an ordinary store, drained at the submission;
+//! - yes: the bytes are in memory on return. Lines that are overwritten in part are always written back.
+//!
+//! An upload takes the marks of its lines first, so concurrent stores keep theirs. On an unknown device it is an ordinary store.
 
 use super::guard::CpuAccess;
 use crate::engine::{self, FlushReport, Object as _, StoreMethod, UploadTime};

@@ -1,5 +1,12 @@
 //! The reuse cache: objects whose last BO was dropped, kept for an allocation with the same properties.
 //!
+//! With a reuse limit the last clone of a BO leaves its object to the device instead of closing the handle, and an allocation takes it for a
+//! BO of the same size class, level and kind of creation. The cache limits bytes and age (in allocations). MADV_DONTNEED is requested when an
+//! object is kept, GEM_BUSY and MADV_WILLNEED when it is taken. A release updates the marks first, then the object word, the kernel, and the
+//! cache last. The level in the key is that at the release; if the object was created with another, GET_CACHING has to confirm it. A kept
+//! object does not keep the device open. An object is closed instead if it was exported, imported or marked as never reused, is on screen,
+//! purged, or has a leaked guard, and after a submission that found the GPU wedged.
+//!
 //! A reused object is not a new object. Reuse is correct for these reasons:
 //!
 //! - **The tracked state stays with the object.** Lines that were dirty at the end of a lifetime are still in

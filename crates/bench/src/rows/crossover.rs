@@ -1,4 +1,5 @@
-//! The size from which an upload by non-temporal stores is faster than one through the cache.
+//! The size from which an upload by non-temporal stores (`Upload::Once`) is faster than one through the cache (`Upload::Kept`), to memory
+//! only (*cold*) or to a cached destination (*warm*).
 
 use gem_coherency::object::{NON_TEMPORAL_FROM_BYTES, Upload};
 

@@ -1,4 +1,7 @@
-//! Flushing a dirty range, and waiting until it is in memory.
+//! Flushing a dirty range by CLWB (`write_back_range`) or CLFLUSHOPT (`flush_range`), and waiting until it is in memory.
+//!
+//! Of 64 MiB, on memory in no cache, CLFLUSH and CLFLUSHOPT are up to 6 % faster than CLWB, which `write_back_range` uses because the lines
+//! stay in the cache.
 
 use super::size_text;
 use crate::bytes::{Bytes, Flusher, loops};

@@ -1,4 +1,5 @@
-//! Taking a BO from the reuse cache, compared with creating one.
+//! Taking a BO from the reuse cache (`Device::alloc` of a BO that is mapped and has pages), compared with creating one: GEM_CREATE,
+//! SET_CACHING, mmap, a store to each page.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! A write to few lines of a large BO.
+//! A write to few lines of a large BO: `submit_with`, and with the stores the writes, too.
 
 use gem_coherency::units::LINE_BYTES;
 

@@ -1,4 +1,4 @@
-//! Several threads mark lines of one BO.
+//! Several threads mark lines of one BO: a mark, in processor time.
 
 use std::sync::Barrier;
 use std::thread;

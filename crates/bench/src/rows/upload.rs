@@ -1,4 +1,8 @@
-//! Uploads that go to memory at once.
+//! Uploads that go to memory at once, to memory that is in no cache.
+//!
+//! Beside `pmem_memcpy_persist` the copy is as fast, but `Bo::upload` counts the access before and after it. Two locked adds (`floor`) cost 5
+//! to 7 % from 16 KiB on, because the CPU fetches nothing while they wait; the library takes 1 to 2 % more from 64 KiB on. At 4 KiB the rest
+//! is 40 ns of instructions (AMD).
 
 use std::cell::Cell;
 use std::hint::black_box;

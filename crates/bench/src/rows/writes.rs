@@ -1,4 +1,4 @@
-//! Single writes: their stores and marks, without a flush.
+//! Single writes: their stores and marks, without a flush: 8 bytes to a line in memory only, 64 bytes to a line in the cache.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! Tests of `gemtool` as a program: whole output, exit status, messages.
+//! `gemtool`'s output, exit status and messages.
 
 mod bad_input;
 mod bench;

@@ -1,4 +1,4 @@
-//! The kernel's object transitions, row by row, on every class of platform.
+//! The kernel's rules, row by row, on every class of platform.
 
 mod creation;
 mod display;

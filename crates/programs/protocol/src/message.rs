@@ -1,4 +1,18 @@
 //! The messages.
+//!
+//! A new one takes these steps. Example: `git grep -n 'BeforeExitOrClose'` (a request), `git grep -n 'Call::Stale'` (a call).
+//!
+//! 1. Here: a variant of [`Request`] (a program's) or [`Call`] (the server's) with a number and its operands in order. Flags are constants
+//!    beside it, exported in `lib.rs`.
+//! 2. A request: its arm in `Connection::request` (`crates/programs/server/src/connection.rs`); its sender in `crates/programs/runtime/src`
+//!    (`start`, `loads`, `paths`, a hook).
+//! 3. A call: its arm in `converse` (`crates/programs/runtime/src/server/exchange.rs`); its sender in `crates/programs/server/src/program`.
+//!    The runtime may run in a signal handler, so it may not allocate or call libc functions that programs replace.
+//! 4. If the judge has to know: a method of `Judge` (`crates/programs/server/src/judge.rs`), implemented in
+//!    `crates/sanitizer/judge/src/sanitizer.rs`.
+//! 5. If the runtime makes another system call: `needs` in its `sandbox` module, and the list in `docs/programs.md`. No command fails
+//!    without them.
+//! 6. Tests: `crates/programs/server/tests/counts.rs`, and a C program in `crates/programs/runtime/tests` for `ci/programs` or `ci/sanitize`.
 
 /// A message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A server counts programs, open files and requests, and frees what a program had when its sockets close.
+//! A server's counts; what it frees when a program's sockets close.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};

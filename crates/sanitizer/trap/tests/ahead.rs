@@ -1,4 +1,4 @@
-//! Instructions on registers between trapped ones: the same registers and flags as without traps, and fewer signals.
+//! Instructions on registers between traps: registers and flags as without traps, fewer signals.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
 mod libraries;

@@ -1,4 +1,4 @@
-//! A child of fork(2) uses the watched pages, whatever other threads of its parent did with them.
+//! A child of fork(2) uses watched pages, whatever its parent's threads did.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
 mod libraries;

@@ -1,5 +1,4 @@
-//! Every form of a memory operand, against the address that LEA computes; every non-temporal store, against the bytes
-//! that the unpatched instruction stores.
+//! Memory operands against LEA's addresses; non-temporal stores against the unpatched instruction's bytes.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
 mod libraries;

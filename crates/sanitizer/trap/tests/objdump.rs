@@ -1,4 +1,4 @@
-//! The instructions that are found in the machine's own libraries, against those that objdump prints. Run it by hand:
+//! The instructions found in the machine's libraries, against objdump's. Run it by hand:
 //!
 //! ```console
 //! $ cargo test --release -p gem-coherency-trap --features symbols --test objdump -- --ignored --nocapture

@@ -1,4 +1,4 @@
-//! Signals that are not the crate's reach the program, as the kernel would deliver them.
+//! Other signals reach the program as the kernel would deliver them.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
 mod libraries;

@@ -1,5 +1,4 @@
-//! Call stacks of traps, through functions without frame pointers, through handlers of signals, and through a function
-//! without unwind tables.
+//! Call stacks through signal handlers and functions without frame pointers or unwind tables.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
 mod libraries;

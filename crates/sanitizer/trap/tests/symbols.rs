@@ -1,4 +1,4 @@
-//! Functions, files and lines, from DWARF, from a separate debug file, and from symbol tables.
+//! Functions, files and lines from DWARF, separate debug files and symbol tables.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", feature = "symbols"))]
 
 mod libraries;

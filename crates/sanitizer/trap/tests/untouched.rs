@@ -1,4 +1,4 @@
-//! Bytes that look like a flush and are none stay as they are; libraries that are loaded later are found.
+//! Bytes that only look like a flush stay; libraries loaded later are found.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", feature = "symbols"))]
 
 mod libraries;

@@ -1,4 +1,4 @@
-//! Modules that are damaged: each is refused, or it compiles. None panics, whatever its words are.
+//! Damaged modules are refused, or compile. None panics, whatever its words are.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

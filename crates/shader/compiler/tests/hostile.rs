@@ -1,4 +1,4 @@
-//! Modules that are made to take all memory, time or stack: each is refused by its limit.
+//! Modules that would take all memory, time or stack are refused by a limit.
 
 mod build;
 

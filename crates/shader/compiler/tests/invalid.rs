@@ -1,4 +1,4 @@
-//! Modules that SPIR-V's rules forbid: each is refused, and its neighbour that they allow compiles. The verdicts are typed from the specification;
+//! Modules that SPIR-V forbids are refused; their allowed neighbours compile. The verdicts are typed from the specification;
 //! with a folder in the environment variable `SHADER_MODULES`, the modules are left there for another judge, spirv-val in `ci/shader-compiler`.
 
 mod build;

@@ -1,4 +1,4 @@
-//! Passes, observed: the order in which they run, and the IR before and after each.
+//! Passes: their order, and the IR before and after each.
 
 use gem_shader_compiler::{CompiledShader, Features, Moment, Options, Pass, Shader, Stage};
 use intel_eu::Platform;

@@ -1,4 +1,4 @@
-//! Parts of modules that are not supported: each is refused by its name, and the same module without it compiles.
+//! Unsupported parts of modules are refused by name; without them the module compiles.
 
 mod build;
 

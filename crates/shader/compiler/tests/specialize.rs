@@ -1,4 +1,4 @@
-//! Reading and specialization of modules: each error that the GL specification names for glShaderBinary and glSpecializeShader.
+//! Each error that GL names for glShaderBinary and glSpecializeShader.
 
 use gem_shader_compiler::{Binding, Class, Error, Features, Options, Shader, Stage};
 use intel_eu::Platform;

@@ -1,4 +1,4 @@
-//! Branches whose target is in a register; the encodings are those of Intel's assembler.
+//! Branches to a register's target; encodings by Intel's assembler.
 
 use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{Opcode, Place, Platform, Source, decode, encode, text};

@@ -1,4 +1,4 @@
-//! Compacted instructions; `ci/eu` compares many more with Intel's assembler.
+//! Compacted instructions; `ci/eu` has many more.
 
 use intel_eu::{
     Encoding, Error, Instruction, Platform, Uncompactable, compact, encode, encodings, expand, text,

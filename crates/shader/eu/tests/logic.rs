@@ -1,4 +1,4 @@
-//! `bfn`, whose function is a truth table; encodings and expressions are those of Intel's assembler.
+//! `bfn`, whose function is a truth table; encodings and expressions by Intel's assembler.
 
 use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{Condition, Opcode, Platform, decode, encode, text};

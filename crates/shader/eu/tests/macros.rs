@@ -1,4 +1,4 @@
-//! Macro operations: `madm`, and two functions of `math`; the encodings are those of Intel's assembler.
+//! `madm`, and two functions of `math`; encodings by Intel's assembler.
 
 use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{Error, Field, Opcode, Place, Platform, decode, encode, text, validate};

@@ -1,5 +1,4 @@
-//! Words of random bits: what is decoded is encoded again, what is expanded is compacted again, a text is parsed, and what is executed
-//! does not panic.
+//! Random words: decoded and encoded again, expanded and compacted again, parsed from text, executed without a panic.
 
 use intel_eu::execute::{Access, Bus, Shader, Stop, Thread, Why};
 use intel_eu::{Error, Opcode, Platform, compact, decode, encode, expand, text};

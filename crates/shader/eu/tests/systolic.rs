@@ -1,4 +1,4 @@
-//! `dpas` and `dpasw`, matrix operations of DG2; the encodings are those of Intel's assembler.
+//! `dpas` and `dpasw`, matrix operations of DG2; encodings by Intel's assembler.
 
 use intel_eu::execute::{Shader, Stop, Why};
 use intel_eu::{

@@ -1,4 +1,4 @@
-//! Instructions as text; `ci/eu` compares many more with Intel's assembler.
+//! Instructions as text; `ci/eu` has many more.
 
 use intel_eu::{Instruction, Opcode, Platform, decode, encode, text, validate};
 

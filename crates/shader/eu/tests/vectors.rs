@@ -1,4 +1,4 @@
-//! Shaders whose bytes are known: decoded, encoded again, and read.
+//! Shaders with known bytes: decoded, encoded again, read.
 
 mod shaders;
 

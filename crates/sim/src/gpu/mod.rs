@@ -13,12 +13,29 @@
 //! that stops at a command that it may not use, or that costs too much at once, does not have to wait for the kernel's
 //! watch over time. Shaders take as long as they need ([`shader_clock`]).
 //!
-//! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
-//! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW; on copy engines, before graphics 6 on the render engine, the
-//! blitter's fills and copies of linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
-//! also execute the writes of PIPE_CONTROL ([`post_sync`](commands::post_sync)), and copy, compare and move dwords
-//! ([`memory_commands`](commands::memory_commands), [`registers`](commands::registers)), and run the shaders of compute walkers ([`pipeline`]); they skip any other command by its
-//! length ([`lengths`](commands::lengths)). What the 3D pipeline reads is read on a device that is watched or traced.
+//! These commands are executed:
+//!
+//! - on all engines: MI_NOOP, MI_BATCH_BUFFER_START and _END, MI_ARB_ON_OFF; from graphics 3 on MI_STORE_DATA_IMM (graphics 4 and 5: secure
+//!   batches only); from graphics 6 on MI_FLUSH_DW with its post-sync write (immediate; except on copy engines also timestamp);
+//! - on copy engines, before graphics 6 on render engines: fills and copies of linear surfaces;
+//! - on render and compute engines, from graphics 4 on: PIPE_CONTROL with its post-sync write (immediate, timestamp, depth count of 0;
+//!   [`post_sync`](commands::post_sync)), and compute walkers, whose shaders run ([`pipeline`]);
+//! - on all but copy engines: MI_LOAD_REGISTER_IMM, _MEM and _REG, MI_STORE_REGISTER_MEM, before graphics 8 only in batches that the kernel's
+//!   parser accepted ([`registers`](commands::registers)). Registers that a batch may not load read as 0, but for the timestamp. From
+//!   graphics 11 on, offsets may be relative to the engine's first;
+//! - on all engines, copy engines from graphics 8 on: MI_COPY_MEM_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END
+//!   ([`memory_commands`](commands::memory_commands));
+//! - on all but copy engines, from graphics 7.5 on: MI_MATH, MI_SET_PREDICATE, predicated MI_BATCH_BUFFER_START, if registers and result are
+//!   known.
+//!
+//! Any other command hangs a copy engine, unless it has no visible effect; the other engines skip it by its length
+//! ([`lengths`](commands::lengths)). What the 3D pipeline reads is read on a device that is watched or traced.
+//!
+//! Registers that a context's batches loaded or computed are known, until a batch hangs or jumps by an unknown predicate. After an unknown
+//! predicate, such as one of MI_PREDICATE, draws and dispatches are not executed, and what other commands load is not known.
+//! COMPUTE_WALKER's write after its last thread is made, also if the shader is skipped. A skipped shader may have to write a batch: where
+//! such a batch would hang, or run past its object's end, it is left (a second-level batch returns, a chained one ends), and the object
+//! counts as unwritten until it is closed.
 
 mod bans;
 mod batch;

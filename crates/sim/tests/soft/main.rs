@@ -1,4 +1,4 @@
-//! The software i915: what it answers, and that what goes stale in it is really stale.
+//! The software i915: its answers, and its stale bytes.
 
 mod busy;
 mod coherency;

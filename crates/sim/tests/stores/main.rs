@@ -1,5 +1,6 @@
-//! Old bytes on the software i915 and on the real driver, whose machine has a cache: the same random calls, stores and
-//! flushes on both, many of them forgotten.
+//! Old bytes on the software i915 and on the real driver in a machine with a cache.
+//!
+//! Both get the same random calls, stores and flushes, many of them forgotten.
 //!
 //! Without arguments it judges software devices by an oracle: right ones, which must show what it allows, and wrong
 //! ones, which must not. With `--device /dev/dri/card0 --sim NAME` it makes the same steps in turn on the driver of a machine with

@@ -4,6 +4,12 @@
 //!
 //! The display is not among the accesses: it never snoops (the xe driver's xe_ttm_tt_create: "Display scanout is always
 //! non-coherent with the CPU cache").
+//!
+//! The status page of `i915g` to `i965gm` has a physical address and is snooped: the driver reads it through the CPU's caches and flushes
+//! nothing. On `jsl` and `ehl` the LLC keeps no write by an uncached or write-through MOCS entry. Surface states and STATE_BASE_ADDRESS name
+//! entries; other commands snoop. The driver sets bit 14 in entries 16 and 17 of other platforms, too, where it has no effect here. Not
+//! known: whether the "ignore PAT" bit of MOCS entries of `mtl` concerns coherency (here it does not); the PAT entries of `mtl` that the driver
+//! leaves alone (here not coherent; no page has one).
 
 /// The part of the hardware that decides on a platform.
 #[derive(Clone, Copy, PartialEq, Eq)]

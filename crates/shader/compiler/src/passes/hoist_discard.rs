@@ -1,7 +1,7 @@
 //! Hoists early returns and discards to the top of a program, so that lanes which have nothing to do read nothing.
 //!
 //! Both are an [`End`] of lanes, called a discard below. A discard is movable if it is in no other control flow, and its condition
-//! depends on nothing that has an order: not on a variable, which may be stored before. All movable ones go to the top, with what
+//! depends on nothing that has an order: not on a variable, which may be stored before, an atomic operation or a derivative. All movable ones go to the top, with what
 //! their conditions depend on, in their order. None is moved across an effect that others see: a store, an atomic operation, or another
 //! discard that stays. A derivative stops those that leave the lane's neighbours without it, but not a demotion, whose lane goes on
 //! for them. So a program has the same results in GLSL's and SPIR-V's semantics, where a derivative after a discard is undefined;

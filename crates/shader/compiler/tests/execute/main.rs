@@ -1,4 +1,4 @@
-//! Shaders on the executor of instructions: their results are those of the same operations in Rust.
+//! Executed shaders: results are those of the same operations in Rust.
 
 mod angles;
 mod control;

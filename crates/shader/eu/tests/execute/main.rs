@@ -1,4 +1,4 @@
-//! Shaders that are executed on surfaces of bytes.
+//! Shaders executed on surfaces of bytes.
 
 mod branches;
 mod check;

@@ -1,4 +1,4 @@
-//! The rules of `validate`: for each, instructions that keep it and that break it.
+//! `validate`: instructions that keep each rule, and that break it.
 
 mod build;
 mod cases;

@@ -1,6 +1,17 @@
 //! Execution units: threads of shaders, as far as shaders that compute, branch, and access raw buffers and pictures need
 //! them. An unknown instruction stops the thread, with an error that names it.
 //!
+//! - Instructions: mov, sel, not, and, or, xor, shr, shl, asr, cmp, add, mul, rndd, rnde, rndz, cbit, fbl, bfrev, lzd, math (integer division,
+//!   `log`, `exp`, `sqt`, `rsqt`, `sin`, `cos`, `fdiv`), nop, sync; all integer types, floats of 16, 32 and 64 bits, vector immediates; regions,
+//!   NoMask, predicates (also `any4h`), conditions, saturation. Not: compaction, Align16, indirect operands, immediates of 64 bits, the
+//!   accumulator.
+//! - Branches: if, else, endif, while, break. A jump over a waiting channel, or a break to something else than the end of a loop, stops the
+//!   thread.
+//! - Messages: OWord block, untyped surface and media block read and write, byte scattered read and write of bytes and words, untyped atomic
+//!   operations, fence, the end of a thread. Surfaces are those of the binding table: raw buffers, where reads after the end are zeros, and,
+//!   for media blocks, linear pictures of R8_UNORM. Writes outside of a surface are dropped.
+//! - A thread also stops at results that depend on a mode or that the manuals leave open (subnormal floats, new NaNs, a division by 0).
+//!
 //! ```text
 //! L4  alu   check
 //! L3  decode

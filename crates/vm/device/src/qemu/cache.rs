@@ -194,8 +194,9 @@ pub fn report() {
     }
 }
 
-/// Takes a line of text: "ignore NAME START END", a function whose flushes are to be ignored; "heed", which ends that
-/// for all functions, and logs how many flushes were ignored; or "mark TEXT", for the log.
+/// Takes a line of text: "ignore NAME START END" (hexadecimal), a function whose flushes are to be ignored, which needs `--append
+/// mitigations=off` or `--ignore-flush`, as returns have to be instructions; "heed", which ends that for all functions, and logs how many
+/// flushes were ignored; or "mark TEXT", for the log.
 fn say(text: &str) {
     match text.split_once(' ') {
         Some(("ignore", function)) => {

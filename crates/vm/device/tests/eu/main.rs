@@ -1,4 +1,4 @@
-//! Threads of shaders that are written in the syntax of Intel's assembler; what they compute is computed here in another way.
+//! Threads of shaders in the syntax of Intel's assembler; their results are computed in another way.
 
 // The library alone uses a part of this.
 #[allow(dead_code, unused_imports)]

@@ -1,5 +1,6 @@
-//! Compiled shaders (crates/shader/vectors) leave the same bytes on the emulated execution units as on `intel_eu::execute`,
-//! which shares no code with them. A shader of which one instruction is changed does so, too, and most of these leave other bytes than
+//! Compiled shaders leave the bytes of `intel_eu::execute`, which shares no code.
+//!
+//! They are those of crates/shader/vectors, on the emulated execution units. A shader of which one instruction is changed does so, too, and most of these leave other bytes than
 //! the unchanged one. `ci/shader-compiler` compares `intel_eu::execute` with a software device of Vulkan.
 
 // The library alone uses a part of this.

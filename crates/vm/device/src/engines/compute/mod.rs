@@ -1,5 +1,10 @@
 //! Commands that start shaders on the execution units, and the state that they need.
 //!
+//! They are PIPELINE_SELECT, STATE_BASE_ADDRESS and walkers: GPGPU_WALKER with MEDIA_VFE_STATE, MEDIA_CURBE_LOAD and
+//! MEDIA_INTERFACE_DESCRIPTOR_LOAD up to 12.0; COMPUTE_WALKER with CFE_STATE, 3DSTATE_BINDING_TABLE_POOL_ALLOC and inline data on `dg2` and
+//! `mtl`. Threads have group ids in r0, constants (or inline data) from r1 on, and SIMD8, 16 or 32. A walker with an unknown field is not
+//! executed. The engine goes on after a thread that stops, but hangs at a thread of 2^20 instructions.
+//!
 //! * [`state`]: what commands leave for later ones;
 //! * [`walker`]: walker commands: which threads they start, of which shader;
 //! * [`dispatch`]: the threads of a walker, one after the other;
