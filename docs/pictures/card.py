@@ -1,13 +1,11 @@
-"""Boxes, arrows and text as SVG, on a white card with a title and a description."""
+"""Boxes, arrows and text as SVG, on a card with a title and a description."""
 
 import html
 import math
 
+from palette import FAINT, INK, LINE, PALE, PAPER, VERDICTS, paint, style
+
 WIDTH = 920
-INK, FAINT, LINE, PALE = "#1f2933", "#5b6875", "#c3cbd4", "#f3f5f8"
-GREEN, AMBER, RED, BLUE = ("#d5f0dd", "#2b7a4b"), ("#fdeab0", "#a76a0a"), ("#fbd3cf", "#b3261e"), ("#dce9fb", "#24609f")
-GREY, VIOLET = ("#e8ebef", "#5b6875"), ("#e9def8", "#6b3fa0")
-VERDICTS = {"none": GREEN, "flush": AMBER, "invalidate": VIOLET, "drain": BLUE, "refused": GREY}
 
 
 def letter(char):
@@ -39,7 +37,7 @@ def fold(text, width, size, bold=False, mono=False):
 
 
 class Picture:
-    """A white card, so that it reads the same on a light and on a dark page."""
+    """A card that is light on a light page and dark on a dark page."""
 
     def __init__(self, title, description):
         self.title, self.description = title, [description]
@@ -50,14 +48,14 @@ class Picture:
 
     def box(self, x, y, width, height, colours=(PALE, LINE), radius=6, dashed=False, stroke=1.4):
         dash = ' stroke-dasharray="6 4"' if dashed else ""
-        self.put(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}" fill="{colours[0]}" '
-                 f'stroke="{colours[1]}" stroke-width="{stroke:g}"{dash}/>')
+        self.put(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}" {paint(*colours)} '
+                 f'stroke-width="{stroke:g}"{dash}/>')
 
     def text(self, x, y, words, size=14, bold=False, mono=False, colour=INK, anchor="start"):
         extra = ' font-weight="bold"' if bold else ""
         extra += ' font-family="\'DejaVu Sans Mono\', Menlo, Consolas, monospace"' if mono else ""
         extra += f' text-anchor="{anchor}"' if anchor != "start" else ""
-        self.put(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}"{extra}>{html.escape(words)}</text>')
+        self.put(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" {paint(colour)}{extra}>{html.escape(words)}</text>')
 
     def block(self, x, y, width, words, size=14, leading=1.35, **style):
         """Text in lines; returns the base line after the last one."""
@@ -83,20 +81,20 @@ class Picture:
 
     def arrow(self, points, colour=INK, dashed=False, both=False, width=2):
         self.put('<polyline points="' + " ".join(f"{x:g},{y:g}" for x, y in points) +
-                 f'" fill="none" stroke="{colour}" stroke-width="{width:g}"' + (' stroke-dasharray="6 4"' if dashed else "") + "/>")
+                 f'" {paint(None, colour)} stroke-width="{width:g}"' + (' stroke-dasharray="6 4"' if dashed else "") + "/>")
         ends = [(points[-2], points[-1])] + ([(points[1], points[0])] if both else [])
         for (x0, y0), (x, y) in ends:
             angle = math.atan2(y - y0, x - x0)
             corners = [(x, y)] + [(x - 10 * math.cos(angle + turn), y - 10 * math.sin(angle + turn)) for turn in (-0.42, 0.42)]
-            self.put('<polygon points="' + " ".join(f"{a:.1f},{b:.1f}" for a, b in corners) + f'" fill="{colour}"/>')
+            self.put('<polygon points="' + " ".join(f"{a:.1f},{b:.1f}" for a, b in corners) + f'" {paint(colour)}/>')
 
-    def badge(self, x, y, words, colours=(INK, INK), ink="#ffffff"):
+    def badge(self, x, y, words, colour=INK):
         """A number in a circle around (x, y)."""
-        self.put(f'<circle cx="{x:g}" cy="{y:g}" r="11" fill="{colours[0]}" stroke="{colours[1]}" stroke-width="1.4"/>')
-        self.text(x, y + 4.7, words, 13, bold=True, colour=ink, anchor="middle")
+        self.put(f'<circle cx="{x:g}" cy="{y:g}" r="11.7" {paint(colour)}/>')
+        self.text(x, y + 4.7, words, 13, bold=True, colour=PAPER, anchor="middle")
 
     def rule(self, y, x=28, to=WIDTH - 28):
-        self.put(f'<line x1="{x:g}" y1="{y:g}" x2="{to:g}" y2="{y:g}" stroke="{LINE}" stroke-width="1"/>')
+        self.put(f'<line x1="{x:g}" y1="{y:g}" x2="{to:g}" y2="{y:g}" {paint(None, LINE)} stroke-width="1"/>')
 
     def say(self, sentence):
         """Adds to the description for those who do not see the picture."""
@@ -108,8 +106,8 @@ class Picture:
                 f'viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="title desc" '
                 f'font-family="\'DejaVu Sans\', Verdana, Arial, sans-serif">\n')
         words = f'<title id="title">{html.escape(self.title)}</title>\n<desc id="desc">{html.escape(" ".join(self.description))}</desc>\n'
-        card = f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="12" fill="#ffffff" stroke="{LINE}"/>\n'
-        return head + words + card + "\n".join(self.parts) + "\n</svg>\n"
+        card = f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="12" {paint(PAPER, LINE)}/>\n'
+        return head + words + style() + card + "\n".join(self.parts) + "\n</svg>\n"
 
 
 def headed(title, description, below):

@@ -1,13 +1,14 @@
 """The memory of each kind of platform, and one question asked of all of them."""
 
 from answers import caps_of, decide, map_modes, names_with, pat_indices, same_class, title_of
-from card import AMBER, BLUE, FAINT, GREEN, LINE, RED, VERDICTS, headed
+from card import headed
+from palette import AMBER, BLUE, FAINT, GREEN, LINE, PAPER, RED, VERDICTS, paint
 
 
 def overview():
     picture, y = headed(
         "Is a flush needed between this write and that read?",
-        "The CPU writes into its caches. The GPU and the display read: from a cache or from memory. A table gives the library's answers.",
+        "The CPU writes into its caches. Arrows point from the bytes to their reader: the GPU and the display read from a cache or from memory. A table gives the library's answers.",
         "The CPU stores through a WB mapping. Platform, level and path of the read decide the answer.")
     y += 14
     picture.labelled(40, y, 230, 56, "CPU", (), BLUE)
@@ -19,13 +20,13 @@ def overview():
     picture.text(168, y + 87, "this write", 14, bold=True)
     picture.arrow([(155, y + 168), (155, y + 226)], FAINT, dashed=True)
     picture.text(168, y + 202, "flush?", 14, bold=True, colour=AMBER[1])
-    picture.arrow([(400, y + 56), (400, y + 138), (270, y + 138)], GREEN[1], width=2.4)
-    picture.text(335, y + 128, "looks up", 13, colour=GREEN[1], anchor="middle")
-    picture.arrow([(500, y + 56), (500, y + 226)], AMBER[1], width=2.4)
-    picture.text(513, y + 128, "goes to memory", 13, colour=AMBER[1])
+    picture.arrow([(270, y + 138), (400, y + 138), (400, y + 56)], GREEN[1], width=2.4)
+    picture.text(335, y + 128, "from a cache", 13, colour=GREEN[1], anchor="middle")
+    picture.arrow([(500, y + 226), (500, y + 56)], AMBER[1], width=2.4)
+    picture.text(513, y + 128, "from memory", 13, colour=AMBER[1])
     picture.text(450, y + 87, "that read", 14, bold=True, anchor="middle")
-    picture.arrow([(765, y + 56), (765, y + 226)], AMBER[1], width=2.4)
-    picture.text(778, y + 128, "to memory", 13, colour=AMBER[1])
+    picture.arrow([(765, y + 226), (765, y + 56)], AMBER[1], width=2.4)
+    picture.text(778, y + 128, "from memory", 13, colour=AMBER[1])
     y += 328
     picture.text(28, y, "platform and level", 14, bold=True, colour=FAINT)
     picture.text(300, y, "that read", 14, bold=True, colour=FAINT)
@@ -58,7 +59,7 @@ def table(picture, y, head, rows):
     y += 30
     for number, words, decision in rows:
         if number:
-            picture.badge(39, y - 5, str(number), (RED if "MOCS" in words else BLUE)[::-1])
+            picture.badge(39, y - 5, str(number), (RED if "MOCS" in words else BLUE)[1])
         picture.text(62, y, words, 14)
         picture.chip(590, y, decision["verdict"])
         picture.text(694, y, decision["rule"], 13.5, mono=True)
@@ -90,9 +91,9 @@ def cpu_block(picture, y, memory_y):
     picture.labelled(40, y, 290, 66, "CPU cores", ["stores, loads"], BLUE)
     picture.labelled(130, y + 120, 200, 50, "CPU caches", ["write-back"])
     picture.arrow([(230, y + 66), (230, y + 120)], both=True)
-    picture.badge(230, y + 93, "1", BLUE[::-1])
+    picture.badge(230, y + 93, "1", BLUE[1])
     picture.arrow([(75, y + 66), (75, memory_y)], both=True)
-    picture.badge(75, y + 145, "2", BLUE[::-1])
+    picture.badge(75, y + 145, "2", BLUE[1])
 
 
 def integrated(name, platform, heading, description):
@@ -109,7 +110,7 @@ def integrated(name, platform, heading, description):
     numbers = 3
     if not map_modes(platform)["gtt"]:
         picture.arrow([(330, y + 33), (410, y + 33)], both=True)
-        picture.badge(370, y + 33, "3", BLUE[::-1])
+        picture.badge(370, y + 33, "3", BLUE[1])
         picture.text(370, y + 60, "aperture", 13, anchor="middle", colour=FAINT)
         numbers = 4
     levels = [(level, decide(platform, level, "cpu", "gpu")) for level in ("llc", "none")]
@@ -132,7 +133,7 @@ def integrated(name, platform, heading, description):
             picture.text(400, y + 136, "snoops", 13, anchor="middle", colour=FAINT)
         else:
             picture.arrow([(x, y + 66), (x, memory)], both=True)
-        picture.badge(x, y + 110, str(numbers), BLUE[::-1])
+        picture.badge(x, y + 110, str(numbers), BLUE[1])
         indices = " or ".join(map(str, pat_indices(platform, level)))
         rows.append((numbers, f"the GPU at level {level}" + (f", PAT index {indices}" if indices else ""), decision))
         numbers, x = numbers + 1, x + 60
@@ -140,11 +141,11 @@ def integrated(name, platform, heading, description):
         around = names_with("llc-bypass-mocs")
         decision = decide(around[0], "llc", "cpu", "gpu", mocs="bypass-llc")
         picture.arrow([(610, memory), (610, y + 66)], RED[1], dashed=True)
-        picture.badge(610, y + 242, "6", RED[::-1])
+        picture.badge(610, y + 242, "6", RED[1])
         rows.append((6, f"the GPU through MOCS 16 or 17, {' and '.join(around)} only", decision))
         numbers = 7
     picture.arrow([(800, memory), (800, y + 66)])
-    picture.badge(800, y + 190, str(numbers), BLUE[::-1])
+    picture.badge(800, y + 190, str(numbers), BLUE[1])
     rows.append((numbers, "the display", decide(platform, "none", "cpu", "display")))
 
     y = table(picture, memory + 90, "The CPU stores through this path, level none. Before the GPU reads, what is needed?",
@@ -162,26 +163,26 @@ def discrete(name, platform, heading, description):
     picture.labelled(40, y, 290, 66, "CPU cores", ["stores, loads"], BLUE)
     picture.labelled(40, y + 120, 290, 50, "CPU caches", ["write-back"])
     picture.arrow([(150, y + 66), (150, y + 120)], both=True)
-    picture.badge(150, y + 93, "1", BLUE[::-1])
+    picture.badge(150, y + 93, "1", BLUE[1])
     picture.arrow([(150, y + 170), (150, memory)], both=True)
     picture.text(162, y + 216, "fills and write-backs", 13, colour=FAINT)
     picture.labelled(40, memory, 290, 52, "System memory")
-    picture.box(450, y - 24, 442, 350, ("#ffffff", LINE), 10, dashed=True)
+    picture.box(450, y - 24, 442, 350, (PAPER, LINE), 10, dashed=True)
     picture.text(466, y - 5, "the card", 13, colour=FAINT)
-    picture.put(f'<line x1="390" y1="{y - 24:g}" x2="390" y2="{y + 326:g}" stroke="{LINE}" stroke-width="7"/>')
+    picture.put(f'<line x1="390" y1="{y - 24:g}" x2="390" y2="{y + 326:g}" {paint(None, LINE)} stroke-width="7"/>')
     picture.text(390, y + 345, "PCIe", 13, bold=True, anchor="middle", colour=FAINT)
     picture.labelled(500, y + 10, 210, 66, "GPU engines", ["own caches, per batch"], BLUE)
     picture.labelled(740, y + 10, 130, 66, "Display", ["reads only"], BLUE)
     picture.labelled(500, memory, 370, 52, "Device memory", ["mapped write-combining"])
     picture.arrow([(330, y + 14), (472, y + 14), (472, memory + 26), (500, memory + 26)], both=True)
-    picture.badge(430, y + 14, "2", BLUE[::-1])
+    picture.badge(430, y + 14, "2", BLUE[1])
     picture.arrow([(560, y + 76), (560, y + 145), (330, y + 145)], both=True)
     picture.text(421, y + 136, "snoops", 13, anchor="middle", colour=FAINT)
-    picture.badge(560, y + 112, "3", BLUE[::-1])
+    picture.badge(560, y + 112, "3", BLUE[1])
     picture.arrow([(640, y + 76), (640, memory)], both=True)
-    picture.badge(640, y + 166, "4", BLUE[::-1])
+    picture.badge(640, y + 166, "4", BLUE[1])
     picture.arrow([(805, memory), (805, y + 76)])
-    picture.badge(805, y + 166, "5", BLUE[::-1])
+    picture.badge(805, y + 166, "5", BLUE[1])
 
     def fixed(level, reader):
         return decide(platform, level, "cpu", reader, "fixed")

@@ -4,7 +4,8 @@ import math
 import re
 
 from answers import ROOT
-from card import AMBER, BLUE, FAINT, GREEN, GREY, INK, LINE, RED, VIOLET, WIDTH, headed
+from card import WIDTH, headed
+from palette import AMBER, BLUE, FAINT, GREEN, GREY, INK, LINE, RED, VIOLET, paint
 
 UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 LEFT, RIGHT, PANEL = 84, WIDTH - 210, 190
@@ -65,21 +66,21 @@ def panel(picture, y, lines, row, ours, peers, head):
     for value in (0.5, 0.7, 1, 2, 3, 5, 10, 20, 30):
         if low <= value <= high:
             width = 1.6 if value == 1 else 0.8
-            picture.put(f'<line x1="{LEFT}" y1="{up(value):.1f}" x2="{RIGHT}" y2="{up(value):.1f}" stroke="{INK if value == 1 else LINE}" stroke-width="{width}"/>')
+            picture.put(f'<line x1="{LEFT}" y1="{up(value):.1f}" x2="{RIGHT}" y2="{up(value):.1f}" {paint(None, INK if value == 1 else LINE)} stroke-width="{width}"/>')
             picture.text(LEFT - 10, up(value) + 4, f"{value:g}x", 12, colour=FAINT, anchor="end")
     for size in sizes:
-        picture.text(across(size), bottom + 20, name_of(size), 11, colour=FAINT, anchor="middle")
+        picture.text(across(size), bottom + 20, name_of(size), 12, colour=FAINT, anchor="middle")
     # The names, in the order of the lines' ends, with room for each.
     place = bottom + 16
     ends = sorted(found, key=lambda peer: found[peer][-1][1])
     for peer in ends:
         colour = COLOURS[peers.index(peer)]
         points = [(across(size), up(value)) for size, value in found[peer]]
-        picture.put('<polyline points="' + " ".join(f"{a:.1f},{b:.1f}" for a, b in points) + f'" fill="none" stroke="{colour}" stroke-width="2.2"/>')
+        picture.put('<polyline points="' + " ".join(f"{a:.1f},{b:.1f}" for a, b in points) + f'" {paint(None, colour)} stroke-width="2.2"/>')
         for a, b in points:
-            picture.put(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>')
+            picture.put(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" {paint(colour)}/>')
         place = min(place - 16, points[-1][1] + 4)
-        picture.text(RIGHT + 14, place, peer, 12, bold=True, colour=colour)
+        picture.text(RIGHT + 14, place, peer, 12.5, bold=True, colour=colour)
     for peer in peers:
         if peer in found:
             said = ", ".join(f"{name_of(size)} {value:g}" for size, value in found[peer])
@@ -90,8 +91,10 @@ def panel(picture, y, lines, row, ours, peers, head):
 def pictures():
     """A picture for each maker's table."""
     for maker, lines in tables():
+        caches = next(line.split("caches")[1].strip() for line in lines if line.lstrip().startswith("caches "))
         picture, y = headed(f"Ratios by size: {maker}", f"Three charts, from the table of {lines[0]}.",
-                            f"{lines[0]}: the peer's time divided by the library's, by the size of one operation. Above 1 the library takes less time.")
+                            f"{lines[0]}; {caches}. The run is benches/results/{maker.lower()}.txt. A ratio is the peer's time divided by the "
+                            "library's, by the size of one operation. Above 1 the library takes less time.")
         for row, ours, peers, head in PANELS:
             y = panel(picture, y, lines, row, ours, peers, head)
         picture.height = y

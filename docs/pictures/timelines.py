@@ -3,7 +3,8 @@
 import sys
 
 from answers import ROOT, gemtool
-from card import AMBER, BLUE, FAINT, GREEN, LINE, PALE, RED, VERDICTS, WIDTH, fold, headed
+from card import WIDTH, fold, headed
+from palette import AMBER, BLUE, FAINT, GREEN, LINE, PALE, RED, VERDICTS
 
 
 class Run:
@@ -49,7 +50,8 @@ def shown(data):
 
 
 def timeline(name, title, description, runs, viewers, rows, outcome, bytes_of):
-    """Draws a story. A row is a heading, or (run, statement, n-th, BO, sentence, extra actions)."""
+    """Draws a story. A row is a heading, or (run, statement, n-th, BO, sentence, extra actions). Words instead of extra actions: the flush
+    is a bad driver's."""
     first = runs[rows[1][0]]
     device = first.report["device"]
     below = f"{device['title']} ({device['platform']}). The coloured boxes hold what each agent would read at that moment, {bytes_of}."
@@ -91,14 +93,19 @@ def timeline(name, title, description, runs, viewers, rows, outcome, bytes_of):
             picture.text(x + width / 2, y + 22, shown(data), 13.5, mono=True, bold=True, anchor="middle")
             picture.text(x + width / 2, y + 41, kind, 13, colour=colours[1], anchor="middle")
             seen.append(f"{words} {more}".strip() + f" reads {shown(data)} ({kind})")
-        actions = [("library", one["verdict"], one["lines"], one["rule"]) for one in step["decisions"]]
+        decided = step["decisions"]
+        if isinstance(extra, str):
+            # The script's flush stands for that of a driver that does not use the library; `extra` says what is wrong with it.
+            actions = [("bad driver", one["verdict"], one["lines"], extra) for one in decided]
+        else:
+            actions = [("library", one["verdict"], one["lines"], one["rule"]) for one in decided]
         actions += [("kernel", "flush", one["lines_written"], one["rule"]) for one in step["kernel_flushes"]]
-        actions += extra
+        actions += [] if isinstance(extra, str) else extra
         told, base = [], y + 18
         for by, verdict, lines, rule in actions:
             amount = f", {lines} line{'' if lines == 1 else 's'}" if lines else ""
             picture.text(676, base, f"{by}: {verdict}{amount}", 13.5, bold=True, colour=VERDICTS[verdict][1])
-            picture.text(676, base + 18, rule, 13, mono=True)
+            picture.text(676, base + 18, rule, 13, mono=" " not in rule)
             base += 44
             told.append(f"{by}: {verdict}{amount} ({rule})")
         if not actions:
@@ -151,12 +158,13 @@ def lost_write():
     return timeline(
         "lost-write", "Lost write: a dirty line is written back over the GPU's bytes",
         "A timeline of a GPU write that an older dirty line of the CPU overwrites.", runs, viewers, [
-            "The dirty line is not flushed before the GPU writes",
+            "A bad driver: the dirty line is not flushed before the GPU writes",
             ("glk", "write a", 0, "a",
              "The CPU stores one line, and it is dirty in the cache. At the first touch the kernel flushes the zeroes of the new pages.", []),
-            ("glk", "gpu-write a", 0, "a", "The GPU writes the same line in memory.", []),
-            ("glk", "flush a", 0, "a", "The dirty line is written back: here by a flush, elsewhere by an eviction.", []),
-            "The dirty line is flushed before the GPU writes",
+            ("glk", "gpu-write a", 0, "a", "The driver asks the library nothing. The GPU writes the same line in memory.", []),
+            ("glk", "flush a", 0, "a", "The dirty line is written back: here by the driver's flush, elsewhere by an eviction.",
+             "too late: the GPU has written"),
+            "With the library: the dirty line is flushed before the GPU writes",
             ("glk", "write b", 0, "b", "The CPU stores one line. It is dirty in the cache.", []),
             ("glk", "submit b access=write", 0, "b", "The submission announces the GPU's write.", []),
             ("glk", "gpu-write b", 0, "b", "The GPU writes the line in memory.", []),
@@ -216,8 +224,8 @@ def needless_flush():
             "The library's own decisions",
             ("glk", "write a all", 0, "a", "The CPU writes the whole buffer. At the first touch the kernel flushes the zeroes of the new pages.", []),
             ("glk", "submit a", 0, "a", "The GPU snoops the CPU's caches. Nothing has to be flushed.", []),
-            "A driver that flushes on every platform without an LLC",
-            ("glk", "flush a", 0, "a", "Every line is written back and dropped.", []),
+            "A bad driver: it flushes on every platform without an LLC",
+            ("glk", "flush a", 0, "a", "The driver flushes: every line is written back and dropped.", "no rule requires it"),
             ("glk", "submit a", 1, "a", "The GPU reads what it would have read before.", []),
         ],
         f"Step 3 moves {moved['lines']} lines ({moved['bytes'] // 1024} KiB) to memory, and the CPU's next access to each of them misses its cache. "

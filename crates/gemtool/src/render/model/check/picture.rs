@@ -5,35 +5,29 @@ use gem_coherency_memory_model::Line;
 
 use super::trace::{actor, done_lines, kernel_words, title, tracked_words};
 use crate::cmd::model::check::{LineView, Source, StateView, StepView, TraceView};
-use crate::render::svg::{Anchor, Font, Picture, Rect, Stroke};
+use crate::render::svg::{Anchor, Colour, Font, Picture, Rect, Stroke};
 use crate::render::wrap;
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 24.0;
 /// Width of the column of the steps.
-const STEP: f64 = 290.0;
+const STEP: f64 = 284.0;
 /// Gap between two columns; wider where arrows are drawn.
 const GAP: f64 = 18.0;
 const ARROW_GAP: f64 = 56.0;
 /// Space before a line's box in the first column of boxes, for its number and state.
-const LABEL: f64 = 48.0;
-const BOX: f64 = 32.0;
+const LABEL: f64 = 54.0;
+const BOX: f64 = 36.0;
 const BOX_GAP: f64 = 12.0;
 /// Space above and below a row's contents.
 const PAD: f64 = 20.0;
 
-const INK: &str = "#1f2933";
-const FAINT: &str = "#7b8794";
-const RULE: &str = "#d5dae0";
-const RED: &str = "#c01c28";
-const BLUE: &str = "#1a5fb4";
-
-const TITLE: Font = Font { size: 19.0, bold: true, colour: INK, anchor: Anchor::Start };
-const HEAD: Font = Font { size: 13.0, bold: true, colour: FAINT, anchor: Anchor::Start };
-const BOLD: Font = Font { size: 13.0, bold: true, colour: INK, anchor: Anchor::Start };
-const TEXT: Font = Font { size: 12.0, bold: false, colour: INK, anchor: Anchor::Start };
-const SMALL: Font = Font { size: 11.0, bold: false, colour: FAINT, anchor: Anchor::Start };
-const IN_BOX: Font = Font { size: 12.0, bold: false, colour: INK, anchor: Anchor::Middle };
+const TITLE: Font = Font { size: 19.0, bold: true, colour: Colour::Ink, anchor: Anchor::Start };
+const HEAD: Font = Font { size: 15.0, bold: true, colour: Colour::Faint, anchor: Anchor::Start };
+const BOLD: Font = Font { size: 15.0, bold: true, colour: Colour::Ink, anchor: Anchor::Start };
+const TEXT: Font = Font { size: 14.0, bold: false, colour: Colour::Ink, anchor: Anchor::Start };
+const SMALL: Font = Font { size: 13.0, bold: false, colour: Colour::Faint, anchor: Anchor::Start };
+const IN_BOX: Font = Font { size: 14.0, bold: false, colour: Colour::Ink, anchor: Anchor::Middle };
 
 /// The positions of the columns.
 struct Columns {
@@ -70,7 +64,7 @@ pub fn picture(trace: &TraceView) -> String {
         before = &step.after;
     }
     y = verdict(&mut picture, trace, y + 8.0);
-    y = legend(&mut picture, trace.caller, y + 22.0);
+    y = legend(&mut picture, trace.caller, y + 26.0);
     picture.finish(WIDTH, y + MARGIN / 2.0, &title)
 }
 
@@ -78,15 +72,15 @@ fn fold(text: &str, width: f64, font: Font) -> Vec<String> {
     wrap(text, font.letters(width))
 }
 
-fn stroke(colour: &'static str, width: f64) -> Stroke {
+fn stroke(colour: Colour, width: f64) -> Stroke {
     Stroke { colour, width, dashed: false }
 }
 
-fn fill(value: Value) -> &'static str {
+fn fill(value: Value) -> Colour {
     match value {
-        Value::Newest => "#c8e6d0",
-        Value::Old => "#fde9a9",
-        Value::Secret => "#f4b6b1",
+        Value::Newest => Colour::GreenFill,
+        Value::Old => Colour::AmberFill,
+        Value::Secret => Colour::RedFill,
     }
 }
 
@@ -102,7 +96,7 @@ impl Columns {
             + if with_buffers { ARROW_GAP } else { 0.0 }
             + if with_tracked { GAP } else { 0.0 };
         let shares =
-            [1.3, 1.0, if with_buffers { 0.9 } else { 0.0 }, 0.95, if with_tracked { 0.8 } else { 0.0 }];
+            [1.3, 1.0, if with_buffers { 0.9 } else { 0.0 }, 0.95, if with_tracked { 0.9 } else { 0.0 }];
         let unit = (WIDTH - 2.0 * MARGIN - STEP - gaps) / shares.iter().sum::<f64>();
         let [cache, memory, buffers, kernel, tracked] = shares.map(|share| share * unit);
         let mut x = MARGIN + STEP + GAP;
@@ -176,7 +170,7 @@ struct Row<'a> {
 impl Row<'_> {
     /// Draws the row from `y` on, and returns its end.
     fn draw(&self, picture: &mut Picture, columns: &Columns, y: f64) -> f64 {
-        picture.line(&[(MARGIN, y), (WIDTH - MARGIN, y)], stroke(RULE, 1.0));
+        picture.line(&[(MARGIN, y), (WIDTH - MARGIN, y)], stroke(Colour::Line, 1.0));
         let mut bottom = y + PAD + 2.0 * BOX + BOX_GAP;
         bottom = bottom.max(self.what(picture, y + PAD));
         bottom = bottom.max(words(
@@ -203,7 +197,7 @@ impl Row<'_> {
             picture.text(MARGIN, y + BOLD.size, "start", BOLD);
             return y + BOLD.line_height();
         };
-        let font = if is_last { Font { colour: RED, ..BOLD } } else { BOLD };
+        let font = if is_last { Font { colour: Colour::Red, ..BOLD } } else { BOLD };
         let text = format!("{}  {}: {}", self.number, actor(step.actor), step.step);
         let mut next = picture.lines(MARGIN, y + font.size, &fold(&text, STEP, font), font);
         for (by, text) in done_lines(step, self.before) {
@@ -221,19 +215,19 @@ impl Row<'_> {
             return;
         };
         let cache = columns.line_box(columns.cache, line, y);
-        picture.text(columns.cache.x, cache.y + 13.0, &format!("line {line}"), TEXT);
-        picture.text(columns.cache.x, cache.y + 27.0, after.cache.name(), SMALL);
+        picture.text(columns.cache.x, cache.y + 15.0, &format!("line {line}"), TEXT);
+        picture.text(columns.cache.x, cache.y + 31.0, after.cache.name(), SMALL);
         let border = match after.cache {
-            Line::Absent => Stroke { colour: FAINT, width: 1.0, dashed: true },
-            Line::Clean => stroke(INK, 1.0),
-            Line::Dirty => stroke(INK, 2.6),
+            Line::Absent => Stroke { colour: Colour::Faint, width: 1.0, dashed: true },
+            Line::Clean => stroke(Colour::Ink, 1.0),
+            Line::Dirty => stroke(Colour::Ink, 2.6),
         };
         let parts = after.memory.len();
         let cached: Vec<_> = (0..parts).map(|part| after.cached.get(part).copied()).collect();
         boxes(picture, cache, &cached, border, |value| value.name().to_owned());
         let memory = columns.line_box(columns.memory, line, y);
         let resident = self.after.resident;
-        let border = Stroke { dashed: !resident, ..stroke(INK, 1.0) };
+        let border = Stroke { dashed: !resident, ..stroke(Colour::Ink, 1.0) };
         let in_memory: Vec<_> = after.memory.iter().map(|&value| Some(value)).collect();
         boxes(picture, memory, &in_memory, border, |value| {
             if resident { value.name().to_owned() } else { format!("({value})") }
@@ -252,9 +246,14 @@ impl Row<'_> {
         for (part, waits) in waiting.iter().enumerate() {
             if let Some((name, value)) = waits {
                 let at = part_of(way, part, parts);
-                picture.rect(at, fill(*value), Some(stroke(INK, 1.0)));
-                picture.text(at.middle(), at.y + 13.0, name, Font { size: 10.0, colour: FAINT, ..IN_BOX });
-                picture.text(at.middle(), at.y + 26.0, value.name(), Font { size: 11.0, ..IN_BOX });
+                picture.rect(at, Some(fill(*value)), Some(stroke(Colour::Ink, 1.0)));
+                picture.text(
+                    at.middle(),
+                    at.y + 14.0,
+                    name,
+                    Font { size: 12.0, colour: Colour::Faint, ..IN_BOX },
+                );
+                picture.text(at.middle(), at.y + 30.0, value.name(), IN_BOX);
             }
         }
         changed(picture, way, before.is_some_and(|before| buffered(before) != waiting));
@@ -263,7 +262,8 @@ impl Row<'_> {
         let drained = |before: &LineView| stores(before) > stores(after);
         if before.is_some_and(drained) {
             let middle = way.y + BOX / 2.0;
-            picture.arrow(&[(way.x - 4.0, middle), (memory.right() + 4.0, middle)], stroke(BLUE, 2.0));
+            picture
+                .arrow(&[(way.x - 4.0, middle), (memory.right() + 4.0, middle)], stroke(Colour::Blue, 2.0));
         }
     }
 
@@ -277,12 +277,12 @@ impl Row<'_> {
         };
         let parts = self.after.lines.get(line).map_or(1, |line| line.memory.len());
         let at = part_of(columns.line_box(column, line, y), part, parts);
-        picture.rect(at, "none", Some(stroke(RED, 3.5)));
+        picture.rect(at, None, Some(stroke(Colour::Red, 3.5)));
         // Line 0 is reached from above, line 1 from below, so that no other box is crossed.
         let (edge, way) =
             if line == 0 { (at.y - 2.0, at.y - 12.0) } else { (at.bottom() + 2.0, at.bottom() + 12.0) };
         let end = MARGIN + STEP - 4.0;
-        picture.arrow(&[(at.middle(), edge), (at.middle(), way), (end, way)], stroke(RED, 2.4));
+        picture.arrow(&[(at.middle(), edge), (at.middle(), way), (end, way)], stroke(Colour::Red, 2.4));
     }
 }
 
@@ -296,9 +296,9 @@ fn boxes(
 ) {
     for (part, value) in parts.iter().enumerate() {
         let at = part_of(whole, part, parts.len());
-        picture.rect(at, value.map_or("#ffffff", fill), Some(border));
+        picture.rect(at, Some(value.map_or(Colour::Paper, fill)), Some(border));
         if let Some(value) = value {
-            picture.text(at.middle(), at.y + 20.0, &text(*value), IN_BOX);
+            picture.text(at.middle(), at.y + 23.0, &text(*value), IN_BOX);
         }
     }
 }
@@ -306,7 +306,7 @@ fn boxes(
 /// Marks a box that has changed.
 fn changed(picture: &mut Picture, at: Rect, is_new: bool) {
     if is_new {
-        picture.rect(Rect { y: at.bottom() + 3.0, height: 3.0, ..at }, BLUE, None);
+        picture.rect(Rect { y: at.bottom() + 3.0, height: 3.0, ..at }, Some(Colour::Blue), None);
     }
 }
 
@@ -318,9 +318,9 @@ fn between(picture: &mut Picture, cache: Rect, memory: Rect, before: &LineView, 
         before.cache == Line::Dirty && after.cache != Line::Dirty && after.memory == before.cached;
     let filled = before.cache == Line::Absent && after.cache == Line::Clean;
     if wrote_back {
-        picture.arrow(&[left, right], stroke(BLUE, 2.0));
+        picture.arrow(&[left, right], stroke(Colour::Blue, 2.0));
     } else if filled {
-        picture.arrow(&[right, left], stroke(BLUE, 2.0));
+        picture.arrow(&[right, left], stroke(Colour::Blue, 2.0));
     }
 }
 
@@ -329,7 +329,7 @@ fn words(picture: &mut Picture, column: Rect, y: f64, before: Option<Vec<String>
     let mut next = y + TEXT.size;
     for word in after {
         let is_new = before.as_ref().is_some_and(|before| !before.contains(word));
-        let font = if is_new { Font { bold: true, colour: BLUE, ..TEXT } } else { TEXT };
+        let font = if is_new { Font { bold: true, colour: Colour::Blue, ..TEXT } } else { TEXT };
         next = picture.lines(column.x, next, &fold(word, column.width, font), font);
     }
     next
@@ -338,21 +338,21 @@ fn words(picture: &mut Picture, column: Rect, y: f64, before: Option<Vec<String>
 /// Draws the violation, in its own band.
 fn verdict(picture: &mut Picture, trace: &TraceView, y: f64) -> f64 {
     const INSET: f64 = 14.0;
-    let font = Font { size: 14.0, ..BOLD };
+    let font = Font { size: 16.0, ..BOLD };
     let width = WIDTH - 2.0 * (MARGIN + INSET);
     let broken = format!("{} is broken. {}", trace.property, trace.wrong.sentence);
     let (broken, statement) = (fold(&broken, width, font), fold(trace.statement, width, TEXT));
     let text = broken.len() as f64 * font.line_height() + statement.len() as f64 * TEXT.line_height();
     let band = Rect { x: MARGIN, y, width: WIDTH - 2.0 * MARGIN, height: text + 22.0 };
-    picture.rect(band, "#fdecea", Some(stroke(RED, 1.5)));
-    let next = picture.lines(MARGIN + INSET, y + 14.0 + 10.0, &broken, font);
+    picture.rect(band, Some(Colour::RedPale), Some(stroke(Colour::Red, 1.5)));
+    let next = picture.lines(MARGIN + INSET, y + 14.0 + 12.0, &broken, font);
     picture.lines(MARGIN + INSET, next, &statement, TEXT);
     band.bottom()
 }
 
 /// Draws the legend of the boxes.
 fn legend(picture: &mut Picture, caller: Caller, y: f64) -> f64 {
-    let (solid, thick) = (stroke(INK, 1.0), stroke(INK, 2.6));
+    let (solid, thick) = (stroke(Colour::Ink, 1.0), stroke(Colour::Ink, 2.6));
     let dashed = Stroke { dashed: true, ..solid };
     let newest = match caller {
         Caller::Protocol | Caller::Library | Caller::Unknown => {
@@ -364,21 +364,21 @@ fn legend(picture: &mut Picture, caller: Caller, y: f64) -> f64 {
         (fill(Value::Newest), solid, newest),
         (fill(Value::Old), solid, "old: from before the last write"),
         (fill(Value::Secret), solid, "secret: the previous owner's data"),
-        ("#ffffff", thick, "thick border: dirty line"),
-        ("#ffffff", solid, "thin border: clean line, memory"),
-        ("#ffffff", dashed, "dashed: absent; (in memory) no pages yet"),
+        (Colour::Paper, thick, "thick border: dirty line"),
+        (Colour::Paper, solid, "thin border: clean line, memory"),
+        (Colour::Paper, dashed, "dashed: absent; (in memory) no pages yet"),
     ];
     const ACROSS: usize = 3;
     let width = (WIDTH - 2.0 * MARGIN) / ACROSS as f64;
     let mut bottom = y;
     for (index, (colour, border, text)) in entries.into_iter().enumerate() {
         let x = MARGIN + (index % ACROSS) as f64 * width;
-        let y = y + (index / ACROSS) as f64 * 22.0;
-        picture.rect(Rect { x, y: y - 11.0, width: 22.0, height: 14.0 }, colour, Some(border));
+        let y = y + (index / ACROSS) as f64 * 25.0;
+        picture.rect(Rect { x, y: y - 12.0, width: 22.0, height: 15.0 }, Some(colour), Some(border));
         picture.text(x + 30.0, y, text, TEXT);
         bottom = y;
     }
     let text = "Blue: changed in this step, or moved. Red: the read that breaks the property. A line is 64 bytes; line 1 is written by halves.";
-    picture.text(MARGIN, bottom + 24.0, text, SMALL);
-    bottom + 34.0
+    picture.text(MARGIN, bottom + 28.0, text, SMALL);
+    bottom + 38.0
 }

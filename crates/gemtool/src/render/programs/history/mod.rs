@@ -6,7 +6,7 @@ mod words;
 use gem_coherency::units::LineRange;
 use gem_coherency_report::HistoryView;
 
-use crate::render::svg::{Anchor, Font, Picture, Rect, Stroke};
+use crate::render::svg::{Anchor, Colour, Font, Picture, Rect, Stroke};
 use crate::render::{bytes, visible, wrap};
 use table::{Cell, State, Table, Touch};
 pub use words::callers;
@@ -23,21 +23,16 @@ const GAP: f64 = 3.0;
 const INSET: f64 = 4.0;
 const BADGE: f64 = 22.0;
 
-const INK: &str = "#1f2933";
-const FAINT: &str = "#5b6875";
-const RULE: &str = "#c3cbd4";
-const RED: &str = "#b3261e";
-
-const TITLE: Font = Font { size: 20.0, bold: true, colour: INK, anchor: Anchor::Start };
-const BOLD: Font = Font { size: 13.0, bold: true, colour: INK, anchor: Anchor::Start };
-const TEXT: Font = Font { size: 13.0, bold: false, colour: INK, anchor: Anchor::Start };
-const SMALL: Font = Font { size: 12.0, bold: false, colour: FAINT, anchor: Anchor::Start };
-const IN_CELL: Font = Font { size: 12.0, bold: false, colour: INK, anchor: Anchor::Middle };
-const COLUMN_HEAD: Font = Font { size: 12.0, bold: true, colour: INK, anchor: Anchor::Middle };
+const TITLE: Font = Font { size: 20.0, bold: true, colour: Colour::Ink, anchor: Anchor::Start };
+const BOLD: Font = Font { size: 13.0, bold: true, colour: Colour::Ink, anchor: Anchor::Start };
+const TEXT: Font = Font { size: 13.0, bold: false, colour: Colour::Ink, anchor: Anchor::Start };
+const SMALL: Font = Font { size: 12.0, bold: false, colour: Colour::Faint, anchor: Anchor::Start };
+const IN_CELL: Font = Font { size: 12.0, bold: false, colour: Colour::Ink, anchor: Anchor::Middle };
+const COLUMN_HEAD: Font = Font { size: 12.0, bold: true, colour: Colour::Ink, anchor: Anchor::Middle };
 
 /// The appearance of the wrong access.
-const WRONG: Stroke = Stroke { colour: RED, width: 3.0, dashed: false };
-const THIN: Stroke = Stroke { colour: RULE, width: 1.0, dashed: false };
+const WRONG: Stroke = Stroke { colour: Colour::Red, width: 3.0, dashed: false };
+const THIN: Stroke = Stroke { colour: Colour::Line, width: 1.0, dashed: false };
 
 /// Returns the picture of a finding's history, as SVG.
 pub fn picture(view: &HistoryView) -> String {
@@ -60,19 +55,19 @@ pub fn picture(view: &HistoryView) -> String {
     y = legend(&mut picture, y + 16.0);
     y = events(&mut picture, view, &table, y + 18.0);
     y = verdict(&mut picture, view, y + 4.0);
-    picture.finish_card(WIDTH, y + MARGIN - 4.0, &title)
+    picture.finish(WIDTH, y + MARGIN - 4.0, &title)
 }
 
 fn fold(text: &str, width: f64, font: Font) -> Vec<String> {
     wrap(text, font.letters(width))
 }
 
-fn fill(state: State) -> &'static str {
+fn fill(state: State) -> Colour {
     match state {
-        State::Clean => "#f3f5f8",
-        State::Dirty => "#fdeab0",
-        State::WrittenBack => "#d5f0dd",
-        State::Stale => "#e9def8",
+        State::Clean => Colour::Pale,
+        State::Dirty => Colour::AmberFill,
+        State::WrittenBack => Colour::GreenFill,
+        State::Stale => Colour::VioletFill,
     }
 }
 
@@ -84,7 +79,7 @@ fn matrix(picture: &mut Picture, table: &Table, y: f64) -> f64 {
     let mut top = y;
     for (column, head) in table.heads.iter().enumerate() {
         let middle = x(column) + width / 2.0;
-        let colour = if head.is_wrong { RED } else { INK };
+        let colour = if head.is_wrong { Colour::Red } else { Colour::Ink };
         if let Some(number) = head.number {
             badge(picture, middle, y + BADGE / 2.0, number, colour);
         }
@@ -93,7 +88,7 @@ fn matrix(picture: &mut Picture, table: &Table, y: f64) -> f64 {
         top = top.max(end - 4.0);
     }
     for row in &table.rows {
-        let font = if row.is_wrong { Font { colour: RED, ..BOLD } } else { TEXT };
+        let font = if row.is_wrong { Font { colour: Colour::Red, ..BOLD } } else { TEXT };
         picture.text(MARGIN, top + 20.0, &row.label, font);
         for (column, cell) in row.cells.iter().enumerate() {
             let at = Rect { x: x(column), y: top, width: width - GAP, height: ROW - GAP };
@@ -112,11 +107,11 @@ fn matrix(picture: &mut Picture, table: &Table, y: f64) -> f64 {
 fn draw(picture: &mut Picture, at: Rect, cell: Cell, title: &str) {
     picture.titled(title, |picture| {
         let border = if cell.is_wrong { WRONG } else { THIN };
-        picture.rect(at, fill(cell.state), Some(border));
+        picture.rect(at, Some(fill(cell.state)), Some(border));
         let text = words::in_cell(cell);
-        let colour = if cell.is_wrong { RED } else { INK };
+        let colour = if cell.is_wrong { Colour::Red } else { Colour::Ink };
         let bold = cell.is_wrong || cell.touch != Touch::None;
-        let font = Font { colour: if bold { colour } else { FAINT }, bold, ..IN_CELL };
+        let font = Font { colour: if bold { colour } else { Colour::Faint }, bold, ..IN_CELL };
         let fits = text.chars().count() <= font.letters(at.width - 2.0 * INSET);
         let font = if fits { font } else { Font { size: 10.0, ..font } };
         picture.text(at.middle(), at.y + 18.0, text, font);
@@ -124,9 +119,9 @@ fn draw(picture: &mut Picture, at: Rect, cell: Cell, title: &str) {
 }
 
 /// Draws a number in a disc.
-fn badge(picture: &mut Picture, x: f64, y: f64, number: usize, colour: &'static str) {
+fn badge(picture: &mut Picture, x: f64, y: f64, number: usize, colour: Colour) {
     picture.disc((x, y), BADGE / 2.0 - 1.0, colour);
-    picture.text(x, y + 4.3, &number.to_string(), Font { colour: "#ffffff", bold: true, ..IN_CELL });
+    picture.text(x, y + 4.3, &number.to_string(), Font { colour: Colour::Paper, bold: true, ..IN_CELL });
 }
 
 /// Draws the meaning of the colours, and returns its end.
@@ -139,11 +134,11 @@ fn legend(picture: &mut Picture, y: f64) -> f64 {
     ];
     let mut x = MARGIN;
     for (state, text) in entries {
-        picture.rect(Rect { x, y, width: 22.0, height: 14.0 }, fill(state), Some(THIN));
+        picture.rect(Rect { x, y, width: 22.0, height: 14.0 }, Some(fill(state)), Some(THIN));
         picture.text(x + 29.0, y + 11.5, text, SMALL);
         x += 29.0 + text.chars().count() as f64 * 6.7 + 16.0;
     }
-    picture.rect(Rect { x, y, width: 22.0, height: 14.0 }, "#ffffff", Some(WRONG));
+    picture.rect(Rect { x, y, width: 22.0, height: 14.0 }, Some(Colour::Paper), Some(WRONG));
     picture.text(x + 29.0, y + 11.5, "wrong", SMALL);
     y + 14.0
 }
@@ -157,7 +152,7 @@ fn events(picture: &mut Picture, view: &HistoryView, table: &Table, y: f64) -> f
         let Some((number, step)) = head.number.zip(head.step.and_then(|step| view.steps.get(step))) else {
             continue;
         };
-        let colour = if head.is_wrong { RED } else { INK };
+        let colour = if head.is_wrong { Colour::Red } else { Colour::Ink };
         badge(picture, MARGIN + BADGE / 2.0, y - 4.5, number, colour);
         let what = words::event(step);
         picture.text(left, y, &what, Font { colour, ..BOLD });
@@ -176,13 +171,17 @@ fn events(picture: &mut Picture, view: &HistoryView, table: &Table, y: f64) -> f
 fn verdict(picture: &mut Picture, view: &HistoryView, y: f64) -> f64 {
     const INDENT: f64 = 16.0;
     let width = WIDTH - 2.0 * (MARGIN + INDENT);
-    let font = Font { colour: RED, size: 14.0, ..BOLD };
+    let font = Font { colour: Colour::Red, size: 14.0, ..BOLD };
     let wrong = fold(&words::wrong(view), width, font);
     let rule = view.finding.rule.map(|rule| format!("{rule}: {}", rule.reason()));
     let rule = rule.map_or_else(Vec::new, |rule| fold(&rule, width, TEXT));
     let text = wrong.len() as f64 * font.line_height() + rule.len() as f64 * TEXT.line_height();
     let band = Rect { x: MARGIN, y, width: WIDTH - 2.0 * MARGIN, height: text + 22.0 };
-    picture.rect(band, "#fdecea", Some(Stroke { colour: RED, width: 1.5, dashed: false }));
+    picture.rect(
+        band,
+        Some(Colour::RedPale),
+        Some(Stroke { colour: Colour::Red, width: 1.5, dashed: false }),
+    );
     let next = picture.lines(MARGIN + INDENT, y + 25.0, &wrong, font);
     picture.lines(MARGIN + INDENT, next, &rule, TEXT);
     band.bottom()
