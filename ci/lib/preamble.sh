@@ -23,6 +23,16 @@ part_of() {
         number=$((number + 1))
     done
 }
+# Chooses the samples of what only --all takes as a whole.
+SEED=${SEED-1}
+[[ $SEED =~ ^[1-9][0-9]{0,8}$ ]] || fail "SEED=$SEED: not a number from 1 on"
+# sample N ITEM...: prints N of the items, one on a line, beginning with the SEEDth: a service that counts SEED up has all of them after as many
+# runs as there are items.
+sample() {
+    local count=$1 number
+    shift
+    for ((number = SEED - 1; number < SEED - 1 + count; number++)); do echo "${@:number % $# + 1:1}"; done
+}
 # Copies the tree into the folder $1.
 copy_tree() {
     rm -rf "$1"

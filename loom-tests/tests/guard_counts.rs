@@ -112,7 +112,7 @@ impl<const FAULT: u8> Twin<FAULT> {
         let ordering = if Self::has(Fault::RelaxedEnd) { Ordering::Relaxed } else { Ordering::AcqRel };
         if Self::has(Fault::TornEnd) {
             let now = self.0.load(Ordering::Acquire);
-            self.0.store(now - one, Ordering::Release);
+            self.0.store(now.wrapping_sub(one), Ordering::Release);
         } else if Self::has(Fault::LooseEnd) {
             self.0.fetch_sub(one, ordering);
         } else {
