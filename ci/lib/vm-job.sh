@@ -31,6 +31,9 @@ if [ -n "$rule" ]; then
         "$gemtool" trace $flags -- "$gemtool" alloc --caching=none
         echo "exit $?"
     done
+    echo "== traced alloc"
+    "$gemtool" alloc --caching=none --trace
+    echo "exit $?"
     echo "== trace refused"
     setpriv --reuid=65534 --regid=65534 --clear-groups /tmp/gemtool trace 2>&1
     echo "exit $?"

@@ -77,11 +77,30 @@ pub struct Options {
     pub device: Option<String>,
 }
 
+/// A row that is about to be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The row's name.
+    pub row: &'static str,
+    /// Number of rows measured before.
+    pub done: usize,
+    /// Number of rows in all.
+    pub count: usize,
+}
+
 /// Measures the requested rows. Links the software device, which most rows use.
 ///
 /// # Errors
 /// An unknown row; a CPU or a device that cannot be used.
 pub fn run(options: &Options) -> Result<BenchReport, Error> {
+    run_each(options, |_| {})
+}
+
+/// Measures the requested rows like [`run`], and calls `begin` before each.
+///
+/// # Errors
+/// An unknown row; a CPU or a device that cannot be used.
+pub fn run_each(options: &Options, mut begin: impl FnMut(Begun)) -> Result<BenchReport, Error> {
     let chosen = rows::chosen(&options.rows)?;
     gem_coherency_sim::link();
     let support = cacheops::support().map_err(gem_coherency::Error::from)?;
@@ -95,7 +114,9 @@ pub fn run(options: &Options) -> Result<BenchReport, Error> {
         device: options.device.clone(),
     };
     let mut found = Found::default();
-    for row in chosen {
+    let count = chosen.len();
+    for (done, row) in chosen.into_iter().enumerate() {
+        begin(Begun { row: row.name, done, count });
         tracing::debug!(row = row.name, "bench");
         (row.run)(&context, &mut found)?;
     }

@@ -167,7 +167,8 @@ Examples:
   gemtool alloc --caching=display --scanout --device sim:hsw
   gemtool alloc --caching=none --mocs bypass-llc --device sim:jsl
   gemtool alloc --caching=cached --size 1MiB --count 9999 --fill 0xa5 --json
-  gemtool alloc --caching=none --map gtt --hold --device /dev/dri/card0";
+  gemtool alloc --caching=none --map gtt --hold --device /dev/dri/card0
+  gemtool alloc --caching=none --trace    as root: the kernel's flushes";
 
 /// `gemtool alloc`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -207,6 +208,10 @@ pub struct Alloc {
     /// Export every BO as a dma-buf and import it again
     #[arg(long)]
     pub export: bool,
+
+    /// Trace the kernel's flushes of the first BO, and compare them with the rules' predictions; needs root
+    #[arg(long)]
+    pub trace: bool,
 
     /// Hold the BOs until Enter, end of input, or Ctrl-C
     #[arg(long)]
@@ -266,7 +271,8 @@ const DEFAULT_KERNEL: &str = "6.12";
 /// Shown under `gemtool explain --help`.
 const EXPLAIN_EXAMPLES: &str = "\
 --who driver: explains the flushes and invalidates that a driver must perform between a write by WRITER \
-and an access by READER; needs --level, --writer and --reader.
+and an access by READER; needs --level or --pat, --writer and --reader. --reader-map and --reader-mocs \
+are for one agent that uses two paths: stores through GTT, then loads through WB.
 --who kernel: explains the flushes that i915 performs on an object at EVENT; needs --event. GEM_CREATE \
 creates the object unless --object names another kind. SET_CACHING sets it to --level, if given; then the \
 events of --state happen to it, in order.
@@ -275,6 +281,9 @@ Examples:
   gemtool explain --platform glk --level none --writer gpu --reader cpu
   gemtool explain --platform jsl --level llc --map wb --writer cpu \\
       --reader gpu --mocs bypass-llc
+  gemtool explain --platform glk --level none --writer cpu --map gtt \\
+      --reader cpu --reader-map wb
+  gemtool explain --platform mtl --pat 1 --writer cpu --reader gpu
   gemtool explain --platform jsl --kernel 6.1 --who kernel --event acquire
   gemtool explain --platform glk --who kernel --level none \\
       --state acquire,exec-write --event set-domain-cpu-read
@@ -285,7 +294,7 @@ Examples:
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Explain {
     /// Platform (`gemtool platforms` lists them); with --table the default is all
-    #[arg(long, value_name = "NAME", required_unless_present = "table")]
+    #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
 
     /// Kernel version whose rules apply
@@ -301,16 +310,25 @@ pub struct Explain {
     pub who: Who,
 
     /// Print every decision
-    #[arg(long, conflicts_with_all = ["level", "map", "writer", "reader", "mocs", "access", "event", "state"])]
+    #[arg(long, conflicts_with_all = ["level", "map", "reader_map", "writer", "reader", "mocs", "reader_mocs", "access", "event", "state"])]
     pub table: bool,
 
     /// Cache level: none, llc, l3-llc or wt
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<CacheLevel>,
 
+    /// PAT index given at creation (SET_PAT), in place of --level and --object: Meteor Lake from kernel 6.5 on
+    #[arg(long, value_name = "INDEX", allow_hyphen_values = true, requires = "platform")]
+    #[arg(conflicts_with_all = ["level", "object"])]
+    pub pat: Option<String>,
+
     /// The CPU's map mode: wb, wc, uc, gtt or fixed [default: wb]
     #[arg(long, value_name = "MODE")]
     pub map: Option<MmapMode>,
+
+    /// The map mode of the next access, if the CPU writes and reads [default: --map]
+    #[arg(long, value_name = "MODE")]
+    pub reader_map: Option<MmapMode>,
 
     /// Last writer: cpu or gpu
     #[arg(long, value_name = "AGENT")]
@@ -323,6 +341,10 @@ pub struct Explain {
     /// MOCS class of the GPU's accesses: page-table, uncached or bypass-llc [default: page-table]
     #[arg(long, value_name = "CLASS")]
     pub mocs: Option<MocsClass>,
+
+    /// The MOCS class of the next access, if the GPU writes and reads [default: --mocs]
+    #[arg(long, value_name = "CLASS")]
+    pub reader_mocs: Option<MocsClass>,
 
     /// The next access: read or write [default: read]
     #[arg(long, value_name = "ACCESS")]

@@ -27,14 +27,13 @@ mod stdout;
 mod visible;
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use args::{Args, Command, Who};
 use cmd::model::explain::{driver, kernel};
-use cmd::model::machine;
+use cmd::progress::bar;
 use failure::{Failure, Outcome};
-use gem_coherency::policy::kernel::Creation;
 use render::model::explain;
 use render::{Form, Page, visible};
 
@@ -91,7 +90,9 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         },
         Command::Alloc(alloc) => return run_alloc(alloc, &mut page, form, args.verbose == 0),
         Command::Info(info) => page.report(&cmd::objects::info::run(info)?, form)?,
-        Command::Explain(explain) if explain.table => explain_table(explain, &mut page, form)?,
+        Command::Explain(explain) if explain.table => {
+            explain_table(explain, &mut page, form, args.verbose == 0)?
+        }
         Command::Explain(explain) => explain_one(explain, &mut page, form)?,
         Command::Run(run) => return run_script(run, &mut page, form),
         Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
@@ -102,7 +103,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Man(man) => page.report(&cmd::manual::man::run(man)?, form)?,
         #[cfg(feature = "bench")]
         Command::Bench(bench) => {
-            let report = cmd::bench::run(bench)?;
+            let report = cmd::bench::run(bench, args.verbose == 0)?;
             page.report(&report, form)?;
             return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
         }
@@ -278,7 +279,7 @@ fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outco
 
 /// Writes one decision.
 fn explain_one(args: &args::Explain, page: &mut Page<'_>, form: Form) -> Result<(), Failure> {
-    for ruled in machine::named(args.platform.as_deref(), args.kernel, args.edram)? {
+    for ruled in cmd::model::explain::ruled(args)? {
         match args.who {
             Who::Kernel => page.report(&kernel::one(&ruled, args)?, form)?,
             Who::Driver => page.report(&driver::one(&ruled, args)?, form)?,
@@ -287,22 +288,33 @@ fn explain_one(args: &args::Explain, page: &mut Page<'_>, form: Form) -> Result<
     Ok(())
 }
 
-/// Writes every decision, platform by platform.
-fn explain_table(args: &args::Explain, page: &mut Page<'_>, form: Form) -> Result<(), Failure> {
-    let object = args.object.unwrap_or(args::Object(Creation::User));
-    for ruled in machine::named(args.platform.as_deref(), args.kernel, args.edram)? {
+/// Writes every decision, platform by platform; a bar shows the progress, unless the rows themselves do on the terminal.
+fn explain_table(
+    args: &args::Explain,
+    page: &mut Page<'_>,
+    form: Form,
+    progress: bool,
+) -> Result<(), Failure> {
+    let platforms = cmd::model::explain::ruled(args)?;
+    let progress = progress && platforms.len() > 1 && !io::stdout().is_terminal();
+    let bar = bar(platforms.len() as u64, "{bar:40} {pos}/{len} platforms, {elapsed}", progress);
+    for ruled in platforms {
         match (args.who, form) {
             (Who::Kernel, Form::Json) => {
+                let object = kernel::object(&ruled, args)?;
                 kernel::rows(&ruled, object).try_for_each(|row| page.json_line(&row))?;
             }
             (Who::Driver, Form::Json) => driver::rows(&ruled).try_for_each(|row| page.json_line(&row))?,
             (Who::Kernel, Form::Text) => {
+                let object = kernel::object(&ruled, args)?;
                 explain::kernel_table(page, &kernel::rows(&ruled, object).collect::<Vec<_>>())?;
             }
             (Who::Driver, Form::Text) => {
                 explain::driver_table(page, &driver::rows(&ruled).collect::<Vec<_>>())?
             }
         }
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     Ok(())
 }

@@ -8,3 +8,4 @@ pub mod manual;
 pub mod model;
 pub mod objects;
 pub mod programs;
+pub mod progress;

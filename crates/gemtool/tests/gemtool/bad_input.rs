@@ -93,17 +93,59 @@ fn a_flag_without_meaning_is_refused_and_not_ignored() {
         .refused(&["--map", "--who driver"]);
     gemtool("explain --platform jsl --level none --writer cpu --reader gpu --state fresh")
         .refused(&["--state", "--who kernel"]);
+    for (who, flag) in [
+        ("--writer gpu --reader cpu", "--reader-map wb"),
+        ("--writer cpu --reader gpu", "--reader-mocs uncached"),
+    ] {
+        gemtool(&format!("explain --platform jsl --level none {who} {flag}"))
+            .refused(&[&flag[..12], "needs --writer"]);
+        gemtool(&format!("explain --platform jsl --who kernel --event acquire {flag}"))
+            .refused(&[&flag[..12], "--who driver"]);
+        gemtool(&format!("explain --table {flag}")).refused(&["--table", &flag[..12]]);
+    }
     gemtool("explain --table --level none").refused(&["--table", "--level"]);
+    gemtool("explain --table --object import").refused(&["--object", "--who kernel"]);
+    gemtool("explain --table --platform mtl --pat 3").refused(&["--pat", "--table has every level"]);
 }
 
 #[test]
 fn a_question_that_lacks_something_says_what() {
-    gemtool("explain").refused(&["--platform"]);
+    let driver = "missing, too: --level (or --pat), --writer, --reader\n";
+    gemtool("explain").refused(&["--platform: needed without --table; ", driver]);
+    gemtool("explain --who kernel").refused(&["--platform: needed without --table; missing, too: --event\n"]);
     gemtool("explain --platform jsl")
-        .refused(&["--level: needed with --who driver; missing, too: --writer, --reader"]);
+        .refused(&["--level (or --pat): needed with --who driver; missing, too: --writer, --reader"]);
+    gemtool("explain --platform mtl --pat 3")
+        .refused(&["--writer: needed with --who driver; missing, too: --reader"]);
     gemtool("explain --platform jsl --level none --writer cpu")
         .refused(&["--reader: needed with --who driver\n"]);
-    gemtool("explain --platform jsl --who kernel").refused(&["--event", "needed"]);
+    gemtool("explain --platform jsl --who kernel").refused(&["--event: needed with --who kernel\n"]);
+}
+
+#[test]
+fn a_software_device_has_no_kernel_to_trace() {
+    gemtool("alloc --caching=none --trace --device sim:jsl").refused(&[
+        "--trace",
+        "software i915",
+        "--device",
+    ]);
+}
+
+#[test]
+fn a_pat_index_that_cannot_be_chosen_is_named_with_those_that_can() {
+    let asked =
+        |line: &str| gemtool(&format!("explain --platform {line} --who driver --writer cpu --reader gpu"));
+    let known = "(known: 0 (level wt), 1 (level wt), 2 (level none), 3 (level llc), 4 (level llc))";
+    for index in ["5", "256", "-1", "x", "0x", "18446744073709551616"] {
+        asked(&format!("mtl --pat {index}")).refused(&["--pat", &format!("'{index}'"), "mtl", known]);
+    }
+    asked("jsl --pat 3").refused(&["--pat: '3'", "jsl", "graphics 12.70 (mtl)", "--level"]);
+    asked("mtl --kernel 6.1 --pat 3").refused(&["--pat: '3'", "kernel 6.1", "Linux 6.5"]);
+    gemtool("explain --platform jsl --who kernel --event acquire --pat 3").refused(&["--pat: '3'"]);
+    for other in ["--level llc", "--object user"] {
+        asked(&format!("mtl --pat 3 {other}")).refused(&["--pat", "cannot be used with", &other[..7]]);
+    }
+    gemtool("explain --table --who kernel --pat 3").refused(&["--platform"]);
 }
 
 #[test]

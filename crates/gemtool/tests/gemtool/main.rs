@@ -6,6 +6,7 @@ mod gpu;
 mod model;
 mod objects;
 mod programs;
+mod progress;
 mod text;
 mod unwritable;
 

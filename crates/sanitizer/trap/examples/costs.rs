@@ -1,5 +1,5 @@
 //! Measures the cost of a trapped flush, alone and in a loop, beside that of a signal whose handler is empty; of a first
-//! store to a watched page; and the speed of the search.
+//! store to a watched page; of a load of a hidden page; and the speed of the search.
 //!
 //! ```console
 //! $ cargo run --release -p gem-coherency-trap --example costs [-- LIBRARY]
@@ -30,6 +30,8 @@ mod measured {
     const LINES: usize = 4096;
     const PAGES: usize = 4096;
     const PAGE_BYTES: usize = 4096;
+    const LINE_BYTES: usize = 64;
+    const LOADS: usize = 100_000;
 
     /// Returns at once.
     fn nothing(_: &Event<'_>) -> Outcome {
@@ -142,6 +144,16 @@ mod measured {
         // SAFETY: as above.
         unsafe { watch::protect(at, length)? };
         println!("protecting {} MiB again:     {:8.0} ns", length >> 20, start.elapsed().as_secs_f64() * 1e9);
+        watch::on_load(|_| watch::Seen::More(1));
+        watch::hide(at, length)?;
+        let start = Instant::now();
+        for line in pages.chunks_exact(LINE_BYTES).take(LOADS) {
+            black_box(line.first().copied());
+        }
+        println!(
+            "a load of a hidden page:     {:8.0} ns",
+            start.elapsed().as_secs_f64() * 1e9 / LOADS as f64
+        );
         watch::release(at, length)?;
         watch::forget(at, length)?;
         Ok(())

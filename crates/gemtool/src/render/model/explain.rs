@@ -8,7 +8,7 @@ use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Effect;
 use gem_coherency::policy::{Rule, Verdict};
 
-use crate::cmd::model::explain::driver::{DriverDecisions, DriverRow, Question};
+use crate::cmd::model::explain::driver::{DrainedBy, DriverDecisions, DriverRow, Faster, Question};
 use crate::cmd::model::explain::kernel::{KernelRow, State};
 use crate::cmd::model::rules::RuleList;
 use crate::render::{Align, Page, Report, Table, coherent_words, kernel_basis, verdict_style};
@@ -18,8 +18,9 @@ impl Report for DriverDecisions {
         for (index, row) in self.decisions.iter().enumerate() {
             if index == 0 {
                 let pair = format!("{}, then {} {}", way(row.from), way(row.to), row.access);
+                let pat = self.user_pat.map_or_else(String::new, |pat| format!(" (PAT index {pat})"));
                 page.heading(&format!(
-                    "{}, kernel {}, level {}: {pair}",
+                    "{}, kernel {}, level {}{pat}: {pair}",
                     row.platform, row.kernel, row.level
                 ))?;
                 kernel_basis(page, row.kernel)?;
@@ -30,8 +31,15 @@ impl Report for DriverDecisions {
                 row.verdict.name(),
                 verdict_style(row.verdict),
             )?;
+            if let (Question::Flush, Some(drained_by)) = (row.question, self.drained_by) {
+                page.field("drained by", drain_words(drained_by))?;
+            }
             decided_by(page, row.rule)?;
             page.field("decided by", &format!("{}, when a device is opened", row.question.function()))?;
+        }
+        if let Some(faster) = self.slow_read {
+            page.gap()?;
+            page.field("slow read", faster_words(faster))?;
         }
         Ok(())
     }
@@ -150,6 +158,23 @@ fn decided_by(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
     page.field("rule", rule.name())?;
     page.field("reason", rule.reason())?;
     page.field("source", rule.source())
+}
+
+/// Returns the steps of a drain.
+fn drain_words(drained_by: DrainedBy) -> &'static str {
+    match drained_by {
+        DrainedBy::Fence => "a fence, by the thread that stored",
+        DrainedBy::FenceAndLoad => "a fence, then a load through the mapping, by the thread that stored",
+    }
+}
+
+/// Says why a read is slow, and what is faster.
+fn faster_words(faster: Faster) -> &'static str {
+    match faster {
+        Faster::MapWb => "no load is cached: map WB, which needs no invalidate here",
+        Faster::MapWbAndInvalidate => "no load is cached: map WB and invalidate, or let the GPU copy",
+        Faster::Copy => "no load is cached: let the GPU copy to system memory",
+    }
 }
 
 /// Returns the heading of a question.

@@ -3,12 +3,15 @@
 use std::io;
 
 use anstyle::Style;
+use gemtool::kernel_trace::Shape;
 
 use crate::cmd::objects::alloc::acquire::Without;
 use crate::cmd::objects::alloc::report::{
     AllocReport, BoReport, Check, Contents, Group, KernelCaching, ReleaseReport, Request, StepLine, Total,
 };
+use crate::cmd::objects::alloc::traced::Traced;
 use crate::render::model::explain::{effect_style, effect_words, state_words};
+use crate::render::programs::trace::{style, verdict};
 use crate::render::{Align, Page, Report, Table, bytes, coherent_words, held_style, verdict_style};
 
 impl Report for AllocReport {
@@ -28,6 +31,11 @@ impl Report for AllocReport {
         }
         if let Some(why) = self.acquire_not_predicted {
             page.field("acquire", &format!("the kernel's is not predicted: {why}"))?;
+        }
+        if let Some(traced) = &self.traced {
+            page.gap()?;
+            page.heading(&format!("The kernel's flushes of handle {} (traced)", traced.handle))?;
+            flushes(page, traced)?;
         }
         for group in &self.groups {
             page.gap()?;
@@ -54,6 +62,23 @@ impl Report for ReleaseReport {
         page.heading(&format!("Released: {}", self.released))?;
         totals(page, &self.totals)
     }
+}
+
+/// Writes the flushes that the kernel's trace shows, and those that the rules predict.
+fn flushes(page: &mut Page<'_>, traced: &Traced) -> io::Result<()> {
+    if traced.flushes.is_empty() {
+        page.field("flushes", "none was seen, and none was predicted")?;
+    }
+    for row in &traced.flushes {
+        let name = |shape: Option<Shape>| shape.map_or("none", Shape::name);
+        let (seen, predicted) = (name(row.seen), name(row.predicted));
+        let words = format!("seen: {seen}, predicted: {predicted} ({})", verdict(row));
+        page.styled_field(row.call.unwrap_or("no call"), &words, style(row.verdict))?;
+    }
+    if !traced.missing.is_empty() {
+        page.field("not probed", &traced.missing.join(", "))?;
+    }
+    Ok(())
 }
 
 /// Returns the heading of a group.

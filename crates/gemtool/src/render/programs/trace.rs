@@ -106,7 +106,7 @@ impl TraceReport {
 }
 
 /// Describes the verdict with the rule or the reason.
-fn verdict(row: &Row) -> String {
+pub fn verdict(row: &Row) -> String {
     let rule = row.rule.map_or("no rule", |rule| rule.name());
     match row.verdict {
         Verdict::Predicted => rule.to_owned(),
@@ -129,7 +129,8 @@ fn note(row: &Row) -> String {
     }
 }
 
-fn style(verdict: Verdict) -> Style {
+/// Returns the style of a verdict.
+pub fn style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Predicted => held_style(true),
         Verdict::Unpredicted | Verdict::Unseen => held_style(false),

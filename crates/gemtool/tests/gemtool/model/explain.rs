@@ -86,6 +86,145 @@ fn submissions(platform: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_pat_index_stands_for_its_level() {
+    let asked = |level: &str| {
+        let line = format!("explain --platform mtl {level} --writer cpu --reader gpu");
+        gemtool(&format!("{line} --json")).json()
+    };
+    for (pat, level, verdict) in
+        [(0, "wt", "flush"), (1, "wt", "flush"), (2, "none", "flush"), (3, "llc", "none"), (4, "llc", "none")]
+    {
+        let by_pat = asked(&format!("--pat {pat}"));
+        assert_eq!(by_pat["user_pat"], pat);
+        let by_level = asked(&format!("--level {level}"));
+        assert!(by_level.get("user_pat").is_none(), "{by_level}");
+        assert_eq!(by_pat["decisions"], by_level["decisions"], "{pat}");
+        assert_eq!(by_pat["decisions"][0]["verdict"], verdict, "{pat}");
+    }
+    let heading = "mtl, kernel 6.12, level wt (PAT index 0): cpu wb, then gpu page-table read\n";
+    assert!(
+        gemtool("explain --platform mtl --pat 0x0 --writer cpu --reader gpu").held().starts_with(heading)
+    );
+}
+
+#[test]
+fn a_pat_index_is_an_object_of_the_kernel() {
+    let by = |object: &str| gemtool(&format!("explain --platform mtl --who kernel {object}")).held();
+    for rest in ["--event acquire", "--event set-domain-cpu-read --state acquire,exec-write", "--table"] {
+        assert_eq!(by(&format!("--pat 3 {rest}")), by(&format!("--object pat:3 {rest}")), "{rest}");
+        assert_ne!(by(&format!("--pat 2 {rest}")), by(&format!("--object pat:3 {rest}")), "{rest}");
+    }
+}
+
+#[test]
+fn stores_through_the_aperture_are_drained_before_a_load_through_a_wb_mapping() {
+    assert_eq!(
+        gemtool("explain --platform glk --level none --writer cpu --map gtt --reader cpu --reader-map wb")
+            .held(),
+        "\
+glk, kernel 6.12, level none: cpu gtt, then cpu wb read
+  Kernel 6.12 was run: the rules are compared with its driver in a virtual machine.
+
+  flush?        drain
+  drained by    a fence, then a load through the mapping, by the thread that stored
+  rule          gtt-drain
+  reason        Stores through the aperture may still be in the CPU's or the chipset's buffers.
+  source        intel_gt.c:intel_gt_flush_ggtt_writes
+  decided by    policy::driver::needs_flush, when a device is opened
+
+  invalidate?   invalidate
+  rule          stale-after-uncached-write
+  reason        The CPU's store bypassed its caches; without an LLC, lines there may be stale.
+  source        i915_gem_domain.c:i915_gem_object_set_to_cpu_domain
+  decided by    policy::driver::needs_invalidate, when a device is opened
+"
+    );
+}
+
+/// Returns the verdicts on a pair of accesses of one agent, and how its stores are drained.
+fn one_agent(line: &str) -> (Vec<String>, Option<String>) {
+    let answer = gemtool(&format!("explain {line} --json")).json();
+    let verdict =
+        |row: &Value| format!("{} {}", row["verdict"].as_str().unwrap(), row["rule"].as_str().unwrap());
+    let drained_by = answer.get("drained_by").map(|words| words.as_str().unwrap().to_owned());
+    (answer["decisions"].as_array().unwrap().iter().map(verdict).collect(), drained_by)
+}
+
+#[test]
+fn each_pair_of_paths_of_one_agent_has_its_rule() {
+    let cpu = |platform: &str, from: &str, to: &str| {
+        let (verdicts, drained_by) = one_agent(&format!(
+            "--platform {platform} --level none --writer cpu --map {from} --reader cpu --reader-map {to}"
+        ));
+        (verdicts.join(", "), drained_by.unwrap_or_default())
+    };
+    let pair = |verdicts: &str, drained_by: &str| (verdicts.to_owned(), drained_by.to_owned());
+    let stale = "invalidate stale-after-uncached-write";
+    let fresh = "none llc-coherent-alias";
+    assert_eq!(cpu("glk", "wc", "wb"), pair(&format!("drain wc-drain, {stale}"), "fence"));
+    assert_eq!(cpu("skl", "wc", "wb"), pair(&format!("drain wc-drain, {fresh}"), "fence"));
+    assert_eq!(cpu("glk", "gtt", "wb"), pair(&format!("drain gtt-drain, {stale}"), "fence-and-load"));
+    assert_eq!(cpu("skl", "gtt", "wb"), pair(&format!("drain gtt-drain, {fresh}"), "fence"));
+    assert_eq!(cpu("glk", "uc", "wb"), pair(&format!("none uncached-store, {stale}"), ""));
+    assert_eq!(cpu("glk", "wb", "wc"), pair("flush uncached-alias, none uncached-read", ""));
+    assert_eq!(cpu("glk", "wc", "wc"), pair("none same-path, none uncached-read", ""));
+    assert_eq!(cpu("mtl", "gtt", "wb").0, "refused gtt-needs-aperture, refused gtt-needs-aperture");
+
+    let gpu = "--platform jsl --level llc --writer gpu --reader gpu";
+    let (around, _) = one_agent(&format!("{gpu} --reader-mocs bypass-llc"));
+    assert_eq!(around[0], "flush gpu-write-may-be-cached");
+    let (same, _) = one_agent(gpu);
+    assert_eq!(same[0], "none llc-coherent");
+}
+
+#[test]
+fn a_read_past_the_caches_is_called_slow_with_what_is_faster() {
+    let faster = |line: &str| {
+        let answer = gemtool(&format!("explain --platform {line} --json")).json();
+        answer.get("slow_read").map(|words| words.as_str().unwrap().to_owned())
+    };
+    for map in ["wc", "uc", "gtt"] {
+        let none = format!("--level none --writer gpu --reader cpu --map {map}");
+        assert_eq!(faster(&format!("glk {none}")).as_deref(), Some("map-wb-and-invalidate"), "{map}");
+        assert_eq!(faster(&format!("skl {none}")).as_deref(), Some("map-wb"), "{map}");
+    }
+    assert_eq!(faster("glk --level llc --writer gpu --reader cpu --map wc").as_deref(), Some("map-wb"));
+    assert_eq!(faster("dg2 --level none --writer gpu --reader cpu --map fixed").as_deref(), Some("copy"));
+    for fast in [
+        "glk --level none --writer gpu --reader cpu",
+        "glk --level none --writer gpu --reader cpu --map wc --access write",
+        "glk --level none --writer cpu --map wc --reader gpu",
+        "glk --level none --writer cpu --map wc --reader cpu --reader-map wb",
+        "glk --level llc --writer gpu --reader cpu --map gtt",
+        "dg2 --level llc --writer gpu --reader cpu --map fixed",
+        "dg2 --level none --writer gpu --reader cpu --map wc",
+    ] {
+        assert_eq!(faster(fast), None, "{fast}");
+    }
+    let line = "  slow read     no load is cached: map WB and invalidate, or let the GPU copy\n";
+    let text = gemtool("explain --platform glk --level none --writer gpu --reader cpu --map wc").held();
+    assert!(text.ends_with(line), "{text}");
+    fits(line.trim_end(), 100);
+}
+
+#[test]
+fn a_path_of_the_reader_is_that_of_the_table() {
+    let rows = gemtool("explain --table --json --platform glk").json_lines();
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+    let of_cpu = rows.iter().filter(|row| row.get("reader_map").is_some() && row["level"] == "none");
+    let pairs: Vec<_> = of_cpu.filter(|row| row["question"] == "flush" && row["access"] == "read").collect();
+    assert_eq!(pairs.len(), 25);
+    for row in pairs {
+        let (map, reader_map) = (text(row, "map"), text(row, "reader_map"));
+        let line = format!(
+            "--platform glk --level none --writer cpu --map {map} --reader cpu --reader-map {reader_map}"
+        );
+        let (verdicts, _) = one_agent(&line);
+        assert_eq!(verdicts[0], format!("{} {}", text(row, "verdict"), text(row, "rule")), "{line}");
+    }
+}
+
+#[test]
 fn a_write_alone_needs_less_than_the_submission_that_makes_it() {
     let line =
         "explain --platform jsl --level llc --writer cpu --reader gpu --access write --mocs bypass-llc";

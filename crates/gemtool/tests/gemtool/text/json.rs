@@ -28,6 +28,7 @@ const COMMANDS: &[&str] = &[
     "eu validate examples/shaders/copy.asm --platform jsl",
     "explain --platform jsl --who kernel --event acquire",
     "explain --platform jsl --level none --writer cpu --reader gpu",
+    "explain --platform mtl --pat 2 --writer cpu --map wc --reader cpu --reader-map uc",
     "explain --platform glk --table",
     "explain --platform glk --who kernel --table",
     "info --device sim:jsl",

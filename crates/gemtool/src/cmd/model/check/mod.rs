@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use gem_coherency_check::{Outcome, Search, all_cores, in_parallel};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
+use crate::cmd::progress::bar;
 use crate::failure::Failure;
 
 /// Runs all requested searches. With `detail` every search has its own row.
@@ -104,14 +104,4 @@ fn outcomes(searches: &[Search], jobs: NonZeroUsize, progress: bool) -> Result<V
 /// Formats a number in millions, because it changes too fast to be read in full.
 fn millions(states: u64) -> String {
     format!("{:.1} M", states as f64 / 1e6)
-}
-
-/// Returns a progress bar on standard error; invisible unless that is a terminal and a bar is `requested`.
-fn bar(count: u64, template: &str, requested: bool) -> ProgressBar {
-    let target = if requested { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(count), target);
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -1,7 +1,7 @@
 //! Decides what a driver must do for memory that one agent wrote before another accesses it.
 
-use gem_coherency::platform::Basis;
-use gem_coherency::policy::driver::{Path, Row, table};
+use gem_coherency::platform::{Basis, Caps};
+use gem_coherency::policy::driver::{CpuMemory, Drain, Path, Row, cpu_memory, table};
 use gem_coherency::policy::pending::pending_flush;
 use gem_coherency::policy::{Decision, Rule, Verdict, needs_flush, needs_invalidate};
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMode, MocsClass};
@@ -82,8 +82,39 @@ pub struct DriverRow {
 /// The decisions on one pair of accesses.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriverDecisions {
+    /// The PAT index that userspace chose, if it was asked for in place of the level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_pat: Option<u8>,
     /// The flush, then the invalidate; then, if the GPU writes, the flush of a submission.
     pub decisions: Vec<DriverRow>,
+    /// How the writer's stores are drained, if they must be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drained_by: Option<DrainedBy>,
+    /// A faster way to read, if the CPU reads past its caches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_read: Option<Faster>,
+}
+
+/// A way to read that is faster than the CPU's loads past its caches, none of which is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Faster {
+    /// A WB mapping, whose lines the writes do not make stale.
+    MapWb,
+    /// A WB mapping, whose lines are invalidated before the reads.
+    MapWbAndInvalidate,
+    /// A copy by the GPU to a BO that the CPU reads through its caches.
+    Copy,
+}
+
+/// The way to drain stores that bypass the CPU's caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrainedBy {
+    /// A fence.
+    Fence,
+    /// A fence, and a load through the mapping.
+    FenceAndLoad,
 }
 
 impl DriverRow {
@@ -136,20 +167,12 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverDecisions, Failu
         ("--object", args.object.is_some()),
     ];
     super::refuse(&others, "applies to the kernel: use it with --who kernel")?;
-    let (Some(level), Some(writer), Some(reader)) = (args.level, args.writer, args.reader) else {
-        let given = [
-            ("--level", args.level.is_some()),
-            ("--writer", args.writer.is_some()),
-            ("--reader", args.reader.is_some()),
-        ];
-        let mut missing = given.into_iter().filter(|(_, given)| !given).map(|(flag, _)| flag);
-        let first = missing.next().unwrap_or_default();
-        let others: Vec<_> = missing.collect();
-        let others =
-            if others.is_empty() { String::new() } else { format!("; missing, too: {}", others.join(", ")) };
-        return Err(Failure::flag(first, format!("needed with --who driver{others}")));
+    let (Some(writer), Some(reader)) = (args.writer, args.reader) else { return Err(super::missing(args)) };
+    let user_pat = super::pat(ruled, args)?;
+    let Some(level) = user_pat.map(|(_, level)| level).or(args.level) else {
+        return Err(super::missing(args));
     };
-    let (writer, next) = (path(writer, args), path(reader, args));
+    let (writer, next) = paths(writer, reader, args)?;
     let access = args.access.unwrap_or(Access::Read);
     let caps = ruled.machine.caps;
     let row = Row {
@@ -165,16 +188,64 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverDecisions, Failu
         questions.push(Question::Submission);
     }
     let decisions = questions.into_iter().map(|question| DriverRow::new(ruled, &row, question));
-    Ok(DriverDecisions { decisions: decisions.collect() })
+    Ok(DriverDecisions {
+        user_pat: user_pat.map(|(index, _)| index),
+        decisions: decisions.collect(),
+        drained_by: drained_by(caps, &row),
+        slow_read: slow_read(caps, &row),
+    })
 }
 
-/// Returns the path that the arguments give for `agent`.
-fn path(agent: Agent, args: &args::Explain) -> Path {
+/// Returns the paths of the writer and of the next access.
+///
+/// # Errors
+/// A path that neither of them can have.
+fn paths(writer: Agent, reader: Agent, args: &args::Explain) -> Result<(Path, Path), Failure> {
+    let both = |agent| writer == agent && reader == agent;
+    super::refuse(
+        &[("--reader-map", args.reader_map.is_some() && !both(Agent::Cpu))],
+        "needs --writer cpu and --reader cpu; the map mode of only one of them is --map",
+    )?;
+    super::refuse(
+        &[("--reader-mocs", args.reader_mocs.is_some() && !both(Agent::Gpu))],
+        "needs --writer gpu and --reader gpu; the MOCS class of only one of them is --mocs",
+    )?;
+    let (map, mocs) = (args.map.unwrap_or(MmapMode::Wb), args.mocs.unwrap_or(MocsClass::PageTable));
+    let next = path(reader, args.reader_map.unwrap_or(map), args.reader_mocs.unwrap_or(mocs));
+    Ok((path(writer, map, mocs), next))
+}
+
+/// Returns the path of `agent`.
+fn path(agent: Agent, map: MmapMode, mocs: MocsClass) -> Path {
     match agent {
-        Agent::Cpu => Path::Cpu(args.map.unwrap_or(MmapMode::Wb)),
-        Agent::Gpu => Path::Gpu(args.mocs.unwrap_or(MocsClass::PageTable)),
+        Agent::Cpu => Path::Cpu(map),
+        Agent::Gpu => Path::Gpu(mocs),
         Agent::Display => Path::Display,
     }
+}
+
+/// Returns how the stores of a row are drained, if they must be.
+fn drained_by(caps: Caps, row: &Row) -> Option<DrainedBy> {
+    let (Path::Cpu(mode), Verdict::Drain) = (row.writer, row.flush.verdict) else { return None };
+    match Drain::of(caps, cpu_memory(row.level, mode)) {
+        Drain::Nothing => None,
+        Drain::Fence => Some(DrainedBy::Fence),
+        Drain::ReadBack => Some(DrainedBy::FenceAndLoad),
+    }
+}
+
+/// Returns a faster way to read, if the next access of a row is a load of the CPU past its caches.
+fn slow_read(caps: Caps, row: &Row) -> Option<Faster> {
+    let (Path::Cpu(mode), Access::Read) = (row.next, row.access) else { return None };
+    if cpu_memory(row.level, mode) == CpuMemory::Cached || row.flush.verdict == Verdict::Refused {
+        return None;
+    }
+    Some(match needs_invalidate(caps, row.level, row.writer, Path::Cpu(MmapMode::Wb), Access::Read).verdict {
+        Verdict::NotNeeded => Faster::MapWb,
+        Verdict::Invalidate | Verdict::Flush | Verdict::Drain => Faster::MapWbAndInvalidate,
+        // A discrete device has no WB mapping of its memory.
+        Verdict::Refused => Faster::Copy,
+    })
 }
 
 /// Returns the map mode of a CPU path.

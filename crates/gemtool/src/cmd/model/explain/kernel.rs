@@ -150,17 +150,28 @@ pub fn rows(ruled: &Ruled, object: Object) -> impl Iterator<Item = KernelRow> + 
 pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<KernelRow, Failure> {
     let others = [
         ("--map", args.map.is_some()),
+        ("--reader-map", args.reader_map.is_some()),
         ("--writer", args.writer.is_some()),
         ("--reader", args.reader.is_some()),
         ("--mocs", args.mocs.is_some()),
+        ("--reader-mocs", args.reader_mocs.is_some()),
         ("--access", args.access.is_some()),
     ];
     super::refuse(&others, "applies to a userspace driver: use it with --who driver")?;
-    let event = args.event.ok_or(Failure::flag("--event", "needed with --who kernel"))?;
-    let object = args.object.unwrap_or(Object(Creation::User));
+    let event = args.event.ok_or_else(|| super::missing(args))?;
+    let object = object(ruled, args)?;
     let before = before(ruled, object, args)?;
     let outcome = step(ruled.machine.caps, &ruled.rules, before, event);
     Ok(KernelRow::new(ruled, object, &Transition { before, event, outcome }))
+}
+
+/// Returns the object that the arguments name.
+///
+/// # Errors
+/// A PAT index that cannot be chosen here.
+pub fn object(ruled: &Ruled, args: &args::Explain) -> Result<Object, Failure> {
+    let chosen = super::pat(ruled, args)?.map(|(index, _)| Object(Creation::UserWithPat(index)));
+    Ok(chosen.or(args.object).unwrap_or(Object(Creation::User)))
 }
 
 /// Returns the state before the event.

@@ -3,17 +3,19 @@
 pub mod acquire;
 mod lifetime;
 pub mod report;
+pub mod traced;
 
 use gem_coherency::device::Device;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
 use crate::cmd::device::{self, DeviceLine};
 use crate::cmd::objects::hold::Hold;
+use crate::cmd::progress::bar;
 use crate::failure::Failure;
 use acquire::Acquire;
 use lifetime::HeldBo;
 use report::{AllocReport, ReleaseReport, Request, Results};
+use traced::{Traced, Tracing};
 
 /// Smallest number of BOs for which a progress bar is shown.
 const MANY: u64 = 100;
@@ -45,8 +47,10 @@ impl<'a> Session<'a> {
     /// The first call that the library or the device refuses; every BO is then released.
     pub fn run(&mut self, progress: bool) -> Result<AllocReport, Failure> {
         let count = self.args.count;
-        let bar = if progress && count >= MANY { bar(count) } else { ProgressBar::hidden() };
+        let bar = bar(count, "{bar:40} {pos}/{len} BOs, {eta} left", progress && count >= MANY);
         let mut results = Results::default();
+        let mut tracing = self.args.trace.then(|| Tracing::start(&self.device)).transpose()?;
+        let mut traced = None;
         for number in 1..=count {
             if let Some((hold, bos)) = &self.held
                 && hold.has_signal(None)?
@@ -56,6 +60,7 @@ impl<'a> Session<'a> {
             }
             let bo =
                 HeldBo::begin(&self.device, self.args).map_err(|failure| failure.about_bo(number, count))?;
+            let handle = bo.handle();
             match &mut self.held {
                 Some((_, bos)) => {
                     results.add(bo.handle(), bo.report().clone());
@@ -66,10 +71,15 @@ impl<'a> Session<'a> {
                     results.add(handle, report);
                 }
             }
+            if let Some(tracing) = tracing.take() {
+                traced = Some(tracing.end(handle)?);
+            }
             bar.inc(1);
         }
         bar.finish_and_clear();
         let mut report = results.report(DeviceLine::of(&self.device)?, Request::from(self.args));
+        report.passed &= traced.as_ref().is_none_or(Traced::passed);
+        report.traced = traced;
         let (machine, rules) = (self.device.machine(), self.device.rules());
         let predicted = report
             .groups
@@ -103,14 +113,4 @@ impl<'a> Session<'a> {
             "--hold: interrupted after {done} of {count} BOs, which were released"
         )))
     }
-}
-
-/// Returns a progress bar on standard error; invisible unless that is a terminal.
-fn bar(count: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} BOs, {eta} left");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }

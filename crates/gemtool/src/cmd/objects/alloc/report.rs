@@ -9,6 +9,7 @@ use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsC
 use serde::Serialize;
 
 use super::acquire::Acquire;
+use super::traced::Traced;
 use crate::args::{self, Pattern};
 use crate::cmd::device::DeviceLine;
 
@@ -198,6 +199,9 @@ pub struct AllocReport {
     pub acquire: Option<Acquire>,
     /// The reason why it cannot.
     pub acquire_not_predicted: Option<&'static str>,
+    /// The kernel's flushes of the first BO, if they were traced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Traced>,
     /// Every check passed.
     pub passed: bool,
     /// The BOs, grouped by equal results.
@@ -227,7 +231,16 @@ impl Results {
         let passed = groups.iter().all(|group| group.bo.passed());
         let lines = groups.iter().flat_map(|group| group.bo.steps.iter().map(|line| (group.count, line)));
         let totals = totals(lines);
-        AllocReport { device, asked, acquire: None, acquire_not_predicted: None, passed, groups, totals }
+        AllocReport {
+            device,
+            asked,
+            acquire: None,
+            acquire_not_predicted: None,
+            traced: None,
+            passed,
+            groups,
+            totals,
+        }
     }
 }
 

@@ -13,10 +13,10 @@ pub use expect::Chance;
 
 use gem_coherency::Errno;
 use gem_coherency::units::{LINE_BYTES, PAGE_LINES};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
 use crate::cmd::device::{self, DeviceLine};
+use crate::cmd::progress::bar;
 use crate::failure::Failure;
 use measure::Measuring;
 use plan::Skip;
@@ -42,7 +42,7 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     }
     let measuring =
         Measuring { setup: &setup, counts: counts.clone(), lines, seed: args.seed, forget: args.forget };
-    let bar = if progress { bar(plan.cells.len() as u64) } else { ProgressBar::hidden() };
+    let bar = bar(plan.cells.len() as u64, "{bar:40} {pos}/{len} measurements, {eta} left", progress);
     let Plan { cells, mut skipped } = plan;
     let (mut rows, mut refused) = (Vec::<Row>::new(), Vec::new());
     for (number, cell) in cells.iter().enumerate() {
@@ -72,13 +72,3 @@ const HUNG: &str = "an earlier shader failed with EIO";
 /// The caution about shaders on a real device.
 const UNPROVEN: &str = "gpu-shader is unproven on this part: nobody has reported that its MOCS entries do what i915 and this library \
     assume. `gemtool info` says how to report it.";
-
-/// Returns a progress bar on standard error; invisible unless that is a terminal.
-fn bar(count: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} measurements, {eta} left");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
-}

@@ -5,6 +5,7 @@ mod watch;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use gem_coherency::device::Device;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gemtool::kernel_trace::{Counts, EventKind, Follower, Row, Scope, TraceEvent, Tracer};
@@ -125,11 +126,24 @@ impl Session {
     }
 }
 
-/// Follows the objects of the device. Creates an object on it, whose event identifies the device.
+/// Opens the device, and follows its objects.
 fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follower), Failure> {
     let device = device::open(&args.device)?;
     let line = DeviceLine::of(&device)?;
     let rules = KernelRules { without: args.without, ..*device.rules() };
+    Ok((line, follow_device(&device, rules, tracer)?.0))
+}
+
+/// Follows the objects of the device; returns this thread's number in the trace, too. Creates an object on the device, whose event
+/// identifies it.
+///
+/// # Errors
+/// The errors of the trace and of the device, and a trace that does not show the creation.
+pub fn follow_device(
+    device: &Device,
+    rules: KernelRules,
+    tracer: &mut Tracer,
+) -> Result<(Follower, u32), Failure> {
     let mut follower = Follower::new(device.machine().caps, rules);
     tracer.take()?;
     // The kernel's ID of this thread: a container sees another one.
@@ -139,18 +153,17 @@ fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follow
     let seen = tracer.take()?;
     device.drm().close(created.handle).map_err(Failure::step("GEM_CLOSE"))?;
     let own = seen.iter().find(|seen| matches!(&seen.what, EventKind::Mark(text) if text == OWN_MARK));
-    let created = seen
-        .iter()
-        .filter(|seen| own.is_some_and(|own| own.tid == seen.tid))
-        .find_map(|seen| if let EventKind::Created { device, .. } = seen.what { Some(device) } else { None });
-    let created = created.ok_or_else(|| {
+    let created = seen.iter().filter(|seen| own.is_some_and(|own| own.tid == seen.tid)).find_map(|seen| {
+        if let EventKind::Created { device, .. } = seen.what { Some((device, seen.tid)) } else { None }
+    });
+    let (created, tid) = created.ok_or_else(|| {
         let missing = tracer.missing().join(", ");
         Failure::Environment(format!(
             "the kernel's trace does not show the creation of an object (not probed: {missing})"
         ))
     })?;
     follower.on(created);
-    Ok((line, follower))
+    Ok((follower, tid))
 }
 
 /// Returns the trace's current time; drops the earlier events.
