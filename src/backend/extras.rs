@@ -53,6 +53,13 @@ pub trait Extras: Send + Sync + fmt::Debug {
     /// the device lacks, and a duplicate.
     fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created>;
 
+    /// mmap(2) of anonymous memory, and GEM_USERPTR: creates an object of new pages of this process.
+    ///
+    /// Returns two write-back mappings of the pages, so that one can be adopted; the pages are unmapped with the last one,
+    /// which has to exist as long as the object is used. ENODEV where the GPU cannot look the CPU's caches up; EINVAL for 0
+    /// and for a part of a page; E2BIG, ENOMEM.
+    fn create_userptr(&self, size_bytes: u64) -> Result<(Created, [Mapping; 2])>;
+
     /// GEM_MMAP, the legacy request: maps the whole object WB or WC.
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
 

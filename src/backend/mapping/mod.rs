@@ -73,6 +73,12 @@ impl Mapping {
         Self::new(handle, Memory::Kernel(KernelPages::Legacy(pages)), mode, len, counted)
     }
 
+    /// Creates a write-back mapping from pages of this process of which an object was made (USERPTR).
+    pub fn from_own_pages(handle: Handle, pages: Arc<MmapRaw>, counted: Counted) -> Self {
+        let len = pages.len() as u64;
+        Self::new(handle, Memory::Kernel(KernelPages::Own(pages)), MmapMode::Wb, len, counted)
+    }
+
     /// Creates a mapping from `len` bytes at `first` that the caller mapped in `mode`, and unmaps itself
     /// ([`crate::device::AdoptRequest::mapped`]).
     ///

@@ -96,6 +96,8 @@ pub(super) enum KernelPages {
     Offset(MmapRaw),
     /// By GEM_MMAP.
     Legacy(LegacyPages),
+    /// By mmap(2) of anonymous memory; unmapped with the last mapping of them.
+    Own(Arc<MmapRaw>),
     /// By the caller, who unmaps them.
     Callers(NonNull<u8>),
 }
@@ -109,6 +111,7 @@ impl KernelPages {
     pub(super) fn first(&self) -> *mut u8 {
         match self {
             Self::Offset(pages) => pages.as_mut_ptr(),
+            Self::Own(pages) => pages.as_mut_ptr(),
             Self::Legacy(pages) => pages.first.as_ptr(),
             Self::Callers(first) => first.as_ptr(),
         }

@@ -13,6 +13,7 @@ use super::request::call;
 use crate::backend::Busy;
 use crate::backend::mapping::LegacyPages;
 use crate::error::{Error, Result};
+use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Domains, Handle, MmapMode};
 use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET,
@@ -63,6 +64,17 @@ pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw>
         // Without an errno the error is memmap2's, for a size beyond `isize`.
         errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::new),
     })
+}
+
+/// Maps anonymous memory of at least `size_bytes` bytes, and at least one page: mmap(2), private.
+///
+/// # Errors
+/// [`Error::Ioctl`] naming `mmap`: ENOMEM.
+pub(super) fn mmap_anonymous(size_bytes: u64) -> Result<MmapRaw> {
+    let refused = |errno| Error::Ioctl { request: "mmap", errno };
+    let len = size_bytes.max(1).checked_next_multiple_of(PAGE_BYTES).ok_or(refused(Errno::ENOMEM))?;
+    let pages = MmapOptions::new().len(mappable("mmap", len)?).map_anon();
+    pages.map(MmapRaw::from).map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::new)))
 }
 
 /// Maps an object's first `size_bytes`, WB or WC: `DRM_IOCTL_I915_GEM_MMAP`, 0xc028645e.

@@ -230,6 +230,15 @@ impl Extras for Node {
         objects::create_in(self.fd()?, size_bytes, placements).map(|created| self.counted(created))
     }
 
+    fn create_userptr(&self, size_bytes: u64) -> Result<(Created, [Mapping; 2])> {
+        let pages = Arc::new(access::mmap_anonymous(size_bytes)?);
+        let created =
+            objects::userptr(self.fd()?, &pages, size_bytes).map(|created| self.counted(created))?;
+        let mapping =
+            || Mapping::from_own_pages(created.handle, Arc::clone(&pages), Counted::new(&self.mappings));
+        Ok((created, [mapping(), mapping()]))
+    }
+
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let pages = access::mmap_legacy(self.fd()?, handle, mode, size_bytes)?;
         Ok(Mapping::from_legacy(handle, pages, mode, Counted::new(&self.mappings)))

@@ -6,6 +6,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use gem_coherency_policy::Errno;
+use memmap2::MmapRaw;
 use nix::unistd::{Whence, lseek};
 
 use super::request::call;
@@ -19,11 +20,11 @@ use gem_coherency_uapi::drm::{
 };
 use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_GET_CACHING,
-    DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_SET_CACHING, I915_CACHING_CACHED, I915_CACHING_DISPLAY,
-    I915_CACHING_NONE, I915_GEM_CREATE_EXT_MEMORY_REGIONS, I915_GEM_CREATE_EXT_SET_PAT, I915_MADV_DONTNEED,
-    I915_MADV_WILLNEED, drm_i915_gem_caching, drm_i915_gem_create, drm_i915_gem_create_ext,
-    drm_i915_gem_create_ext_memory_regions, drm_i915_gem_create_ext_set_pat, drm_i915_gem_madvise,
-    i915_user_extension,
+    DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_SET_CACHING, DRM_IOCTL_I915_GEM_USERPTR,
+    I915_CACHING_CACHED, I915_CACHING_DISPLAY, I915_CACHING_NONE, I915_GEM_CREATE_EXT_MEMORY_REGIONS,
+    I915_GEM_CREATE_EXT_SET_PAT, I915_MADV_DONTNEED, I915_MADV_WILLNEED, drm_i915_gem_caching,
+    drm_i915_gem_create, drm_i915_gem_create_ext, drm_i915_gem_create_ext_memory_regions,
+    drm_i915_gem_create_ext_set_pat, drm_i915_gem_madvise, drm_i915_gem_userptr, i915_user_extension,
 };
 use gem_coherency_uapi::i915_exec::drm_i915_gem_memory_class_instance;
 
@@ -95,6 +96,25 @@ pub(super) fn create_in(fd: BorrowedFd<'_>, size: u64, placements: &[Placement])
     // - bit patterns: integers only.
     unsafe { call(fd, DRM_IOCTL_I915_GEM_CREATE_EXT, None, &mut args)? };
     Ok(Created { handle: named(request, args.handle)?, size_bytes: args.size })
+}
+
+/// Creates an object of a process's own pages: `DRM_IOCTL_I915_GEM_USERPTR`, 0xc0186473.
+///
+/// # Errors
+/// ENODEV without LLC and snooping; EINVAL for size 0 and for one that is not a multiple of the page size; E2BIG.
+pub(super) fn userptr(fd: BorrowedFd<'_>, pages: &MmapRaw, size: u64) -> Result<Created> {
+    let request = DRM_IOCTL_I915_GEM_USERPTR.name;
+    if size > pages.len() as u64 {
+        return Err(Error::Ioctl { request, errno: Errno::EFAULT });
+    }
+    let mut args =
+        drm_i915_gem_userptr { user_ptr: pages.as_mut_ptr() as u64, user_size: size, ..Default::default() };
+    // SAFETY:
+    // - `user_ptr`: the first of `size` mapped bytes, which are accessed through raw pointers only; once they are unmapped
+    //   the kernel refuses to use the object (i915_gem_userptr_invalidate);
+    // - bit patterns: integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_USERPTR, None, &mut args)? };
+    Ok(Created { handle: named(request, args.handle)?, size_bytes: size })
 }
 
 /// Closes a handle: `DRM_IOCTL_GEM_CLOSE`, 0x40086409.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::fd::AsFd;
 
 use gem_coherency::Errno;
-use gem_coherency::backend::{Advice, Drm, ExecObject, Extras, OpenCounts, Retained};
+use gem_coherency::backend::{Advice, Created, Drm, ExecObject, Extras, OpenCounts, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 use crate::platforms::Caching;
@@ -14,6 +14,7 @@ use crate::{Bench, Skip, Test, allowed_or, errno, expected, test};
 pub const TESTS: &[Test] = &[
     test!(sizes_are_rounded_up_or_refused),
     test!(an_unknown_handle_is_enoent_everywhere),
+    test!(own_pages_are_an_object),
     test!(caching_modes_read_back_as_the_platform_has_them),
     test!(a_pat_index_is_for_12_70_on),
     test!(contents_not_needed_stay_while_the_pages_do),
@@ -69,6 +70,29 @@ fn an_unknown_handle_is_enoent_everywhere(bench: &Bench) -> Skip {
     errno(Errno::ENOENT, node.wait(handle, 0));
     errno(Errno::ENOENT, node.madvise(handle, Advice::WillNeed));
     errno(Errno::ENOENT, node.export(handle));
+    None
+}
+
+fn own_pages_are_an_object(bench: &Bench) -> Skip {
+    let node = bench.open();
+    if expected!(bench).caching == Caching::Neither {
+        errno(Errno::ENODEV, node.create_userptr(4096));
+        return None;
+    }
+    for size in [0, 100] {
+        errno(Errno::EINVAL, node.create_userptr(size));
+    }
+    let (Created { handle, size_bytes }, [mapping, other]) = node.create_userptr(8192).unwrap();
+    assert_eq!((size_bytes, mapping.len(), mapping.mode()), (8192, 8192, MmapMode::Wb));
+    mapping.copy_in(4096, &[7; 4]).unwrap();
+    let mut seen = [0; 4];
+    other.copy_out(4096, &mut seen).unwrap();
+    assert_eq!(seen, [7; 4]);
+    node.execute(&[ExecObject { handle, access: Access::Write }]).unwrap();
+    node.wait(handle, -1).unwrap();
+    node.close(handle).unwrap();
+    drop((mapping, other));
+    assert_eq!(node.open_counts().mappings, 0);
     None
 }
 

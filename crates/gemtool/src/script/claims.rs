@@ -68,10 +68,10 @@ pub(super) fn evaluate(
             Ok(ClaimResult::new(format!("stale lines: {count}"), seen.to_string(), count.holds(seen)))
         }
         Claim::KernelFlushes { bo, count, rule } => {
-            state.soft()?;
-            let handle = Some(state.bo(bo)?.handle().get());
+            state.soft(bo)?;
+            let object = state.object(bo);
             let is_meant = |flush: &&KernelFlushed| {
-                (flush.handle == handle || flush.action == Action::Wbinvd)
+                (Some(flush.object) == object || flush.action == Action::Wbinvd)
                     && flush.action.is_flush()
                     && rule.is_none_or(|rule| flush.rule == rule)
             };
@@ -83,24 +83,25 @@ pub(super) fn evaluate(
             Ok(ClaimResult::new(format!("flushes by the kernel{rule}: {count}"), seen, count.holds(number)))
         }
         Claim::Lines { bo, touch, count } => {
-            state.soft()?;
+            state.soft(bo)?;
             Ok(lines(script, last, bo, touch, count))
         }
         Claim::GpuReads { bo, range, ref pattern, mocs } => {
-            let (soft, bo) = (state.soft()?, state.bo(bo)?);
+            let (soft, bo) = (state.soft(bo)?, state.bo(bo)?);
             let load = |offset, data: &mut [u8]| soft.gpu_read(bo.handle(), mocs, offset, data);
             let seen = Seen::load(State::bytes(bo, range)?, Some(pattern), load)?;
             Ok(ClaimResult::of(&seen, pattern))
         }
         Claim::DisplayReads { bo, range, ref pattern } => {
-            let (soft, bo) = (state.soft()?, state.bo(bo)?);
+            let (soft, bo) = (state.soft(bo)?, state.bo(bo)?);
             let load = |offset, data: &mut [u8]| soft.display_read(bo.handle(), offset, data);
             let seen = Seen::load(State::bytes(bo, range)?, Some(pattern), load)?;
             Ok(ClaimResult::of(&seen, pattern))
         }
         Claim::Same(a, b) => {
             let (one, other) = (state.bo(a)?, state.bo(b)?);
-            let handles = format!("handles {} and {}", one.handle(), other.handle());
+            let files = if state.file(a) == state.file(b) { "" } else { " of two files" };
+            let handles = format!("handles {} and {}{files}", one.handle(), other.handle());
             Ok(ClaimResult::new("one BO", handles, one.is_same(other)))
         }
     }

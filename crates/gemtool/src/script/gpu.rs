@@ -4,6 +4,7 @@ use gem_coherency::object::FlushReport;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_sim::SimDevice;
 
+use super::Target;
 use super::report::{Decided, Dispatched, GpuLines};
 use super::shader::{BoundBo, Dispatch};
 use super::state::{Done, Refused, State};
@@ -25,7 +26,11 @@ struct Ready<'a> {
 impl State<'_> {
     /// Compiles a shader for the device's platform, and runs it on the script's BOs.
     pub(super) fn dispatch(&self, dispatch: &Dispatch) -> Result<Done, Refused> {
-        let device = self.target.device();
+        let target = match dispatch.bound.first() {
+            Some(first) => self.target_of(first.bo),
+            None => self.target,
+        };
+        let device = target.device();
         let platform = dispatch::platform(device).map_err(usage)?;
         let path = self.script.folder.join(&dispatch.module);
         let module = path.display();
@@ -36,22 +41,23 @@ impl State<'_> {
         let shader = &compiled.shader;
         let extent = dispatch::extent(shader.stage, dispatch.groups, dispatch.extent).map_err(usage)?;
         let count = shader.threads(extent).map_err(usage)?;
-        let ready = self.ready(dispatch, &compiled, extent)?;
+        let ready = self.ready(target, dispatch, &compiled, extent)?;
         let sizes: Vec<_> = ready.surfaces.iter().map(|surface| (surface.size, surface.entry)).collect();
         let bytes: Vec<_> = sizes.iter().map(|(size, _)| u32::try_from(*size).unwrap_or(u32::MAX)).collect();
         let constants = shader.constants(extent, &bytes);
         let code = &shader.code;
         let threads = Threads { platform, code, count, channels: CHANNELS, constants: &constants };
         threads.check(device.machine(), &sizes).map_err(usage)?;
-        match self.target.soft() {
-            Some(soft) => self.on_soft(soft, &ready, &threads),
-            None => self.on_gpu(&ready, &threads),
+        match target.soft() {
+            Some(soft) => self.on_soft(target, soft, &ready, &threads),
+            None => self.on_gpu(target, &ready, &threads),
         }
     }
 
     /// Finds the BO of each surface.
     fn ready<'a>(
         &self,
+        target: &Target,
         dispatch: &'a Dispatch,
         compiled: &'a Compiled,
         extent: [u32; 3],
@@ -65,7 +71,10 @@ impl State<'_> {
                 usage(format!("{}{size}; give it a BO: '{place}=BO'", described(one)))
             })?;
             let bo = self.bo(given.bo)?;
-            let entry = entry_of_shaders(self.target.device(), given.mocs).map_err(usage)?;
+            if !target.device().owns(bo) {
+                return Err(gem_coherency::Error::OtherDevice { handle: bo.handle().get() }.into());
+            }
+            let entry = entry_of_shaders(target.device(), given.mocs).map_err(usage)?;
             surfaces.push(Surface { bo: bo.clone(), size: bo.size(), entry, class: given.mocs });
             bound.push(given);
         }
@@ -81,12 +90,18 @@ impl State<'_> {
     }
 
     /// Runs the threads on a software device; unless the dispatch is raw, the library prepares the BOs, and learns of the writes.
-    fn on_soft(&self, soft: &SimDevice, ready: &Ready<'_>, threads: &Threads<'_>) -> Result<Done, Refused> {
+    fn on_soft(
+        &self,
+        target: &Target,
+        soft: &SimDevice,
+        ready: &Ready<'_>,
+        threads: &Threads<'_>,
+    ) -> Result<Done, Refused> {
         let Ready { dispatch, compiled, bound, surfaces, .. } = ready;
         let used = &compiled.shader.surfaces;
         let mut decisions = Vec::new();
         if !dispatch.is_raw {
-            let reports = prepare(self.target.device(), surfaces, used)?;
+            let reports = prepare(target.device(), surfaces, used)?;
             decisions = self.decisions(bound, &reports);
         }
         let mut watched = Watched::new(soft, surfaces);
@@ -117,9 +132,9 @@ impl State<'_> {
     }
 
     /// Lets the GPU run the threads; the library prepares the BOs.
-    fn on_gpu(&self, ready: &Ready<'_>, threads: &Threads<'_>) -> Result<Done, Refused> {
+    fn on_gpu(&self, target: &Target, ready: &Ready<'_>, threads: &Threads<'_>) -> Result<Done, Refused> {
         let Ready { compiled, bound, surfaces, .. } = ready;
-        let reports = threads.run_on_gpu(self.target.device(), surfaces, &compiled.shader.surfaces);
+        let reports = threads.run_on_gpu(target.device(), surfaces, &compiled.shader.surfaces);
         let decisions = self.decisions(bound, &reports.map_err(refused)?);
         Ok(Done { decisions, ..Done::default() })
     }

@@ -40,7 +40,7 @@ pub use report::{
 pub use run::{run, run_each};
 pub use shader::{BoundBo, Dispatch, Touch};
 pub use statement::{
-    Action, Attempt, Claim, Condition, Fact, Making, Name, Power, Range, Statement, Step, Use, Way,
+    Action, Attempt, Claim, Condition, Edge, Fact, Making, Name, Power, Range, Statement, Step, Use, Way,
 };
 pub use target::Target;
 pub use values::count::{Compare, Count};

@@ -72,6 +72,9 @@ pub struct KernelFlushed {
     pub bo: Option<String>,
     /// The BO's handle; null likewise.
     pub handle: Option<u32>,
+    /// The object's number on the software device; 0 for a flush of all BOs.
+    #[serde(skip)]
+    pub object: u64,
     /// The request that led to it.
     pub call: &'static str,
     /// The kernel's action.

@@ -6,6 +6,7 @@ use super::report::{Counts, Outcome, Report, StepReport, Stopped};
 use super::state::{Done, Refused, State};
 use super::statement::{Action, Attempt, Claim, Condition, Making, Name, Statement, Step};
 use super::{Script, Target};
+use gem_coherency::backend::OpenCounts;
 
 /// The reason why a step failed, and its place.
 #[derive(Debug)]
@@ -16,12 +17,8 @@ struct Failure {
 
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Library(error) => {
-                Self { errno: Some(format!("{:?}", error.errno())), why: error.to_string() }
-            }
-            Refused::Usage(why) => Self { errno: None, why },
-        }
+        let errno = refused.errno().map(|errno| format!("{errno:?}"));
+        Self { errno, why: refused.to_string() }
     }
 }
 
@@ -105,10 +102,12 @@ pub fn run_each(script: &Script, target: &Target, mut each: impl FnMut(StepRepor
     } else {
         report.counts.skipped += rest;
     }
-    if let (Err(error), None, Some(step)) = (state.end(), &report.stopped, newest) {
+    let (ended, others) = state.end();
+    if let (Err(error), None, Some(step)) = (ended, &report.stopped, newest) {
         report.stopped = Some(stopped(&step, &format!("after the last line: {error}")));
     }
-    report.open = target.device().open_counts();
+    let OpenCounts { handles, mappings } = target.device().open_counts();
+    report.open = OpenCounts { handles: handles + others.handles, mappings: mappings + others.mappings };
     report
 }
 
@@ -196,7 +195,7 @@ fn act(
             let mut done = state.perform(statement)?;
             Ok((expectation(&mut done), done))
         }
-        Action::Make(name, making) => Ok((Outcome::Done, state.make(*name, *making)?)),
+        Action::Make(name, making) => Ok((Outcome::Done, state.make(*name, making)?)),
         Action::Expect { negated, claim } => {
             let result = claims::evaluate(script, target, state, last, claim)?;
             if result.is_so != *negated {
@@ -209,18 +208,18 @@ fn act(
         Action::ExpectError { errno, attempt } => {
             let attempted = match attempt {
                 Attempt::Do(statement) => state.perform(statement),
-                Attempt::Make(making) => state.try_make(*making),
+                Attempt::Make(making) => state.try_make(making),
             };
             let mismatch = |seen: String| Outcome::Mismatch { expected: format!("{errno:?}"), seen };
             match attempted {
                 Ok(done) => Ok((mismatch("no error".to_owned()), done)),
-                Err(Refused::Library(error)) if error.errno() == *errno => {
-                    Ok((Outcome::Passed, Done { note: Some(error.to_string()), ..Done::default() }))
-                }
-                Err(Refused::Library(error)) => {
-                    Ok((mismatch(format!("{:?}: {error}", error.errno())), Done::default()))
-                }
-                Err(refused @ Refused::Usage(_)) => Err(refused.into()),
+                Err(refused) => match refused.errno() {
+                    Some(seen) if seen == *errno => {
+                        Ok((Outcome::Passed, Done { note: Some(refused.to_string()), ..Done::default() }))
+                    }
+                    Some(seen) => Ok((mismatch(format!("{seen:?}: {refused}")), Done::default())),
+                    None => Err(refused.into()),
+                },
             }
         }
     }
@@ -250,12 +249,12 @@ fn named(action: &Action) -> Vec<Name> {
         Action::Do(statement) | Action::ExpectError { attempt: Attempt::Do(statement), .. } => {
             done_to(statement)
         }
-        Action::Make(name, Making::Alloc { .. }) => vec![*name],
-        Action::Make(name, Making::Export(other) | Making::Import(other)) => vec![*name, *other],
-        Action::ExpectError { attempt: Attempt::Make(making), .. } => match making {
-            Making::Alloc { .. } => Vec::new(),
-            Making::Export(name) | Making::Import(name) => vec![*name],
-        },
+        Action::Make(name, making) => {
+            let mut names = made_of(making);
+            names.push(*name);
+            names
+        }
+        Action::ExpectError { attempt: Attempt::Make(making), .. } => made_of(making),
         Action::Expect { claim, .. } => match *claim {
             Claim::Same(one, other) => vec![one, other],
             Claim::Verdict { bo, .. }
@@ -271,6 +270,14 @@ fn named(action: &Action) -> Vec<Name> {
     }
 }
 
+/// Returns the names of the objects from which another is made.
+fn made_of(making: &Making) -> Vec<Name> {
+    match *making {
+        Making::Alloc { .. } | Making::Userptr { .. } | Making::Open(_) => Vec::new(),
+        Making::Export(name) | Making::Import { dma_buf: name, .. } => vec![name],
+    }
+}
+
 /// Returns the names in a statement.
 fn done_to(statement: &Statement) -> Vec<Name> {
     match *statement {
@@ -283,6 +290,10 @@ fn done_to(statement: &Statement) -> Vec<Name> {
         | Statement::GpuWrite { bo, .. }
         | Statement::Scanout(bo)
         | Statement::OffScreen(bo)
+        | Statement::Show(bo)
+        | Statement::DirtyFb(bo)
+        | Statement::SwFinish(bo)
+        | Statement::Sync { dma_buf: bo, .. }
         | Statement::SetCaching(bo, _)
         | Statement::Domain { bo, .. }
         | Statement::Flush(bo)

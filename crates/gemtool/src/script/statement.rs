@@ -14,7 +14,7 @@ use gem_coherency::vocabulary::{
     Access, CacheLevel, CachingMode, Domains, KernelVersion, MmapMode, MocsClass,
 };
 
-/// A name that a script gives to a BO or a dma-buf; [`Script::name`] returns its letters.
+/// A name that a script gives to a BO, a dma-buf or a device file; [`Script::name`] returns its letters.
 ///
 /// [`Script::name`]: super::Script::name
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,8 +60,8 @@ pub enum Action {
     },
 }
 
-/// An object to create.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An object to create, or a device file to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Making {
     /// A BO.
     Alloc {
@@ -69,13 +69,31 @@ pub enum Making {
         size: u64,
         /// The caching mode, if it is not the platform's default.
         caching: Option<CachingMode>,
+        /// The PAT index, if the script chooses it.
+        pat: Option<u32>,
         /// The map mode, if it is not the library's choice.
         map: Option<MmapMode>,
+        /// The device file, if it is not the script's first one.
+        on: Option<Name>,
+    },
+    /// A BO of the process's own pages.
+    Userptr {
+        /// Size in bytes.
+        size: u64,
+        /// The device file, if it is not the script's first one.
+        on: Option<Name>,
     },
     /// A dma-buf of a BO.
     Export(Name),
     /// The BO behind a dma-buf.
-    Import(Name),
+    Import {
+        /// The dma-buf.
+        dma_buf: Name,
+        /// The device file, if it is not the script's first one.
+        on: Option<Name>,
+    },
+    /// Another file of the script's device, or a file of the device that this names.
+    Open(Option<String>),
 }
 
 /// A statement that is expected to be refused.
@@ -134,6 +152,15 @@ pub enum Power {
     Resume,
 }
 
+/// An end of a CPU access to a dma-buf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// The access begins.
+    Start,
+    /// The access ends.
+    End,
+}
+
 /// A statement that changes something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
@@ -180,6 +207,10 @@ pub enum Statement {
     Scanout(Name),
     /// Takes the BO off the screen.
     OffScreen(Name),
+    /// Shows the BO on a screen.
+    Show(Name),
+    /// DIRTYFB, for the BO's framebuffer.
+    DirtyFb(Name),
     /// Changes the caching mode.
     SetCaching(Name, CachingMode),
     /// SET_DOMAIN.
@@ -188,6 +219,17 @@ pub enum Statement {
         bo: Name,
         /// The domain.
         domain: Domains,
+        /// Read for reading only, write for both.
+        access: Access,
+    },
+    /// SW_FINISH.
+    SwFinish(Name),
+    /// DMA_BUF_IOCTL_SYNC.
+    Sync {
+        /// The dma-buf.
+        dma_buf: Name,
+        /// Whether the access begins or ends.
+        edge: Edge,
         /// Read for reading only, write for both.
         access: Access,
     },
@@ -321,8 +363,12 @@ impl Statement {
             | Self::Submit(_)
             | Self::Scanout(_)
             | Self::OffScreen(_)
+            | Self::Show(_)
+            | Self::DirtyFb(_)
             | Self::SetCaching(..)
             | Self::Domain { .. }
+            | Self::SwFinish(_)
+            | Self::Sync { .. }
             | Self::Flush(_)
             | Self::Wait(_)
             | Self::Close(_) => false,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::statement::{Condition, Fact};
+use gem_coherency::Errno;
 use gem_coherency::device::{Device, DeviceSpec};
-use gem_coherency::error::Result;
+use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Call;
 use gem_coherency_sim::SimDevice;
 
@@ -39,6 +40,20 @@ impl Target {
     pub fn from_soft(soft: Arc<SimDevice>) -> Result<Self> {
         let device = Device::from_drm(soft.clone())?;
         Ok(Self { device, soft: Some(soft) })
+    }
+
+    /// Opens another file of the device, with its own handles.
+    ///
+    /// # Errors
+    /// The errors of [`Device::open`]; EINVAL for a device that has neither a path nor the functions of a software device.
+    pub(super) fn open_again(&self) -> Result<Self> {
+        match &self.soft {
+            Some(soft) => Self::from_soft(Arc::new(soft.open_again(soft.minor()))),
+            None if self.device.drm().file().is_some() => {
+                Device::open(self.device.drm().name()).map(Self::from_device)
+            }
+            None => Err(Error::Ioctl { request: "open", errno: Errno::EINVAL }),
+        }
     }
 
     /// Returns the device.

@@ -1,5 +1,10 @@
 //! Scripts: each statement works, each expectation can fail, nothing is left open.
 
+mod creation;
+mod files;
+mod screen;
+mod sharing;
+
 use std::sync::Arc;
 
 use gem_coherency_sim::SimDevice;
@@ -281,12 +286,13 @@ fn every_sample_holds_on_its_devices() {
 
 /// Lines that are valid more often than not.
 fn line() -> impl Strategy<Value = String> {
-    let bo = || proptest::sample::select(vec!["a", "b"]);
+    let bo = || proptest::sample::select(vec!["a", "b", "e"]);
     let range =
         || proptest::sample::select(vec!["all", "0..64", "100+28", "4095+1", "4096..8192", "0+0", "8192+1"]);
     let mode = || proptest::sample::select(vec!["none", "cached", "display"]);
     let map = || proptest::sample::select(vec!["wb", "wc", "uc", "gtt", "fixed"]);
     let access = || proptest::sample::select(vec!["read", "write"]);
+    let edge = || proptest::sample::select(vec!["start", "end"]);
     let mocs = || proptest::sample::select(vec!["page-table", "uncached", "bypass-llc"]);
     let way = || proptest::sample::select(vec!["", "raw", "raw=wb", "raw=wc", "raw=gtt"]);
     let plain = vec![
@@ -294,6 +300,14 @@ fn line() -> impl Strategy<Value = String> {
         "hibernate",
         "resume",
         "fd = export a",
+        "e = alloc 8KiB pat=0",
+        "e = userptr 8KiB",
+        "f = open",
+        "f = open sim:glk",
+        "e = alloc 8KiB on=f",
+        "e = import fd on=f",
+        "fd = export e",
+        "close e",
         "c = import fd",
         "d = import fd",
         "close fd",
@@ -317,6 +331,10 @@ fn line() -> impl Strategy<Value = String> {
         2 => (bo(), access()).prop_map(|(bo, access)| format!("domain {bo} gtt {access}")),
         2 => bo().prop_map(|bo| format!("scanout {bo}")),
         1 => bo().prop_map(|bo| format!("off-screen {bo}")),
+        1 => bo().prop_map(|bo| format!("show {bo}")),
+        1 => bo().prop_map(|bo| format!("dirtyfb {bo}")),
+        1 => bo().prop_map(|bo| format!("sw-finish {bo}")),
+        1 => (edge(), access()).prop_map(|(edge, access)| format!("sync fd {edge} {access}")),
         1 => (bo(), range()).prop_map(|(bo, range)| format!("expect display-reads {bo} {range} 5a")),
         1 => bo().prop_map(|bo| format!("expect kernel-flushes {bo} == 0")),
         3 => proptest::sample::select(plain).prop_map(str::to_owned),
@@ -326,7 +344,7 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_script_ends_and_leaves_nothing_open(
-        device in proptest::sample::select(vec!["glk", "jsl", "tgl", "hsw", "dg2", "mtl", "i965gm", "glk,adversary=on"]),
+        device in proptest::sample::select(vec!["glk", "jsl", "tgl", "hsw", "dg2", "mtl", "i965gm", "glk,adversary=on", "tgl,display=on"]),
         lines in proptest::collection::vec(line(), 0..24),
         expected in any::<bool>(),
     ) {

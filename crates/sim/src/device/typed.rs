@@ -212,6 +212,13 @@ impl Extras for SimDevice {
         self.create_in_ioctl(size_bytes, placements)
     }
 
+    fn create_userptr(&self, size_bytes: u64) -> Result<(Created, [Mapping; 2])> {
+        let (created, window) = self.userptr_ioctl(size_bytes)?;
+        let again = window.part(0);
+        let mapping = |window| self.mapping(window, created.handle, MmapMode::Wb, size_bytes);
+        Ok((created, [mapping(window)?, mapping(again)?]))
+    }
+
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let request = DRM_IOCTL_I915_GEM_MMAP.name;
         let flags = match mode {

@@ -1,9 +1,12 @@
 //! Pages of a process that a userptr object pins.
 
+use std::sync::Arc;
+
 use gem_coherency::Errno;
 
+use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::{Object, Origin};
-use crate::kernel::objects::userptr::Pinned;
+use crate::kernel::objects::userptr::{Part, Pinned};
 use crate::process::memory::Memory;
 use crate::refuse::refuse;
 use gem_coherency::error::Result;
@@ -15,6 +18,22 @@ use gem_coherency::units::PAGE_BYTES;
 const MOST_PAGES: u64 = i32::MAX as u64 / 8;
 
 impl Object {
+    /// Pins a userptr object's pages for good, for a typed request whose caller has just mapped them; returns their
+    /// mapping.
+    ///
+    /// # Errors
+    /// EFAULT for another object; allocation errors of the simulating process.
+    pub(crate) fn pin_for_good(&self, request: &'static str, memory: &mut Memory) -> Result<Window> {
+        let Origin::User(user) = &self.origin else { return refuse(request, Errno::EFAULT) };
+        let adversary = || self.system().hardware.adversary(self.id());
+        let parts = memory.parts(user.address, self.size(), adversary);
+        let parts = parts.or_else(|errno| refuse(request, errno))?;
+        let Some(Part { backing, first, .. }) = parts.first() else { return refuse(request, Errno::EFAULT) };
+        let window = Window::of_pages(self, Arc::clone(backing), *first);
+        *user.pinned() = Pinned { mappings: Vec::new(), parts, for_good: true };
+        Ok(window)
+    }
+
     /// Pins a userptr object's pages unless the current ones are pinned already
     /// (`i915_gem_object_userptr_submit_init`); does nothing for other objects.
     ///
@@ -32,6 +51,14 @@ impl Object {
             Origin::User(user) => user,
             Origin::Own | Origin::Attached(_) => return Ok(()),
         };
+        if user.pinned().for_good {
+            let mut state = self.state();
+            return if state.snapshot.pages {
+                Ok(())
+            } else {
+                self.happen(&mut state, request, Event::Acquire).map(drop)
+            };
+        }
         let Some(memory) = memory.filter(|memory| memory.id() == user.process) else {
             return refuse(request, Errno::EFAULT);
         };
@@ -47,7 +74,8 @@ impl Object {
         let Some(mappings) = mappings else { return refuse(request, Errno::EFAULT) };
         let adversary = || self.system().hardware.adversary(self.id());
         let parts = memory.parts(user.address, self.size(), adversary);
-        *user.pinned() = Pinned { mappings, parts: parts.or_else(|errno| refuse(request, errno))? };
+        *user.pinned() =
+            Pinned { mappings, parts: parts.or_else(|errno| refuse(request, errno))?, for_good: false };
         // This also flushes them where the GPU bypasses the caches.
         self.happen(&mut state, request, Event::Acquire).map(drop)
     }

@@ -10,9 +10,11 @@ use crate::args::Device;
 pub const RUN_EXAMPLES: &str = "\
 A script has one statement per line; '#' begins a comment. docs/scripts.md describes the language.
 
-  NAME = alloc SIZE [caching=MODE] [map=MODE]
+  NAME = alloc SIZE [caching=MODE | pat=INDEX] [map=MODE] [on=FILE]
+  NAME = userptr SIZE [on=FILE]
   NAME = export BO
-  NAME = import DMABUF
+  NAME = import DMABUF [on=FILE]
+  NAME = open [DEVICE]
   write BO RANGE fill=PATTERN [raw[=MODE]]
   read BO RANGE [expect=PATTERN] [raw[=MODE]]
   pwrite BO RANGE fill=PATTERN
@@ -25,6 +27,9 @@ A script has one statement per line; '#' begins a comment. docs/scripts.md descr
   domain BO DOMAIN read|write     flush BO
   wait BO                         close NAME
   scanout BO                      off-screen BO
+  show BO                         dirtyfb BO
+  sync DMABUF start|end read|write
+  sw-finish BO
   suspend                         hibernate                       resume
   expect [not] verdict BO VERDICT [lines=N] [rule=RULE]
   expect [not] caching BO MODE

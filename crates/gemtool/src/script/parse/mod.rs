@@ -31,6 +31,7 @@ const NAME_LETTERS: usize = 40;
 enum Kind {
     Bo,
     DmaBuf,
+    File,
 }
 
 impl fmt::Display for Kind {
@@ -38,6 +39,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Bo => "BO",
             Self::DmaBuf => "dma-buf",
+            Self::File => "device file",
         })
     }
 }
@@ -69,6 +71,9 @@ impl Names {
                 known.sort_unstable();
                 known.truncate(8);
                 let known = match known.as_slice() {
+                    [] if expected == [Kind::File] => {
+                        "no device file has a name: 'f = open' opens one".to_owned()
+                    }
                     [] => "no name is defined yet: 'a = alloc 64KiB' defines one".to_owned(),
                     known => format!("known: {}", known.join(", ")),
                 };
@@ -81,6 +86,12 @@ impl Names {
     fn bo(&self, line: &mut Line<'_>) -> Result<Name, Error> {
         let word = line.require("the name of a BO")?;
         self.find(line, word, &[Kind::Bo])
+    }
+
+    /// Takes the next word as the name of a dma-buf.
+    fn dma_buf(&self, line: &mut Line<'_>) -> Result<Name, Error> {
+        let word = line.require("the name of a dma-buf")?;
+        self.find(line, word, &[Kind::DmaBuf])
     }
 
     /// Checks that `word` is a valid name that is not in use.

@@ -1,11 +1,11 @@
 //! Parses statements and creations.
 
 use super::super::error::Error;
-use super::super::statement::{Making, Power, Statement, Use, Way};
+use super::super::statement::{Edge, Making, Name, Power, Statement, Use, Way};
 use super::super::values::words::{Line, Word};
 use super::dispatch::dispatch;
 use super::values::{bytes, options, pattern, range};
-use super::{Kind, Names, Verb, verb};
+use super::{Kind, Names, Verb, number, verb};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 
 /// SET_DOMAIN's domains, by their words in scripts.
@@ -22,7 +22,7 @@ const DOMAINS: [(&str, Domains); 8] = [
 
 /// Parses the text after `NAME =`.
 pub(super) fn making(line: &mut Line<'_>, names: &Names) -> Result<(Making, Kind), Error> {
-    let word = line.require("'alloc', 'export' or 'import'")?;
+    let word = line.require("'alloc', 'userptr', 'export', 'import' or 'open'")?;
     made_by(line, names, word)
 }
 
@@ -30,31 +30,58 @@ pub(super) fn making(line: &mut Line<'_>, names: &Names) -> Result<(Making, Kind
 pub(super) fn made_by(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<(Making, Kind), Error> {
     let verb = verb(line, word)?;
     if verb == Verb::Alloc {
-        Ok((alloc(line)?, Kind::Bo))
+        Ok((alloc(line, names)?, Kind::Bo))
+    } else if verb == Verb::Userptr {
+        let word = line.require("a size ('64KiB')")?;
+        let size = bytes(line, word)?;
+        Ok((Making::Userptr { size, on: on(line, names)? }, Kind::Bo))
     } else if verb == Verb::Export {
         Ok((Making::Export(names.bo(line)?), Kind::DmaBuf))
     } else if verb == Verb::Import {
-        let word = line.require("the name of a dma-buf")?;
-        Ok((Making::Import(names.find(line, word, &[Kind::DmaBuf])?), Kind::Bo))
+        let dma_buf = names.dma_buf(line)?;
+        Ok((Making::Import { dma_buf, on: on(line, names)? }, Kind::Bo))
+    } else if verb == Verb::Open {
+        Ok((Making::Open(line.take().map(|word| word.text.to_owned())), Kind::File))
     } else {
-        let why = format!("'{verb}' has no result to name (alloc, export, import do)");
+        let why = format!("'{verb}' has no result to name (alloc, userptr, export, import, open do)");
         Err(line.wrong(word, why))
     }
 }
 
-/// Parses `SIZE [caching=MODE] [map=MODE]`.
-fn alloc(line: &mut Line<'_>) -> Result<Making, Error> {
+/// Parses `[on=FILE]`.
+fn on(line: &mut Line<'_>, names: &Names) -> Result<Option<Name>, Error> {
+    let mut on = None;
+    options(line, &["on=FILE"], |line, _, value| {
+        on = Some(names.find(line, value, &[Kind::File])?);
+        Ok(())
+    })?;
+    Ok(on)
+}
+
+/// Parses `SIZE [caching=MODE] [map=MODE] [pat=INDEX] [on=FILE]`.
+fn alloc(line: &mut Line<'_>, names: &Names) -> Result<Making, Error> {
     let word = line.require("a size ('64KiB')")?;
     let size = bytes(line, word)?;
-    let (mut caching, mut map) = (None, None);
-    options(line, &["caching=MODE", "map=MODE"], |line, key, value| {
+    let (mut caching, mut map, mut pat, mut on) = (None, None, None, None);
+    options(line, &["caching=MODE", "map=MODE", "pat=INDEX", "on=FILE"], |line, key, value| {
         match key {
             "caching" => caching = Some(line.known::<CachingMode>(value)?),
+            "pat" => pat = Some(index(line, value)?),
+            "on" => on = Some(names.find(line, value, &[Kind::File])?),
             _ => map = Some(line.known::<MmapMode>(value)?),
+        }
+        if caching.is_some() && pat.is_some() {
+            return Err(line.wrong(value, "a BO has 'caching=MODE' or 'pat=INDEX': the index is its caching"));
         }
         Ok(())
     })?;
-    Ok(Making::Alloc { size, caching, map })
+    Ok(Making::Alloc { size, caching, pat, map, on })
+}
+
+/// Parses `word` as a PAT index.
+fn index(line: &Line<'_>, word: Word<'_>) -> Result<u32, Error> {
+    let index = number(line, word)?;
+    u32::try_from(index).map_err(|_| line.wrong(word, format!("{index} is not a PAT index of 32 bits")))
 }
 
 /// Parses the statement that begins with `word`, which is `verb`.
@@ -79,12 +106,16 @@ pub(super) fn statement(
         Verb::Dispatch => Statement::Dispatch(Box::new(dispatch(line, names)?)),
         Verb::Scanout => Statement::Scanout(names.bo(line)?),
         Verb::OffScreen => Statement::OffScreen(names.bo(line)?),
+        Verb::Show => Statement::Show(names.bo(line)?),
+        Verb::DirtyFb => Statement::DirtyFb(names.bo(line)?),
         Verb::SetCaching => {
             let bo = names.bo(line)?;
             let mode = line.require("a caching mode")?;
             Statement::SetCaching(bo, line.known(mode)?)
         }
         Verb::Domain => domain(line, names)?,
+        Verb::SwFinish => Statement::SwFinish(names.bo(line)?),
+        Verb::Sync => sync(line, names)?,
         Verb::Flush => Statement::Flush(names.bo(line)?),
         Verb::Wait => Statement::Wait(names.bo(line)?),
         Verb::Close => {
@@ -94,7 +125,14 @@ pub(super) fn statement(
         Verb::Suspend => Statement::Power(Power::Suspend),
         Verb::Hibernate => Statement::Power(Power::Hibernate),
         Verb::Resume => Statement::Power(Power::Resume),
-        Verb::Alloc | Verb::Export | Verb::Import | Verb::Expect | Verb::Where | Verb::Needs => {
+        Verb::Alloc
+        | Verb::Userptr
+        | Verb::Export
+        | Verb::Import
+        | Verb::Open
+        | Verb::Expect
+        | Verb::Where
+        | Verb::Needs => {
             return Err(line.wrong(word, format!("'{verb}' cannot be used here")));
         }
     };
@@ -200,4 +238,17 @@ fn domain(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
     };
     let access = line.require("'read' or 'write'")?;
     Ok(Statement::Domain { bo, domain, access: line.known(access)? })
+}
+
+/// Parses `DMABUF EDGE ACCESS`.
+fn sync(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
+    let dma_buf = names.dma_buf(line)?;
+    let word = line.require("'start' or 'end'")?;
+    let edge = match word.text {
+        "start" => Edge::Start,
+        "end" => Edge::End,
+        _ => return Err(line.unknown(word, "end of an access", &["start", "end"])),
+    };
+    let access = line.require("'read' or 'write'")?;
+    Ok(Statement::Sync { dma_buf, edge, access: line.known(access)? })
 }

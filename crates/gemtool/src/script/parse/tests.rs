@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::shader::{BoundBo, Dispatch, Touch};
-use super::super::statement::{Claim, Fact, Making, Range, Statement, Use, Way};
+use super::super::statement::{Claim, Edge, Fact, Making, Range, Statement, Use, Way};
 use super::super::{Compare, Pattern, Verb};
 use super::*;
 use crate::dispatch::{Choices, Groups};
@@ -13,6 +13,8 @@ use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClas
 
 /// Statements that define the names used by the tested lines.
 const MADE: &str = "a = alloc 4KiB\nb = alloc 4KiB\nfd = export a\n";
+/// These, and a device file.
+const OPENED: &str = "a = alloc 4KiB\nfd = export a\nf = open\n";
 
 /// Parses the last line of a script, after the names of [`MADE`].
 #[track_caller]
@@ -118,6 +120,16 @@ fn every_statement_is_read() {
     );
     does("scanout a", |a, _, _| Statement::Scanout(a));
     does("off-screen a", |a, _, _| Statement::OffScreen(a));
+    does("show a", |a, _, _| Statement::Show(a));
+    does("dirtyfb a", |a, _, _| Statement::DirtyFb(a));
+    does("sw-finish a", |a, _, _| Statement::SwFinish(a));
+    for (word, edge) in [("start", Edge::Start), ("end", Edge::End)] {
+        does(&format!("sync fd {word} write"), |_, _, dma_buf| Statement::Sync {
+            dma_buf,
+            edge,
+            access: Access::Write,
+        });
+    }
     does("set-caching a display", |a, _, _| Statement::SetCaching(a, CachingMode::Display));
     does("domain a cpu write", |bo, _, _| Statement::Domain {
         bo,
@@ -141,14 +153,43 @@ fn created_objects_have_names() {
             .unwrap();
     let steps: Vec<_> = script.steps().collect();
     let [alloc, export, import] = &steps[..] else { panic!("{script:?}") };
-    let Action::Make(x, Making::Alloc { size: 65536, caching, map }) = alloc.action else {
+    let Action::Make(x, Making::Alloc { size: 65536, caching, map, pat: None, on: None }) = alloc.action
+    else {
         panic!("{alloc:?}")
     };
     assert_eq!((caching, map, script.name(x)), (Some(CachingMode::None), Some(MmapMode::Wb), "x-1"));
     assert_eq!(alloc.text, "x-1 = alloc 64KiB map=wb caching=none");
     let Action::Make(fd, Making::Export(from)) = export.action else { panic!("{export:?}") };
     assert_eq!((from, export.place), (x, Place { line: 3, column: 3, columns: 2 }));
-    assert!(matches!(import.action, Action::Make(_, Making::Import(from)) if from == fd));
+    assert!(matches!(import.action, Action::Make(_, Making::Import { dma_buf, on: None }) if dma_buf == fd));
+    assert!(matches!(said("c = alloc 4K pat=3").action, Action::Make(_, Making::Alloc { pat: Some(3), .. })));
+}
+
+#[test]
+fn objects_are_made_on_device_files() {
+    let making = |line: &str| {
+        let script = parse(&format!("{OPENED}{line}")).unwrap_or_else(|error| panic!("{error}"));
+        let Action::Make(_, making) = script.steps().last().unwrap().action else { panic!("{line}") };
+        (making, name(&script, "fd"), name(&script, "f"))
+    };
+    let (alloc, _, f) = making("c = alloc 4K on=f");
+    assert!(matches!(alloc, Making::Alloc { on: Some(on), .. } if on == f));
+    let (import, fd, f) = making("c = import fd on=f");
+    assert_eq!(import, Making::Import { dma_buf: fd, on: Some(f) });
+    assert_eq!(making("c = userptr 8K").0, Making::Userptr { size: 8192, on: None });
+    let (userptr, _, f) = making("c = userptr 8K on=f");
+    assert_eq!(userptr, Making::Userptr { size: 8192, on: Some(f) });
+    refused("c = userptr", 13, 1, &["a size ('64KiB') is missing"]);
+    refused("c = userptr 4K map=wb", 16, 6, &["unknown option 'map=wb'", "on=FILE"]);
+    assert_eq!(making("c = open").0, Making::Open(None));
+    assert_eq!(making("c = open sim:tgl").0, Making::Open(Some("sim:tgl".to_owned())));
+    refused("c = alloc 4K on=a", 17, 1, &["'a' is a BO (line 1), not a device file"]);
+    refused("c = import fd on=x", 18, 1, &["unknown name 'x'", "'f = open' opens one"]);
+    refused("c = import fd at=x", 15, 4, &["unknown option 'at=x'", "on=FILE"]);
+    refused("c = open sim:tgl b", 18, 1, &["'b' is one word too many"]);
+    refused("open", 1, 4, &["needs a name: 'NAME = open'"]);
+    let close = parse(&format!("{OPENED}close f")).unwrap_err();
+    assert!(close.why().contains("'f' is a device file (line 3), not a BO or a dma-buf"), "{close}");
 }
 
 #[test]
@@ -220,13 +261,21 @@ use super::super::statement::{Condition, Power};
 
 #[test]
 fn an_unknown_word_is_reported_at_its_place() {
-    refused("alok 4KiB", 1, 4, &["unknown statement 'alok'", "alloc, export, import"]);
+    refused("alok 4KiB", 1, 4, &["unknown statement 'alok'", "alloc, userptr, export, import"]);
     refused("  map a wx", 9, 2, &["unknown map mode 'wx'", "wb, wc, uc, gtt, fixed"]);
     refused("c = alloc 4K caching=cachd", 22, 5, &["unknown caching mode 'cachd'", "none, cached, display"]);
-    refused("c = alloc 4K cache=none", 14, 10, &["unknown option 'cache=none'", "caching=MODE, map=MODE"]);
+    refused(
+        "c = alloc 4K cache=none",
+        14,
+        10,
+        &["unknown option 'cache=none'", "caching=MODE, map=MODE, pat=INDEX, on=FILE"],
+    );
     refused("c = alloc 4K map", 14, 3, &["unknown option 'map'"]);
     refused("domain a gpu read", 10, 3, &["unknown domain 'gpu'", "cpu, gtt, wc"]);
     refused("domain a cpu rw", 14, 2, &["unknown access 'rw'"]);
+    refused("sync a start read", 6, 1, &["'a' is a BO (line 1), not a dma-buf"]);
+    refused("sync fd begin read", 9, 5, &["unknown end of an access 'begin'", "start, end"]);
+    refused("sync fd start rw", 15, 2, &["unknown access 'rw'", "read, write"]);
     refused("submit a mocs=l3", 15, 2, &["unknown MOCS class 'l3'"]);
     refused("submit a rw=1", 10, 4, &["unknown option 'rw=1'", "access=read"]);
     refused("expect flushed a", 8, 7, &["unknown claim 'flushed'", "verdict, caching"]);
@@ -249,6 +298,10 @@ fn a_bad_number_is_reported_at_its_place() {
     refused("read a 18446744073709551615+2", 29, 1, &["beyond 2^64 - 1"]);
     refused("read a 4096", 8, 4, &["'4096' is not a range"]);
     refused("read a ..", 8, 1, &["not a size"]);
+    refused("c = alloc 4K pat=wb", 18, 2, &["'wb': not a number"]);
+    refused("c = alloc 4K pat=4294967296", 18, 10, &["4294967296 is not a PAT index"]);
+    refused("c = alloc 4K pat=0 caching=none", 28, 4, &["'caching=MODE' or 'pat=INDEX'"]);
+    refused("c = alloc 4K pat=0 pat=0", 20, 5, &["'pat' is given twice"]);
     refused("expect dirty a == many", 19, 4, &["'many': not a number"]);
     refused("expect verdict a flush lines=1K", 30, 2, &["not a number"]);
 }
@@ -275,11 +328,14 @@ fn a_wrong_word_of_a_dispatch_is_reported_at_its_place() {
 #[test]
 fn a_missing_word_is_reported_after_the_last_word() {
     refused("flush", 7, 1, &["the name of a BO is missing"]);
-    refused("c =", 5, 1, &["'alloc', 'export' or 'import' is missing"]);
+    refused("c =", 5, 1, &["'alloc', 'userptr', 'export', 'import' or 'open' is missing"]);
     refused("c = alloc", 11, 1, &["a size ('64KiB') is missing"]);
     refused("write a", 9, 1, &["a range", "is missing"]);
     refused("write a all", 13, 1, &["'fill=PATTERN' is missing"]);
     refused("domain a cpu  # write", 14, 1, &["'read' or 'write' is missing"]);
+    refused("sync fd", 9, 1, &["'start' or 'end' is missing"]);
+    refused("sync fd end", 13, 1, &["'read' or 'write' is missing"]);
+    refused("dirtyfb", 9, 1, &["the name of a BO is missing"]);
     refused("submit", 8, 1, &["the name of a BO is missing"]);
     refused("expect", 8, 1, &["what is expected", "is missing"]);
     refused("expect dirty a ==", 19, 1, &["a number is missing"]);
@@ -304,6 +360,7 @@ fn a_word_too_many_is_refused() {
 #[test]
 fn a_name_is_given_once_and_before_it_is_used() {
     refused("flush x", 7, 1, &["unknown name 'x'", "known: a, b"]);
+    refused("sw-finish fd", 11, 2, &["'fd' is a dma-buf (line 3), not a BO"]);
     refused("flush fd", 7, 2, &["'fd' is a dma-buf (line 3), not a BO"]);
     refused("c = import a", 12, 1, &["'a' is a BO (line 1), not a dma-buf"]);
     refused("close x", 7, 1, &["unknown name 'x'", "known: a, b, fd"]);
@@ -313,7 +370,7 @@ fn a_name_is_given_once_and_before_it_is_used() {
     refused("ä = alloc 4KiB", 1, 1, &["'ä' is not a name"]);
     refused("alloc 4KiB", 1, 5, &["needs a name: 'NAME = alloc 4KiB'"]);
     refused("c=alloc 4KiB", 1, 7, &["blanks are needed around '='"]);
-    refused("c = flush a", 5, 5, &["no result to name", "alloc, export, import"]);
+    refused("c = flush a", 5, 5, &["no result to name", "alloc, userptr, export, import, open"]);
     refused("where llc: c = alloc 4KiB", 12, 1, &["begin the script with 'needs'"]);
     let first = parse("flush x").unwrap_err();
     assert!(first.why().contains("'a = alloc 64KiB' defines one"), "{first}");
@@ -351,7 +408,7 @@ fn a_script_may_be_empty_and_may_be_long_but_not_longer() {
 /// Words that appear in scripts, and some that do not.
 fn word() -> impl Strategy<Value = String> {
     let verbs: Vec<String> = Verb::ALL.iter().map(ToString::to_string).collect();
-    let others = "a b fd = not error all 0..64 100+28 fill=a5 raw raw=wc expect=0x00 caching=none map=wb cpu wb read \
+    let others = "a b fd = start end not error all 0..64 100+28 fill=a5 raw raw=wc expect=0x00 caching=none map=wb cpu wb read \
                   write verdict flush none lines=1 rule=llc-coherent dirty == 64 gpu-reads same EINVAL: llc: !llc \
                   software: 4KiB access=write mocs=bypass-llc kernel>=6.1 platform=jsl: # \n \0 .. + = : ! \u{feff}";
     let others: Vec<String> = others.split(' ').map(str::to_owned).collect();

@@ -5,12 +5,16 @@ use gem_coherency::vocabulary::words;
 words! {
     /// The first word of a line of a script, or the first after `NAME =`.
     Verb, "statement" {
-        /// `NAME = alloc SIZE [caching=MODE] [map=MODE]`
+        /// `NAME = alloc SIZE [caching=MODE] [map=MODE] [pat=INDEX] [on=FILE]`
         Alloc = "alloc",
+        /// `NAME = userptr SIZE [on=FILE]`
+        Userptr = "userptr",
         /// `NAME = export BO`
         Export = "export",
-        /// `NAME = import DMABUF`
+        /// `NAME = import DMABUF [on=FILE]`
         Import = "import",
+        /// `NAME = open [DEVICE]`
+        Open = "open",
         /// `map BO MODE`
         Map = "map",
         /// `write BO RANGE fill=PATTERN [raw[=MODE]]`
@@ -31,10 +35,18 @@ words! {
         Scanout = "scanout",
         /// `off-screen BO`
         OffScreen = "off-screen",
+        /// `show BO`
+        Show = "show",
+        /// `dirtyfb BO`
+        DirtyFb = "dirtyfb",
         /// `set-caching BO MODE`
         SetCaching = "set-caching",
         /// `domain BO DOMAIN ACCESS`
         Domain = "domain",
+        /// `sw-finish BO`
+        SwFinish = "sw-finish",
+        /// `sync DMABUF EDGE ACCESS`
+        Sync = "sync",
         /// `flush BO`
         Flush = "flush",
         /// `wait BO`
@@ -75,7 +87,7 @@ impl Verb {
     /// Returns the kind of statement.
     pub(super) const fn role(self) -> Role {
         match self {
-            Self::Alloc | Self::Export | Self::Import => Role::Makes,
+            Self::Alloc | Self::Userptr | Self::Export | Self::Import | Self::Open => Role::Makes,
             Self::Map
             | Self::Write
             | Self::Read
@@ -86,8 +98,12 @@ impl Verb {
             | Self::Dispatch
             | Self::Scanout
             | Self::OffScreen
+            | Self::Show
+            | Self::DirtyFb
             | Self::SetCaching
             | Self::Domain
+            | Self::SwFinish
+            | Self::Sync
             | Self::Flush
             | Self::Wait
             | Self::Close

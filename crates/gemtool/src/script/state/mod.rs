@@ -1,15 +1,20 @@
 //! The state of a running script: its names and their objects, and the execution of statements.
 
+mod files;
+mod owned;
+mod screen;
+
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use gem_coherency::Errno;
 
-use super::report::{BoState, Decided, Dispatched, KernelFlushed};
-use super::statement::{Making, Name, Power, Range, Statement, Use, Way};
+use super::report::{BoState, Decided, Dispatched};
+use super::statement::{Edge, Making, Name, Power, Range, Statement, Use, Way};
 use super::values::bytes::{Seen, store};
 use super::{Pattern, Script, Target};
-use gem_coherency::backend::Mapping;
+use gem_coherency::backend::{Mapping, OpenCounts};
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::error::Error;
 use gem_coherency::object::{Bo, ScanoutGuard};
@@ -17,15 +22,38 @@ use gem_coherency::policy::driver::path_refusal;
 use gem_coherency::policy::{Path, Rule};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
-use gem_coherency_sim::SimDevice;
+use gem_coherency_exercise::Screen;
 
 /// The reason why a statement was not performed.
 #[derive(Debug)]
 pub(super) enum Refused {
     /// The library or the device refused it.
     Library(Error),
+    /// No screen shows anything.
+    Screen(gem_coherency_exercise::Error),
     /// It is not applicable here.
     Usage(String),
+}
+
+impl Refused {
+    /// Returns the errno of the library or the device.
+    pub(super) fn errno(&self) -> Option<Errno> {
+        match self {
+            Self::Library(error) => Some(error.errno()),
+            Self::Screen(error) => Some(error.errno()),
+            Self::Usage(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => error.fmt(f),
+            Self::Screen(error) => error.fmt(f),
+            Self::Usage(why) => f.write_str(why),
+        }
+    }
 }
 
 impl From<Error> for Refused {
@@ -45,11 +73,15 @@ pub(super) struct Done {
     pub(super) expectation: Option<Result<(), (String, String)>>,
 }
 
+/// A device file: `None` is the script's first one, another one has a name.
+type DeviceFile = Option<Name>;
+
 /// The object of a name.
 #[derive(Debug)]
 enum Slot {
-    Bo(Bo),
+    Bo(Bo, DeviceFile),
     DmaBuf(Option<OwnedFd>),
+    File(Target),
 }
 
 /// The state of a running script.
@@ -59,31 +91,62 @@ pub(super) struct State<'a> {
     pub(super) target: &'a Target,
     slots: BTreeMap<Name, Slot>,
     /// The first name of each open handle.
-    handles: BTreeMap<Handle, Name>,
+    handles: BTreeMap<(DeviceFile, Handle), Name>,
+    /// The numbers of objects on software devices, which are never reused.
+    objects: BTreeMap<Name, u64>,
+    /// The first names of these numbers.
+    first_names: BTreeMap<u64, Name>,
+    /// The device files that the script opened.
+    files: BTreeMap<Name, Target>,
+    /// The handles that the script closes itself; for an object of own pages, with another mapping of them.
+    owned: BTreeMap<(DeviceFile, Handle), Option<Mapping>>,
     /// Mappings that the library does not track.
     raw: BTreeMap<(Name, MmapMode), Mapping>,
     shown: BTreeMap<Name, ScanoutGuard>,
+    /// The screens of device files, from the first BO on that is shown.
+    screens: BTreeMap<DeviceFile, Screen>,
+    /// The BOs that have a framebuffer of the screen.
+    framed: Vec<Bo>,
 }
 
 impl<'a> State<'a> {
     pub(super) fn new(script: &'a Script, target: &'a Target) -> Self {
-        let (slots, handles, raw, shown) = Default::default();
-        Self { script, target, slots, handles, raw, shown }
+        let (slots, handles, objects, first_names, files) = Default::default();
+        let (owned, raw, shown, screens, framed) = Default::default();
+        Self {
+            script,
+            target,
+            slots,
+            handles,
+            objects,
+            first_names,
+            files,
+            owned,
+            raw,
+            shown,
+            screens,
+            framed,
+        }
     }
 
     /// Returns the BO of a name.
     pub(super) fn bo(&self, name: Name) -> Result<&Bo, Refused> {
         match self.slots.get(&name) {
-            Some(Slot::Bo(bo)) => Ok(bo),
-            Some(Slot::DmaBuf(_)) | None => {
+            Some(Slot::Bo(bo, _)) => Ok(bo),
+            Some(Slot::DmaBuf(_) | Slot::File(_)) | None => {
                 Err(Refused::Usage(format!("'{}' is not a BO", self.script.name(name))))
             }
         }
     }
 
-    /// Returns the software device.
-    pub(super) fn soft(&self) -> Result<&'a SimDevice, Refused> {
-        self.target.soft().ok_or_else(|| Refused::Usage("this needs a software device (sim:...)".to_owned()))
+    /// Returns the file of a dma-buf, for `request`.
+    fn dma_buf(&self, name: Name, request: &'static str) -> Result<BorrowedFd<'_>, Refused> {
+        match self.slots.get(&name) {
+            Some(Slot::DmaBuf(Some(dma_buf))) => Ok(dma_buf.as_fd()),
+            Some(Slot::DmaBuf(None) | Slot::Bo(..) | Slot::File(_)) | None => {
+                Err(Error::Ioctl { request, errno: Errno::EBADF }.into())
+            }
+        }
     }
 
     /// Returns the bytes of `range` in `bo`.
@@ -96,36 +159,58 @@ impl<'a> State<'a> {
     }
 
     /// Creates an object and gives it `name`.
-    pub(super) fn make(&mut self, name: Name, making: Making) -> Result<Done, Refused> {
+    pub(super) fn make(&mut self, name: Name, making: &Making) -> Result<Done, Refused> {
         let (slot, done) = self.made(making)?;
-        if let Slot::Bo(bo) = &slot {
-            self.handles.entry(bo.handle()).or_insert(name);
+        if let Slot::Bo(bo, file) = &slot {
+            let handle = bo.handle();
+            let soft = self.target_of_file(*file).soft();
+            if let Some(Ok(operand)) = soft.map(|soft| soft.operand(handle)) {
+                self.objects.insert(name, operand.number());
+                self.first_names.entry(operand.number()).or_insert(name);
+            }
+            self.handles.entry((*file, handle)).or_insert(name);
         }
-        self.slots.insert(name, slot);
+        match slot {
+            Slot::File(opened) => drop(self.files.insert(name, opened)),
+            slot @ (Slot::Bo(..) | Slot::DmaBuf(_)) => drop(self.slots.insert(name, slot)),
+        }
         Ok(done)
     }
 
     /// Creates an object, and releases it.
-    pub(super) fn try_make(&self, making: Making) -> Result<Done, Refused> {
+    pub(super) fn try_make(&mut self, making: &Making) -> Result<Done, Refused> {
         let (slot, done) = self.made(making)?;
         match slot {
-            Slot::Bo(bo) => drop(bo.release()?),
-            Slot::DmaBuf(_) => {}
+            Slot::Bo(bo, file) => {
+                let handle = bo.handle();
+                bo.release().map(drop)?;
+                self.disown(file, handle)?;
+            }
+            Slot::DmaBuf(_) | Slot::File(_) => {}
         }
         Ok(done)
     }
 
-    fn made(&self, making: Making) -> Result<(Slot, Done), Refused> {
-        let device = self.target.device();
-        match making {
-            Making::Alloc { size, caching, map } => {
-                let bo = device.alloc(AllocRequest { caching, ..AllocRequest::new(size) })?;
+    fn made(&mut self, making: &Making) -> Result<(Slot, Done), Refused> {
+        match *making {
+            Making::Open(ref device) => self.open(device.as_deref()),
+            Making::Alloc { size, caching, pat, map, on } => {
+                let device = self.target_of_file(on).device();
+                let bo = match pat {
+                    Some(index) => self.alloc_with_pat(on, size, index)?,
+                    None => device.alloc(AllocRequest { caching, ..AllocRequest::new(size) })?,
+                };
                 if let Some(mode) = map {
                     bo.map(mode)?;
                 }
                 let size = if bo.size() == size { String::new() } else { format!(", {} bytes", bo.size()) };
                 let note = format!("handle {}, level {}{size}", bo.handle(), bo.level());
-                Ok((Slot::Bo(bo), Done { note: Some(note), ..Done::default() }))
+                Ok((Slot::Bo(bo, on), Done { note: Some(note), ..Done::default() }))
+            }
+            Making::Userptr { size, on } => {
+                let bo = self.userptr(on, size)?;
+                let note = format!("handle {}, level {}", bo.handle(), bo.level());
+                Ok((Slot::Bo(bo, on), Done { note: Some(note), ..Done::default() }))
             }
             Making::Export(from) => {
                 let bo = self.bo(from)?;
@@ -133,34 +218,30 @@ impl<'a> State<'a> {
                 let slot = Slot::DmaBuf(Some(bo.export()?));
                 Ok((slot, self.decided(from, &report)))
             }
-            Making::Import(from) => {
-                let Some(Slot::DmaBuf(Some(dma_buf))) = self.slots.get(&from) else {
-                    let request = "DRM_IOCTL_PRIME_FD_TO_HANDLE";
-                    return Err(Error::Ioctl { request, errno: Errno::EBADF }.into());
-                };
-                let bo = device.import(dma_buf)?;
-                let known = self.name_of(bo.handle());
+            Making::Import { dma_buf, on } => {
+                let device = self.target_of_file(on).device();
+                let bo = device.import(self.dma_buf(dma_buf, "DRM_IOCTL_PRIME_FD_TO_HANDLE")?)?;
+                let known = self.handles.get(&(on, bo.handle())).map(|&name| self.script.name(name));
                 let same = known.map_or(String::new(), |name| format!(", is '{name}'"));
                 let note = format!("handle {}, level {}{same}", bo.handle(), bo.level());
-                Ok((Slot::Bo(bo), Done { note: Some(note), ..Done::default() }))
+                Ok((Slot::Bo(bo, on), Done { note: Some(note), ..Done::default() }))
             }
         }
     }
 
     /// Performs a statement.
     pub(super) fn perform(&mut self, statement: &Statement) -> Result<Done, Refused> {
-        let device = self.target.device();
         match *statement {
             Statement::Map(name, mode) => {
                 let bo = self.bo(name)?;
-                self.check_aperture(bo, mode)?;
+                self.check_aperture(name, mode)?;
                 bo.map(mode)?;
                 Ok(Done::default())
             }
             Statement::Write { bo, range, ref fill, way } => self.write(bo, range, fill, way),
             Statement::Read { bo, range, ref expect, way } => self.read(bo, range, expect.as_ref(), way),
             Statement::GpuWrite { bo: name, range, ref fill, mocs } => {
-                let (soft, bo) = (self.soft()?, self.bo(name)?);
+                let (soft, bo) = (self.soft(name)?, self.bo(name)?);
                 store(Self::bytes(bo, range)?, fill, |offset, data| {
                     soft.gpu_write(bo.handle(), mocs, offset, data)
                 })?;
@@ -178,13 +259,9 @@ impl<'a> State<'a> {
                 self.shown.insert(name, shown);
                 Ok(done)
             }
-            Statement::OffScreen(name) => match self.shown.remove(&name) {
-                Some(shown) => {
-                    shown.end();
-                    Ok(Done::default())
-                }
-                None => Err(Refused::Usage(format!("'{}' is not on screen", self.script.name(name)))),
-            },
+            Statement::OffScreen(name) => self.off_screen(name),
+            Statement::Show(name) => self.show(name),
+            Statement::DirtyFb(name) => self.dirty_fb(name),
             Statement::SetCaching(name, mode) => {
                 self.bo(name)?.set_caching(mode)?;
                 Ok(Done::default())
@@ -194,7 +271,20 @@ impl<'a> State<'a> {
                     Access::Read => Domains::empty(),
                     Access::Write => domain,
                 };
-                device.drm().set_domain(self.bo(bo)?.handle(), domain, write)?;
+                self.drm(bo).set_domain(self.bo(bo)?.handle(), domain, write)?;
+                Ok(Done::default())
+            }
+            Statement::SwFinish(name) => {
+                self.drm(name).extras()?.sw_finish(self.bo(name)?.handle())?;
+                Ok(Done::default())
+            }
+            Statement::Sync { dma_buf, edge, access } => {
+                let (extras, file) =
+                    (self.target.device().drm().extras()?, self.dma_buf(dma_buf, "DMA_BUF_IOCTL_SYNC")?);
+                match edge {
+                    Edge::Start => extras.begin_dma_buf_access(file, access),
+                    Edge::End => extras.end_dma_buf_access(file, access),
+                }?;
                 Ok(Done::default())
             }
             Statement::Flush(name) => {
@@ -207,23 +297,23 @@ impl<'a> State<'a> {
             }
             Statement::Close(name) => self.close(name),
             Statement::Power(power) => {
-                let soft = self.soft()?;
-                match power {
-                    Power::Suspend => soft.suspend(),
-                    Power::Hibernate => soft.hibernate(),
-                    Power::Resume => soft.resume(),
-                }?;
+                for soft in self.software_devices()? {
+                    match power {
+                        Power::Suspend => soft.suspend(),
+                        Power::Hibernate => soft.hibernate(),
+                        Power::Resume => soft.resume(),
+                    }?;
+                }
                 Ok(Done::default())
             }
         }
     }
 
     fn write(&mut self, name: Name, range: Range, fill: &Pattern, way: Way) -> Result<Done, Refused> {
-        let requests = self.target.device().drm().extras()?;
         match way {
             Way::Guard => {
                 let bo = self.bo(name)?;
-                self.check_aperture(bo, bo.map_mode())?;
+                self.check_aperture(name, bo.map_mode())?;
                 let bytes = Self::bytes(bo, range)?;
                 let mut guard = bo.write(bytes.offset(), bytes.len())?;
                 store(bytes, fill, |offset, data| guard.write_at(offset, data))?;
@@ -237,7 +327,7 @@ impl<'a> State<'a> {
                 Ok(Done::default())
             }
             Way::Request => {
-                let bo = self.bo(name)?;
+                let (bo, requests) = (self.bo(name)?, self.drm(name).extras()?);
                 store(Self::bytes(bo, range)?, fill, |offset, data| {
                     requests.pwrite(bo.handle(), offset, data)
                 })?;
@@ -253,11 +343,10 @@ impl<'a> State<'a> {
         expect: Option<&Pattern>,
         way: Way,
     ) -> Result<Done, Refused> {
-        let requests = self.target.device().drm().extras()?;
         let (seen, mut done) = match way {
             Way::Guard => {
                 let bo = self.bo(name)?;
-                self.check_aperture(bo, bo.map_mode())?;
+                self.check_aperture(name, bo.map_mode())?;
                 let bytes = Self::bytes(bo, range)?;
                 let guard = bo.read(bytes.offset(), bytes.len())?;
                 let seen = Seen::load(bytes, expect, |offset, data| guard.read_at(offset, data))?;
@@ -270,7 +359,7 @@ impl<'a> State<'a> {
                 (seen, Done::default())
             }
             Way::Request => {
-                let bo = self.bo(name)?;
+                let (bo, requests) = (self.bo(name)?, self.drm(name).extras()?);
                 let load = |offset, data: &mut [u8]| requests.pread(bo.handle(), offset, data);
                 (Seen::load(Self::bytes(bo, range)?, expect, load)?, Done::default())
             }
@@ -284,7 +373,8 @@ impl<'a> State<'a> {
         let submission =
             |one: &Use| Ok(Submission { bo: self.bo(one.bo)?, access: one.access, mocs: one.mocs });
         let submissions = uses.iter().map(submission).collect::<Result<Vec<_>, Refused>>()?;
-        let reports = self.target.device().submit(&submissions)?;
+        let target = uses.first().map_or(self.target, |one| self.target_of(one.bo));
+        let reports = target.device().submit(&submissions)?;
         let named = uses.iter().zip(&reports);
         let decisions = named.map(|(one, report)| Decided::new(self.script.name(one.bo), report));
         Ok(Done { decisions: decisions.collect(), ..Done::default() })
@@ -296,11 +386,12 @@ impl<'a> State<'a> {
                 Some(_) => Ok(Done::default()),
                 None => Err(Error::Ioctl { request: "close", errno: Errno::EBADF }.into()),
             },
-            Some(Slot::Bo(_)) | None => {
-                let bo = self.bo(name)?;
+            Some(Slot::Bo(..) | Slot::File(_)) | None => {
+                let (bo, file) = (self.bo(name)?, self.file(name));
                 let (report, handle) = (bo.close()?, bo.handle());
                 let done = self.decided(name, &report);
-                self.handles.remove(&handle);
+                self.handles.remove(&(file, handle));
+                self.disown(file, handle)?;
                 Ok(done)
             }
         }
@@ -310,9 +401,15 @@ impl<'a> State<'a> {
     fn raw_mapping(&mut self, name: Name, mode: Option<MmapMode>) -> Result<&Mapping, Refused> {
         let bo = self.bo(name)?;
         let mode = mode.unwrap_or(bo.map_mode());
-        self.check_aperture(bo, mode)?;
+        self.check_aperture(name, mode)?;
+        // Own pages are mapped already; the kernel maps no others of the object.
+        if mode == MmapMode::Wb
+            && let Some(Some(pages)) = self.owned.get(&(self.file(name), bo.handle()))
+        {
+            return Ok(pages);
+        }
         if !self.raw.contains_key(&(name, mode)) {
-            let mapping = self.target.device().drm().map(bo.handle(), mode, bo.size())?;
+            let mapping = self.drm(name).map(bo.handle(), mode, bo.size())?;
             self.raw.insert((name, mode), mapping);
         }
         let unmapped = || Refused::Usage(format!("'{}' is not mapped", self.script.name(name)));
@@ -321,12 +418,12 @@ impl<'a> State<'a> {
 
     /// Refuses an access through the aperture that would raise SIGBUS. The kernel decides by its own level,
     /// which a scanout that was never shown has not changed.
-    fn check_aperture(&self, bo: &Bo, mode: MmapMode) -> Result<(), Refused> {
+    fn check_aperture(&self, name: Name, mode: MmapMode) -> Result<(), Refused> {
         if mode != MmapMode::Gtt {
             return Ok(());
         }
-        let machine = self.target.device().machine();
-        let refusal = path_refusal(machine.caps, bo.kernel_level(), Path::Cpu(mode));
+        let machine = self.target_of(name).device().machine();
+        let refusal = path_refusal(machine.caps, self.bo(name)?.kernel_level(), Path::Cpu(mode));
         match refusal.filter(|&rule| rule == Rule::GttSnoopedFaults) {
             None => Ok(()),
             Some(rule) => Err(Error::NotAvailable {
@@ -344,11 +441,6 @@ impl<'a> State<'a> {
         Done { decisions: vec![Decided::new(self.script.name(name), report)], ..Done::default() }
     }
 
-    /// Returns the first name of the BO with this handle.
-    fn name_of(&self, handle: Handle) -> Option<&str> {
-        self.handles.get(&handle).map(|&name| self.script.name(name))
-    }
-
     /// Returns the library's state of a BO; `None` if the name is not a BO's.
     pub(super) fn bo_state(&self, name: Name) -> Option<BoState> {
         let bo = self.bo(name).ok()?;
@@ -361,31 +453,26 @@ impl<'a> State<'a> {
         })
     }
 
-    /// Returns the kernel's flushes since the last call, if the device reports them.
-    pub(super) fn kernel_flushes(&self) -> Option<Vec<KernelFlushed>> {
-        let flushes = self.target.soft()?.take_kernel_flushes();
-        let named = flushes.into_iter().map(|flush| KernelFlushed {
-            bo: flush.handle.and_then(|handle| self.name_of(handle)).map(str::to_owned),
-            handle: flush.handle.map(Handle::get),
-            call: flush.call,
-            action: flush.action,
-            rule: flush.rule,
-            bytes: flush.bytes,
-            lines_written: flush.lines_written,
-        });
-        Some(named.collect())
-    }
-
-    /// Releases everything.
-    pub(super) fn end(self) -> Result<(), Error> {
-        let Self { slots, raw, shown, .. } = self;
-        drop((raw, shown));
-        let mut first = Ok(());
+    /// Releases everything; returns what is then open on the files that the script opened.
+    pub(super) fn end(self) -> (Result<(), Error>, OpenCounts) {
+        let Self { target, slots, files, owned, raw, shown, screens, framed, .. } = self;
+        drop((raw, shown, framed));
+        let mut first = screen::close(screens);
         for slot in slots.into_values() {
-            if let Slot::Bo(bo) = slot {
-                first = first.and(bo.release().map(drop));
+            match slot {
+                Slot::Bo(bo, _) => first = first.and(bo.release().map(drop)),
+                Slot::DmaBuf(_) | Slot::File(_) => {}
             }
         }
-        first
+        for ((file, handle), _pages) in owned {
+            let opened = file.and_then(|name| files.get(&name)).unwrap_or(target);
+            first = first.and(opened.device().drm().close(handle));
+        }
+        let mut open = OpenCounts::default();
+        for counts in files.values().map(|opened| opened.device().open_counts()) {
+            open.handles += counts.handles;
+            open.mappings += counts.mappings;
+        }
+        (first, open)
     }
 }

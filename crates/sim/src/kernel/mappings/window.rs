@@ -70,6 +70,13 @@ impl Window {
         Self::new(Memory::File(Arc::clone(object.shared_backing()), system), mode, first)
     }
 
+    /// Maps pages of the process that a userptr object uses, starting at byte `first` of `backing`; write-back.
+    pub(crate) fn of_pages(object: &Object, backing: Arc<Mutex<BackingStore>>, first: u64) -> Self {
+        let about = object.about(object.state().first_handle);
+        let system = Some((Arc::clone(object.system()), about));
+        Self::new(Memory::File(backing, system), MmapMode::Wb, first)
+    }
+
     /// Maps ordinary memory, starting at byte `first`; write-combining, as vgem does.
     pub(crate) fn of_memory(backing: Arc<Mutex<BackingStore>>, first: u64) -> Self {
         Self::new(Memory::File(backing, None), MmapMode::Wc, first)

@@ -43,6 +43,8 @@ pub(crate) struct Pinned {
     /// Serial numbers of the mappings that they belonged to.
     pub(crate) mappings: Vec<u64>,
     pub(crate) parts: Vec<Part>,
+    /// The pages of a typed request's caller, who has no simulated address space and maps no others there.
+    pub(crate) for_good: bool,
 }
 
 /// A part of a range that is in one backing store.

@@ -1,8 +1,9 @@
 //! Objects of a process's memory: their bytes are the process's.
 
 use gem_coherency::Errno;
-use gem_coherency::vocabulary::{Handle, MocsClass};
-use gem_coherency_sim::Pages;
+use gem_coherency::backend::{Created, Drm, ExecObject, Extras};
+use gem_coherency::vocabulary::{Access, Handle, MocsClass};
+use gem_coherency_sim::{Pages, SimDevice};
 use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle};
 use gem_coherency_uapi::i915::*;
 use gem_coherency_uapi::i915_exec::*;
@@ -209,4 +210,37 @@ fn the_log_of_incoherent_accesses_counts_the_objects_lines() {
             );
         }
     }
+}
+
+#[test]
+fn a_typed_request_makes_an_object_of_new_pages() {
+    let open = |name: &str| SimDevice::open(name).unwrap();
+    let device = open("sim:jsl");
+    let (created, [mapping, other]) = device.create_userptr(0x2000).unwrap();
+    let Created { handle, size_bytes } = created;
+    assert_eq!((size_bytes, mapping.len(), device.open_counts().mappings), (0x2000, 0x2000, 2));
+    device.execute(&[ExecObject { handle, access: Access::Write }]).unwrap();
+    mapping.copy_in(0x1000, &[7; 4]).unwrap();
+    let mut seen = [0; 4];
+    let mut reads = |mocs| {
+        device.gpu_read(handle, mocs, 0x1000, &mut seen).unwrap();
+        seen
+    };
+    assert_eq!(
+        (reads(MocsClass::PageTable), reads(MocsClass::BypassLlc)),
+        ([7; 4], [0; 4]),
+        "not in memory yet"
+    );
+    device.gpu_write(handle, MocsClass::PageTable, 0, &[9; 4]).unwrap();
+    other.copy_out(0, &mut seen).unwrap();
+    assert_eq!(seen, [9; 4]);
+    device.close(handle).unwrap();
+    drop((mapping, other));
+    assert_eq!((device.objects_alive(), device.open_counts().mappings), (0, 0));
+
+    let refused = |name: &str, size| open(name).create_userptr(size).unwrap_err().errno();
+    assert_eq!(refused("sim:jsl", 0), Errno::EINVAL);
+    assert_eq!(refused("sim:jsl", 100), Errno::EINVAL);
+    assert_eq!(refused("sim:jsl", u64::MAX), Errno::ENOMEM);
+    assert_eq!(refused("sim:i965gm", 0x1000), Errno::ENODEV);
 }
