@@ -14,7 +14,6 @@ use gemtool::numbers;
 use serde::Serialize;
 
 use crate::args::rule;
-use crate::failure::Failure;
 
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\
@@ -117,14 +116,10 @@ impl Shard {
     ///
     /// # Errors
     /// The part has none; `kind` names the items.
-    pub fn of<T>(self, items: Vec<T>, kind: &str) -> Result<Vec<T>, Failure> {
+    pub fn of<T>(self, items: Vec<T>, kind: &str) -> Result<Vec<T>, String> {
         let all = items.len();
         let part: Vec<T> = items.into_iter().skip(self.part - 1).step_by(self.parts).collect();
-        if part.is_empty() {
-            let why = format!("{self} has no {kind}: there are {all}");
-            return Err(Failure::flag("--shard", why));
-        }
-        Ok(part)
+        if part.is_empty() { Err(format!("{self} has no {kind}: there are {all}")) } else { Ok(part) }
     }
 }
 

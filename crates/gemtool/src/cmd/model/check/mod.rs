@@ -34,7 +34,7 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
     let scope = scope::of(args)?;
     let mut searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
     if let Some(shard) = args.shard {
-        searches = shard.of(searches, "search")?;
+        searches = shard.of(searches, "search").map_err(|why| Failure::flag("--shard", why))?;
     }
     let jobs = args.jobs.unwrap_or_else(all_cores);
     let start = Instant::now();

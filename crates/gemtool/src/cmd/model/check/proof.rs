@@ -172,7 +172,13 @@ impl Change {
             Self::Rule(rule) => {
                 let found = baseline.without(rule)?;
                 let proof = found.trace.as_ref().map(Proof::from);
-                Line::Rule(RuleLine { rule, need: found.need, why: found.why, searches: found.searches, proof })
+                Line::Rule(RuleLine {
+                    rule,
+                    need: found.need,
+                    why: found.why,
+                    searches: found.searches,
+                    proof,
+                })
             }
             Self::Mutant(mutant) => {
                 let proof = baseline.with(mutant)?.as_ref().map(Proof::from);
@@ -201,7 +207,10 @@ pub(super) fn changes(args: &args::Check) -> Result<Vec<Change>, Failure> {
         changes.extend(Condition::ALL.iter().map(|&one| Change::Premise(Premise::Condition(one))));
         changes.push(Change::NoWorker);
     }
-    args.shard.map_or(Ok(changes.clone()), |shard| shard.of(changes, "change"))
+    match args.shard {
+        Some(shard) => shard.of(changes, "change").map_err(|why| Failure::flag("--shard", why)),
+        None => Ok(changes),
+    }
 }
 
 /// Runs the changes; `None` if a property is violated without any change.
