@@ -25,7 +25,7 @@ impl<'a> State<'a> {
                 opened
             }
         };
-        let note = format!("{} ({})", opened.device().drm().name(), opened.device().machine().platform.name);
+        let note = opened.device().machine().platform.name.to_owned();
         Ok((Slot::File(opened), Done { note: Some(note), ..Done::default() }))
     }
 
