@@ -134,6 +134,16 @@ fn no_writer_stores_before_the_line_was_invalidated() {
 }
 
 #[test]
+fn no_writer_that_looks_at_one_page_stores_before_the_line_was_invalidated() {
+    two_writers(|writer, range| {
+        let lines = range.lines_of_page().expect("a byte is on one page");
+        if writer.object.tracked.may_be_stale_in(lines) {
+            prepare_store(writer, range, Path::Cpu(MmapMode::Wb), Marks::Shared).expect("nothing fails");
+        }
+    });
+}
+
+#[test]
 #[should_panic(expected = "bytes of the GPU are overwritten")]
 fn a_writer_that_trusts_the_map_of_stale_lines_overwrites_bytes_of_the_gpu() {
     two_writers(|writer, range| {

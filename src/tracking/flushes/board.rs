@@ -171,8 +171,9 @@ impl Flushes {
         let until = {
             let mut board = self.board.lock();
             board.waiting += 1;
-            // Release pairs with the Acquire of `begin`, and Acquire: as in `is_current`.
-            self.open.fetch_or(BOARD, Ordering::AcqRel);
+            // Acquire: as in `is_current`. A flush that begins later finds what this thread did by the lock, or alone by the
+            // Release of `close`.
+            self.open.fetch_or(BOARD, Ordering::Acquire);
             board.next
         };
         self.wait(Wait { until });
