@@ -43,7 +43,7 @@ const COMMANDS: &[&str] = &[
     "verify --quick --device sim:jsl --forget invalidate --seed 7",
 ];
 
-/// Keys whose values depend on the machine, the time or the number of objects made before.
+/// Keys whose values, and those of all keys below them, depend on the machine, the time or the number of objects made before.
 const VARYING: &[&str] =
     &["cpu", "jobs", "path", "script", "seconds", "seed", "states_per_second", "text", "wall_seconds"];
 
@@ -90,9 +90,9 @@ fn lines(title: &str, documents: impl Iterator<Item = Value>) -> String {
             continue;
         }
         let types = types.iter().copied().collect::<Vec<_>>().join(" or ");
-        let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches("[]");
+        let varies = path.split('/').any(|key| VARYING.contains(&key.trim_end_matches("[]")));
         let sample = match sample {
-            Some(_) if VARYING.contains(&name) => "  *".to_owned(),
+            Some(_) if varies => "  *".to_owned(),
             Some(sample) => format!("  {}", sample.chars().take(60).collect::<String>()),
             None => String::new(),
         };
