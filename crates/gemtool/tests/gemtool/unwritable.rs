@@ -21,7 +21,7 @@ fn lines() -> Vec<String> {
             "scanout" => "--device sim:hsw,display=on --frames cpu",
             "serve" => "jsl",
             "trace" => "--device /dev/null -- true",
-            "verify" => "--quick --device sim:glk",
+            "verify" => "--quick --device sim:glk --caching none --read gpu-blit",
             "bench" => "--quick reuse",
             "completions" => "bash",
             other => panic!("this test does not know a short run of 'gemtool {other}'"),
