@@ -43,7 +43,8 @@
 //!   the function of [`intercept_calls`] changes them.
 //! - A child that is forked while another thread is inside [`rescan`] must not call [`rescan`]. One that is forked without
 //!   [`watch::pause`], while another thread changes what is watched, must not call functions of [`watch`].
-//! - The handler of SIGTRAP runs on the interrupted stack, which must have room for it and for the function.
+//! - The handler of SIGTRAP runs on the interrupted stack, or, in a program with system calls of its own, on the thread's alternate one. It
+//!   must have room for the handler and for the function, which can take more by [`on_own_stack`].
 //! - In glibc non-temporal stores are left alone: its memcpy uses them for large copies. Start the program with
 //!   `GLIBC_TUNABLES=glibc.cpu.x86_non_temporal_threshold` set to a large value to keep them out.
 //!
@@ -73,7 +74,7 @@ pub use error::Error;
 pub use live::callers::callers;
 pub use live::callers::nearest::NEAREST;
 pub use live::calls::{CallHandler, SystemCall, intercept_calls};
-pub use live::signals::{keep_trap_unblocked, owns_signal, program_action, set_program_action};
+pub use live::signals::{keep_trap_unblocked, on_own_stack, owns_signal, program_action, set_program_action};
 pub use live::trap::{Event, Handler, Outcome};
 pub use live::watch;
 pub use live::{

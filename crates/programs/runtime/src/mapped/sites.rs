@@ -79,7 +79,12 @@ pub(crate) fn of(event: &Event<'_>) -> u32 {
             if is_new {
                 let mut frames = [0; MOST_FRAMES];
                 let depth = event.callers(&mut frames);
-                record.describe(lines(frames.get(..depth).unwrap_or_default()).as_bytes());
+                let frames = frames.get(..depth).unwrap_or_default();
+                // The text takes more than the alternate stack may have, on which this runs in some programs.
+                // SAFETY: the work looks up loaded objects, and stores to the records.
+                unsafe {
+                    gem_coherency_trap::on_own_stack(|| record.describe(lines(frames).as_bytes()));
+                }
             }
             number as u32
         }

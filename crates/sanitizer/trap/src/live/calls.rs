@@ -194,10 +194,8 @@ pub(super) fn serve(at: usize, registers: Registers) -> bool {
     if concerns(number) {
         // SAFETY: errno is this thread's.
         let errno = unsafe { *libc::__errno_location() };
-        while !stack::on_own_stack(|| result = handler(&mut call)) {
-            // As many threads are in such calls as there are stacks.
-            std::thread::yield_now();
-        }
+        // SAFETY: the function promises that (`CallHandler`).
+        unsafe { stack::on_own_stack(|| result = handler(&mut call)) };
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
     }

@@ -45,8 +45,9 @@ pub(super) fn walk(registers: Registers, frames: &mut [usize]) -> usize {
 /// As [`callers`]; writes to `places` where on the stack each return address is, 0 if that is not known.
 pub(super) fn walk_places(registers: Registers, frames: &mut [usize], places: &mut [usize]) -> usize {
     let mut depth = 0;
-    let walked = table::current()
-        .is_some_and(|table| stack::on_own_stack(|| depth = walk_table(registers, table, frames, places)));
+    let walked = table::current().is_some_and(|table| {
+        stack::try_on_own_stack(|| depth = walk_table(registers, table, frames, places))
+    });
     if !walked {
         // No traps are installed, or too many threads do this now.
         for first in frames.iter_mut().take(1) {

@@ -71,7 +71,7 @@ pub(super) fn prepare() -> Result<(), Error> {
 /// Calls `work` on a stack of the pool. Returns false, without a call, if none is free. Async-signal-safe.
 ///
 /// The work must not fault, and must not panic.
-pub(in crate::live) fn on_own_stack<F: FnMut()>(mut work: F) -> bool {
+pub(in crate::live) fn try_on_own_stack<F: FnMut()>(mut work: F) -> bool {
     unsafe extern "C" fn run<F: FnMut()>(work: *mut c_void) {
         // SAFETY: the pointer that was passed below.
         unsafe { (*work.cast::<F>())() }
@@ -88,4 +88,15 @@ pub(in crate::live) fn on_own_stack<F: FnMut()>(mut work: F) -> bool {
     }
     TAKEN.fetch_and(!(1 << index), SeqCst);
     true
+}
+
+/// Calls `work` on a stack of 64 KiB with signals blocked; waits while more threads than there are stacks do so. For work in a handler that
+/// needs more than the handler's own stack has. Does nothing before [`install`](crate::install). Async-signal-safe.
+///
+/// # Safety
+/// The work causes no signal by a fault or a trap, and does not panic.
+pub unsafe fn on_own_stack<F: FnMut()>(mut work: F) {
+    while FIRST.load(SeqCst) != 0 && !try_on_own_stack(&mut work) {
+        std::thread::yield_now();
+    }
 }

@@ -99,7 +99,7 @@ pub(super) unsafe fn serve(address: usize, registers: Registers, program: Regist
         // SAFETY: errno is this thread's.
         let errno = unsafe { *libc::__errno_location() };
         let mut is_repeated = false;
-        let called = stack::on_own_stack(|| {
+        let called = stack::try_on_own_stack(|| {
             let length;
             (length, is_repeated) = extent(address, registers);
             seen = handler(&Load { address, length, mark, registers: program, _frame: PhantomData });

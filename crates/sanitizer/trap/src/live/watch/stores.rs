@@ -79,7 +79,7 @@ pub(super) fn stepped(address: usize) {
         let handler = unsafe { std::mem::transmute::<usize, StepHandler>(handler) };
         // SAFETY: errno is this thread's.
         let errno = unsafe { *libc::__errno_location() };
-        stack::on_own_stack(|| handler(address));
+        stack::try_on_own_stack(|| handler(address));
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
     }
@@ -90,7 +90,7 @@ pub(super) fn tell(address: usize, at: Registers, callers: &[usize]) {
     if HANDLER.load(SeqCst) == 0 {
         return;
     }
-    let told = stack::on_own_stack(|| {
+    let told = stack::try_on_own_stack(|| {
         let (length, _) = access::extent(address, at);
         call(&Store { address, length, opens: true, callers, _frame: PhantomData });
     });
