@@ -52,6 +52,9 @@ mod serialize;
 mod values;
 pub mod vocabulary;
 
+/// The version of the rules: that of this crate.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub use errno::Errno;
 #[doc(hidden)]
 #[cfg(feature = "serde")]

@@ -31,7 +31,7 @@ static inline unsigned gemcr_kernel(unsigned major, unsigned minor) {
 
 /* Returns the platform of a PCI ID, or NULL for an unknown one: refuse the device then, or use gemcr_conservative.
  *
- * kernel_major, kernel_minor: the kernel's version, or 0, 0 for the newest with known rules; it matters on Meteor Lake.
+ * kernel_major, kernel_minor: the kernel's version, or 0, 0 for the newest with known rules; it matters on Meteor Lake, and with eDRAM.
  * edram: not 0 if eDRAM is fused on (I915_PARAM_HAS_WT); ignored where i915 does not look for it. */
 static inline const struct gemcr_platform *gemcr_platform_by_id(uint16_t pci_id, unsigned kernel_major,
                                                                 unsigned kernel_minor, int edram) {
@@ -97,7 +97,8 @@ static inline int gemcr_pat_level(const struct gemcr_platform *platform, unsigne
     return 0;
 }
 
-/* Returns the class of a MOCS entry, as i915 programs it. */
+/* Returns the class of a MOCS entry. Jasper Lake's and Elkhart Lake's entries 16 and 17, which some kernels lack, are in the table of each:
+ * that flushes too often, never too little. */
 static inline enum gemcr_mocs_class gemcr_mocs_class(const struct gemcr_platform *platform, uint8_t entry) {
     const uint8_t(*run)[2] = &gemcr_mocs_runs[platform->mocs];
     while (run[1][0] != 0 && run[1][0] <= entry)

@@ -114,7 +114,7 @@ fn print_texts(rules: &[Rule]) {
 fn main() {
     let platforms = Platforms::collect();
     let questions = Questions::of(platforms.caps());
-    print!("{}", HEAD.replace("@VERSION@", env!("CARGO_PKG_VERSION")));
+    print!("{}", HEAD.replace("@VERSION@", gem_coherency_policy::VERSION));
     print_enums(questions.rules());
     print!("{}", include_str!("types.h"));
     print_texts(questions.rules());
