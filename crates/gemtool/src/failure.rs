@@ -148,7 +148,6 @@ pub enum Outcome {
     Passed,
     /// A rule or an expectation failed.
     Violated,
-    /// A program ended with this status.
-    #[cfg(feature = "programs")]
+    /// Another status: that of a program, or 3 if nothing was judged.
     Status(u8),
 }

@@ -51,7 +51,6 @@ fn main() -> ExitCode {
     match write_result(&args) {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,
         Ok(Outcome::Violated) => ExitCode::from(1),
-        #[cfg(feature = "programs")]
         Ok(Outcome::Status(status)) => ExitCode::from(status),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
@@ -127,7 +126,11 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Scanout(scanout) => {
             let report = cmd::objects::scanout::run(scanout)?;
             page.report(&report, form)?;
-            return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
+            return Ok(match report.passed {
+                Some(true) => Outcome::Passed,
+                Some(false) => Outcome::Violated,
+                None => Outcome::Status(3),
+            });
         }
         Command::Verify(verify) => {
             let report = cmd::objects::verify::run(verify, args.verbose == 0)?;

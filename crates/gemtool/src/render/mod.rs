@@ -151,9 +151,11 @@ impl<'a> Page<'a> {
     pub fn styled_field(&mut self, name: &str, value: &str, style: Style) -> io::Result<()> {
         const INDENT: usize = 2;
         const NAME: usize = 14;
+        // A longer name moves its value to the right.
+        let width = NAME.max(name.chars().count() + 1);
         let mut name = name;
-        for line in wrap(value, self.columns - INDENT - NAME) {
-            let label = self.paint(Style::new().dimmed(), &format!("{name:<NAME$}"));
+        for line in wrap(value, self.columns.saturating_sub(INDENT + width)) {
+            let label = self.paint(Style::new().dimmed(), &format!("{name:<width$}"));
             let line = self.paint(style, &line);
             writeln!(self.out, "{:INDENT$}{label}{line}", "")?;
             name = "";

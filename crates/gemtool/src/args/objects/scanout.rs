@@ -19,6 +19,9 @@ predicted one that was not seen, is a mismatch. The CRC of the pixels that the d
 compared with the CRC of the drawn picture. On a real device the pipe computes both CRCs, which needs root \
 and debugfs; the second one is that of the same picture in an uncached buffer, shown at the end.
 
+Exit status: 1 if a picture is wrong or a flush is not as predicted; 3 if no picture was judged, because the \
+CRCs are unknown.
+
 Needs the primary node and DRM master: no compositor may run on the device. The previous picture is \
 restored at the end, also after an error or Ctrl-C.
 

@@ -87,8 +87,8 @@ impl InfoReport {
         page.field("flush", self.cpu.flush_by.name())?;
         page.field("write back", self.cpu.write_back_by.name())?;
         page.field("last line", if self.cpu.repeats_last_line { "twice on invalidate" } else { "once" })?;
-        page.field("non-temporal stores", self.cpu.store_by.name())?;
-        page.field("streaming loads", self.cpu.load_by.name())?;
+        page.field("NT stores", self.cpu.store_by.name())?;
+        page.field("NT loads", self.cpu.load_by.name())?;
         let Support { overridden, store_overridden, load_overridden, .. } = self.cpu;
         let limits = [
             overridden.map(Instruction::name),

@@ -108,7 +108,7 @@ impl ScanoutReport {
         let wrong = crcs.iter().filter(|crc| !crc.passed()).count();
         let mismatches = self.rows.iter().filter(|row| row.kernel.mismatch.is_some()).count();
         let display = match (crcs.len(), wrong) {
-            (0, _) => "the display's CRCs are unknown".to_owned(),
+            (0, _) => "NO PICTURE WAS JUDGED: the display's CRCs are unknown".to_owned(),
             (all, 0) => format!("all {all} pictures right"),
             (all, wrong) => format!("{wrong} of {all} pictures WRONG"),
         };
@@ -118,7 +118,7 @@ impl ScanoutReport {
             (_, count) => format!(", {count} steps not as predicted"),
         };
         let text = format!("library: {lines} lines; kernel: {whole} flushes{kernel}; {display}");
-        page.styled_heading(&text, held_style(self.passed))
+        page.styled_heading(&text, held_style(self.passed == Some(true)))
     }
 }
 
@@ -164,7 +164,8 @@ fn note(row: &Row) -> Option<String> {
     }
     row.crc.filter(|crc| !crc.passed()).map(|crc| {
         format!(
-            "The display reads CRC {:08x}, the drawn picture has {:08x}: some lines are still in a cache.",
+            "The display reads CRC {:08x}, the drawn picture has {:08x}: some lines are still in a cache, or in a \
+             write-combining buffer.",
             crc.read, crc.expected
         )
     })

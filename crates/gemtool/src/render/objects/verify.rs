@@ -60,7 +60,24 @@ impl Report for VerifyReport {
             page.wrapped(0, unproven)?;
         }
         page.gap()?;
-        page.styled_heading(&summary(&self.totals), held_style(self.passed))
+        page.styled_heading(&self.summary(), held_style(self.passed))
+    }
+}
+
+impl VerifyReport {
+    /// Returns the last line.
+    fn summary(&self) -> String {
+        let Totals { passed, failed, skipped, stale, not_shown } = &self.totals;
+        let verdict = match (*failed, self.refused.is_empty()) {
+            (0, true) => "PASS",
+            (0, false) => "INCOMPLETE",
+            _ => "FAIL",
+        };
+        let controls = match stale + not_shown {
+            0 => "no case needs a flush".to_owned(),
+            all => format!("with the needed flushes left out, old bytes showed in {stale} of {all} cases"),
+        };
+        format!("{verdict}: {passed} passed, {failed} failed, {skipped} skipped; {controls}")
     }
 }
 
@@ -70,14 +87,6 @@ fn more(page: &mut Page<'_>, all: usize) -> io::Result<()> {
         None | Some(0) => Ok(()),
         Some(more) => page.line(&format!("  and {more} more")),
     }
-}
-
-/// Returns the last line.
-fn summary(totals: &Totals) -> String {
-    let Totals { passed, failed, skipped, stale, not_shown } = totals;
-    format!(
-        "{passed} passed, {failed} failed, {skipped} skipped; without flushes, {stale} showed old bytes and {not_shown} did not"
-    )
 }
 
 /// The rows under one heading.

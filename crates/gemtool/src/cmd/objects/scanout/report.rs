@@ -136,7 +136,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns whether every check passed.
+    /// Returns whether no check failed.
     pub fn passed(&self) -> bool {
         self.kernel.mismatch.is_none() && self.crc.is_none_or(|crc| crc.passed())
     }
@@ -157,6 +157,45 @@ pub struct ScanoutReport {
     pub display_crcs: CrcSource,
     /// The steps.
     pub rows: Vec<Row>,
-    /// Every check passed.
-    pub passed: bool,
+    /// Every check passed; null if none failed but the display's CRCs are unknown: no picture was judged then.
+    pub passed: Option<bool>,
+}
+
+/// Returns whether every check passed, or `None` if only the display's unknown CRCs are in the way of saying so.
+pub fn verdict(rows: &[Row], crcs: &CrcSource) -> Option<bool> {
+    match crcs {
+        _ if !rows.iter().all(Row::passed) => Some(false),
+        CrcSource::Unknown(_) => None,
+        CrcSource::Simulated | CrcSource::Measured => Some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(crc: Option<CrcLine>) -> Row {
+        let kernel = KernelStep::default();
+        Row {
+            step: "show",
+            buffer: "a",
+            handle: 1,
+            caching_before: None,
+            caching_after: None,
+            flushed: None,
+            kernel,
+            crc,
+        }
+    }
+
+    #[test]
+    fn unknown_crcs_are_no_pass() {
+        let unknown = CrcSource::Unknown("no debugfs".to_owned());
+        let wrong = row(Some(CrcLine { expected: 1, read: 2 }));
+        let right = row(Some(CrcLine { expected: 1, read: 1 }));
+        assert_eq!(verdict(&[row(None)], &unknown), None);
+        assert_eq!(verdict(std::slice::from_ref(&wrong), &unknown), Some(false));
+        assert_eq!(verdict(std::slice::from_ref(&right), &CrcSource::Measured), Some(true));
+        assert_eq!(verdict(&[right, wrong], &CrcSource::Measured), Some(false));
+    }
 }
