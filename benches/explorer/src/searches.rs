@@ -60,6 +60,7 @@ impl Row {
             kept_by_hostile: Conditions::ALL,
             mocs_table: None,
             mutation: Mutation::None,
+            ignored: None,
         };
         let of_user = |search: &Search| search.setting.creation == Creation::User;
         scope

@@ -10,7 +10,7 @@
 //! L3  searches
 //! L2  steps
 //! L1  states
-//! L0  premises   property
+//! L0  premises -> property
 //! ```
 //!
 //! * `searches`: searches to a fixed point, traces, and repetitions without a rule. Not what a step does.

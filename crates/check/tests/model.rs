@@ -22,6 +22,7 @@ fn scope(platform: &str, kernel: (u16, u16), caller: Caller) -> Scope {
         kept_by_hostile: Conditions::ALL,
         mocs_table: None,
         mutation: Mutation::None,
+        ignored: None,
     }
 }
 

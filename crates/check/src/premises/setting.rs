@@ -2,6 +2,7 @@
 
 use crate::premises::condition::Conditions;
 use crate::premises::mutant::Mutation;
+use crate::property::Property;
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::kernel::{Creation, KernelRules};
 use gem_coherency::vocabulary::words;
@@ -50,6 +51,8 @@ pub struct Setting {
     pub kept: Conditions,
     /// The change to the rules or the model.
     pub mutation: Mutation,
+    /// The property of tracked state that is not checked, so that the search goes on to wrong bytes.
+    pub ignored: Option<Property>,
 }
 
 impl Setting {

@@ -34,6 +34,8 @@ pub struct Scope {
     pub mocs_table: Option<KernelVersion>,
     /// The change to the rules or the model.
     pub mutation: Mutation,
+    /// The property of tracked state that is not checked.
+    pub ignored: Option<Property>,
 }
 
 /// One search and all machines that it covers.
@@ -187,7 +189,16 @@ impl Scope {
         if let Some(kernel) = self.mocs_table {
             rules.bypass_entries = BypassEntries::of(kernel).present;
         }
-        Ok(Setting { machine, rules, creation, caller, held, kept, mutation: self.mutation })
+        Ok(Setting {
+            machine,
+            rules,
+            creation,
+            caller,
+            held,
+            kept,
+            mutation: self.mutation,
+            ignored: self.ignored,
+        })
     }
 }
 
@@ -244,8 +255,17 @@ mod tests {
     fn setting(machine: Machine, creation: Creation) -> Setting {
         let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, Mutation::None);
         let (machines, callers) = (vec![machine], vec![Caller::Hostile]);
-        let scope =
-            Scope { machines, callers, held, kept, kept_by_hostile: kept, mocs_table: None, mutation };
+        let kept_by_hostile = kept;
+        let scope = Scope {
+            machines,
+            callers,
+            held,
+            kept,
+            kept_by_hostile,
+            mocs_table: None,
+            mutation,
+            ignored: None,
+        };
         scope.setting(machine, Caller::Hostile, creation).unwrap()
     }
 

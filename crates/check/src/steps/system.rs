@@ -245,7 +245,7 @@ impl System {
             self.release(state);
         }
         state.kernel = outcome.next;
-        if outcome.broken.is_some() {
+        if outcome.broken.is_some() && self.is_checked(Property::KernelInvariants) {
             return Err(Stop::Broken(Property::KernelInvariants, *state));
         }
         Ok(around)
@@ -323,15 +323,21 @@ impl System {
         Ok(())
     }
 
+    /// Returns whether the search ends where a property of tracked state is broken.
+    fn is_checked(&self, property: Property) -> bool {
+        self.setting.ignored != Some(property)
+    }
+
     /// Checks the properties of a state.
     fn check(&self, state: &State) -> Result<(), Stop> {
-        if self.kernel.broken(state.kernel).is_some() {
+        if self.kernel.broken(state.kernel).is_some() && self.is_checked(Property::KernelInvariants) {
             return Err(Stop::Broken(Property::KernelInvariants, *state));
         }
         if self.memory.tells_age && !(0..GRANULES).all(|granule| state.has_newest(granule)) {
             return Err(Stop::Broken(Property::NoLostWrite, *state));
         }
-        if self.guards_lines() && self.setting.mutation == Mutation::None {
+        if self.guards_lines() && self.setting.mutation == Mutation::None && self.is_checked(Property::Marked)
+        {
             for line in 0..LINES {
                 if !self.is_marked(state, line) {
                     return Err(Stop::Broken(Property::Marked, *state));

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use clap::Args as ClapArgs;
 use gem_coherency::policy::Rule;
-use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_check::{Caller, Condition, Mutant};
+use gem_coherency::vocabulary::{KernelVersion, Unknown};
+use gem_coherency_check::{Caller, Condition, Mutant, Property};
 use gem_coherency_memory_model::Assumption;
 use gemtool::numbers;
 use serde::Serialize;
@@ -70,6 +70,10 @@ pub struct Check {
     #[arg(long, value_name = "NAME")]
     pub mutant: Option<Mutant>,
 
+    /// Do not check this property of tracked state, kernel-invariants or marked: the search goes on to wrong bytes
+    #[arg(long = "ignore", value_name = "PROPERTY", value_parser = tracked_state)]
+    pub ignored: Option<Property>,
+
     /// Make part K of N of the searches, or of the changes of --rules, --mutants and --assumptions, so that N machines share them; every
     /// part has to hold
     #[arg(long, value_name = "K/N")]
@@ -94,6 +98,17 @@ pub struct Check {
     /// Draw the shortest trace to a violation into this SVG file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+/// Parses a property of tracked state.
+fn tracked_state(text: &str) -> Result<Property, String> {
+    let property = text.parse().map_err(|error: Unknown| error.to_string())?;
+    match property {
+        Property::Marked | Property::KernelInvariants => Ok(property),
+        Property::NewestRead | Property::NoLostWrite | Property::NoLeak => {
+            Err(format!("{property} is about bytes (kernel-invariants and marked can be ignored)"))
+        }
+    }
 }
 
 /// Parses the number of concurrent searches.

@@ -160,6 +160,19 @@ fn the_library_flushes_as_if_the_entries_were_there_and_the_answer_says_so() {
 }
 
 #[test]
+fn an_ignored_property_of_tracked_state_hides_no_wrong_bytes() {
+    let line = "check --kernel 6.1.0 --platform jsl --caller library";
+    let text = gemtool(line).violated();
+    assert!(text.contains("marked is broken on jsl under kernel 6.1.0, in 3 steps."), "{text}");
+    let text = gemtool(&format!("{line} --ignore marked")).violated();
+    assert!(text.contains("no-leak is broken on jsl under kernel 6.1.0, in 4 steps."), "{text}");
+    assert!(!text.contains("  marked: "), "{text}");
+    let text = gemtool(&format!("{FIXED} --ignore kernel-invariants")).held();
+    assert!(text.contains("Every property holds, kernel-invariants not checked: "), "{text}");
+    gemtool(&format!("{FIXED} --ignore no-leak")).refused(&["no-leak", "kernel-invariants and marked"]);
+}
+
+#[test]
 fn the_fixed_kernel_does_not_leak() {
     let text = gemtool(FIXED).held();
     fits(&text, 100);

@@ -250,7 +250,8 @@ fn rank(trace: &Trace) -> (bool, usize, bool) {
 fn properties(scope: &ScopeLine) -> Vec<PropertyLine> {
     let line = |&property: &Property| {
         // With a change the tracked state may be wrong although no read is: only reads count.
-        let is_checked = property != Property::Marked || scope.change.is_none();
+        let is_checked =
+            (property != Property::Marked || scope.change.is_none()) && scope.ignored != Some(property);
         let of = |caller: &&Caller| is_checked && caller.properties().contains(&property);
         let callers: Vec<_> = scope.callers.iter().filter(of).copied().collect();
         (!callers.is_empty()).then_some(PropertyLine { property, statement: property.statement(), callers })

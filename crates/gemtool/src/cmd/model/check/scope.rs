@@ -4,7 +4,9 @@ use gem_coherency::platform::{self, Basis, BypassEntries, Caps, Machine};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_check::{Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Scope, all_machines};
+use gem_coherency_check::{
+    Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Property, Scope, all_machines,
+};
 use gem_coherency_memory_model::{Assumption, Assumptions};
 use serde::Serialize;
 
@@ -96,6 +98,9 @@ pub struct ScopeLine {
     pub is_hostile_kept: bool,
     /// The change, if any.
     pub change: Option<Change>,
+    /// The property that is not checked.
+    #[serde(skip)]
+    pub ignored: Option<Property>,
     /// The scope includes every platform.
     #[serde(skip)]
     pub is_every_platform: bool,
@@ -150,6 +155,7 @@ pub fn of_changes(args: &Check) -> Result<Scope, Failure> {
             (None, Some(mutant)) => Mutation::Planted(mutant),
             (None, None) => Mutation::None,
         },
+        ignored: args.ignored,
     };
     for dropped in &args.dropped {
         match *dropped {
@@ -223,6 +229,7 @@ impl ScopeLine {
                 Mutation::Planted(mutant) => Some(Change::Mutant(mutant)),
                 Mutation::NoAsyncFlush => Some(Change::NoAsyncFlush),
             },
+            ignored: scope.ignored,
         }
     }
 }

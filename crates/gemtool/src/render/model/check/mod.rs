@@ -67,7 +67,7 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
         page.styled_field("MOCS table", &mocs_words(table, scope), warning)?;
     }
     match scope.change {
-        None => page.field("changed", "nothing: every rule applies"),
+        None => page.field("changed", "no rule is left out"),
         Some(Change::Without(rule)) => {
             page.styled_field("changed", &format!("without the rule {rule}: {}", rule.reason()), warning)
         }
@@ -251,7 +251,11 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     let totals = &report.totals;
     let part = report.run.shard.map(|shard| format!(" in {shard}")).unwrap_or_default();
     let verdict = match totals.violations {
-        0 => format!("Every property holds{part}: {checked}, {}.", count(totals.cases, "case")),
+        0 => {
+            let but =
+                report.scope.ignored.map_or_else(String::new, |property| format!(", {property} not checked"));
+            format!("Every property holds{part}{but}: {checked}, {}.", count(totals.cases, "case"))
+        }
         broken => format!("Broken in {broken} of {}: {checked}.", count(totals.searches, "search")),
     };
     page.styled_heading(&verdict, held_style(report.holds))?;

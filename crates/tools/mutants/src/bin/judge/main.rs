@@ -90,7 +90,16 @@ impl Args {
         let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, self.mutation);
         // What a mutant breaks must not hide behind what the hostile caller breaks anyway.
         let kept_by_hostile = kept;
-        Ok(Scope { machines: found, callers, held, kept, kept_by_hostile, mocs_table: None, mutation })
+        Ok(Scope {
+            machines: found,
+            callers,
+            held,
+            kept,
+            kept_by_hostile,
+            mocs_table: None,
+            mutation,
+            ignored: None,
+        })
     }
 }
 
