@@ -8,16 +8,22 @@ const LETTERS: usize = 48;
 /// Letters of a word that is the beginning of another.
 const PREFIX: usize = 3;
 
+/// The distance of words of which one has a letter more, less or another one, and of words with two swapped letters.
+const CHANGED: usize = 2;
+const SWAPPED: usize = 1;
+
 /// Returns the words of `known` that `word` resembles, nearest first; empty ones where there are fewer. About half of the longer
 /// word's letters are those of the other, in the same order, or it is their beginning.
 pub(crate) fn nearest(word: &str, known: impl IntoIterator<Item = &'static str>) -> [&'static str; MOST] {
     let mut found = [("", usize::MAX); MOST];
     for other in known {
-        let distance = match other.strip_prefix(word) {
-            Some(_) if word.len() >= PREFIX => 1,
-            Some(_) | None => distance(word.as_bytes(), other.as_bytes()),
+        let begins = other.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
+        let distance = if begins && word.len() >= PREFIX {
+            CHANGED
+        } else {
+            distance(word.as_bytes(), other.as_bytes())
         };
-        if 2 * distance > word.len().max(other.len()) + 1 {
+        if distance > word.len().max(other.len()) + 1 {
             continue;
         }
         if let Some(place) = found.iter().position(|&(_, known)| distance < known) {
@@ -26,22 +32,29 @@ pub(crate) fn nearest(word: &str, known: impl IntoIterator<Item = &'static str>)
         }
     }
     let best = found[0].1;
-    found.map(|(word, distance)| if distance <= best.saturating_add(1) { word } else { "" })
+    found.map(|(word, distance)| if distance <= best.saturating_add(CHANGED) { word } else { "" })
 }
 
-/// Returns how many letters have to be inserted, removed or replaced to make one word of the other (Levenshtein). Capitals count as
-/// small letters.
+/// Returns the distance of two words: of the letters that have to be inserted, removed, replaced, or swapped with the next one, to make one
+/// word of the other. Capitals count as small letters.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     let one = &one[..one.len().min(LETTERS)];
-    let mut row: [usize; LETTERS + 1] = core::array::from_fn(|at| at);
+    let mut before = [0; LETTERS + 1];
+    let mut row: [usize; LETTERS + 1] = core::array::from_fn(|at| CHANGED * at);
     for (line, letter) in other.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
+        let mut next = [CHANGED * (line + 1); LETTERS + 1];
         for (at, own) in one.iter().enumerate() {
-            let replaced = diagonal + usize::from(!own.eq_ignore_ascii_case(letter));
-            diagonal = row[at + 1];
-            row[at + 1] = replaced.min(diagonal + 1).min(row[at] + 1);
+            let replaced = row[at] + if own.eq_ignore_ascii_case(letter) { 0 } else { CHANGED };
+            next[at + 1] = replaced.min(row[at + 1] + CHANGED).min(next[at] + CHANGED);
+            let is_swapped = line > 0
+                && at > 0
+                && own.eq_ignore_ascii_case(&other[line - 1])
+                && one[at - 1].eq_ignore_ascii_case(letter);
+            if is_swapped {
+                next[at + 1] = next[at + 1].min(before[at - 1] + SWAPPED);
+            }
         }
+        (before, row) = (row, next);
     }
     row[one.len()]
 }
@@ -51,18 +64,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_are_those_of_levenshtein() {
+    fn distances_count_letters_and_swaps() {
         for (one, other, expected) in [
             ("", "", 0),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
+            ("", "abc", 6),
+            ("abc", "", 6),
+            ("kitten", "sitting", 6),
             ("JSL", "jsl", 0),
-            ("glk", "gkl", 2),
+            ("glk", "gkl", 1),
+            ("jls", "jsl", 1),
+            ("ca", "abc", 6),
         ] {
             assert_eq!(distance(one.as_bytes(), other.as_bytes()), expected, "{one} {other}");
         }
-        assert_eq!(distance("x".repeat(400).as_bytes(), b"x"), LETTERS - 1);
+        assert_eq!(distance("x".repeat(400).as_bytes(), b"x"), CHANGED * (LETTERS - 1));
     }
 
     #[test]
@@ -71,7 +86,8 @@ mod tests {
         assert_eq!(nearest("bypass-aquire", known), ["bypass-acquire", "", ""]);
         assert_eq!(nearest("bypass", known), ["bypass-acquire", "bypass-mocs-read", ""]);
         assert_eq!(nearest("foo", known), [""; MOST]);
-        assert_eq!(nearest("gkl", ["icl", "glk", "skl", "mtl"]), ["skl", "icl", "glk"]);
+        assert_eq!(nearest("gkl", ["icl", "glk", "skl", "mtl"]), ["glk", "skl", ""]);
+        assert_eq!(nearest("jasper", ["Haswell", "Jasper Lake"]), ["Jasper Lake", "", ""]);
         assert_eq!(nearest("", known), [""; MOST]);
     }
 }

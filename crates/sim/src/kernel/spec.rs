@@ -90,7 +90,10 @@ impl Spec {
 
     fn parse_for(users: Users, text: &str) -> Result<Self> {
         read(users, text).map_err(|why| {
-            let why = format!("{why} (allowed: {ALLOWED})");
+            // A wrong name of a platform needs no list of settings.
+            let name = text.strip_prefix(PREFIX).and_then(|body| body.split(',').next());
+            let is_known = name.is_none_or(|name| name.is_empty() || platform::by_name(name).is_ok());
+            let why = if is_known { format!("{why} (allowed: {ALLOWED})") } else { why };
             OpenError::BadDeviceSpec { spec: text.to_owned(), why }.into()
         })
     }
