@@ -50,6 +50,8 @@ Exit status:
      a property is broken, the kernel's flushes differ from the prediction)
   2  usage or environment error: a bad value, no device, a call that the
      platform refuses, output that cannot be written
+  3  nothing was judged: a program under `sanitize` without submissions,
+     `scanout` without the display's CRCs
 
 Environment:
   GEM_COHERENCY_LOG  filter for the library's log on standard error

@@ -58,7 +58,7 @@ Examples:
   gemtool sanitize glk --platforms all -- ./app
   gemtool sanitize glk --svg finding.svg -- ./app
   gemtool sanitize glk --sarif --output report.sarif -- ./app
-  gemtool sanitize tgl --json -- ./app 2>report.json";
+  gemtool sanitize tgl --json --output report.json -- ./app";
 
 /// `gemtool sanitize`.
 #[derive(Clone, Debug, ClapArgs)]

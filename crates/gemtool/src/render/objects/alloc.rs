@@ -108,7 +108,8 @@ fn bo(page: &mut Page<'_>, asked: &Request, bo: &BoReport) -> io::Result<()> {
     page.field("kernel says", &format!("{}, {caching}", bytes(bo.size_bytes)))?;
     page.field("level", &format!("{}, coherent for {}", bo.level, coherent_words(&bo.coherent)))?;
     page.field("map", bo.map.name())?;
-    page.field("flushed by", &format!("{} ({})", bo.flushed_by, bo.flush_rule))?;
+    let owner = format!("{}, where an access needs it ({})", bo.flushed_by, bo.flush_rule);
+    page.field("flushed by", &owner)?;
     if let Some(export) = &bo.export {
         let back = if export.same_handle {
             "the import returned the same handle"

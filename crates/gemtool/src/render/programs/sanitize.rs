@@ -2,8 +2,13 @@
 
 use std::io;
 
+use gem_coherency::platform::by_name;
+use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
+use gem_coherency::policy::{Path, Verdict, needs_flush};
+use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode, MocsClass};
 use gem_coherency_report::{
-    DisagreementRow, FindingRow, Picture, PlaceRow, PlatformsRow, Sanitized, Suppression, VerdictRow,
+    CoverageRow, DisagreementRow, FindingRow, Picture, PlaceRow, PlatformsRow, Sanitized, Suppression,
+    VerdictRow,
 };
 
 use crate::render::programs::coverage;
@@ -37,8 +42,40 @@ impl Report for Sanitized {
             page.gap()?;
         }
         coverage::sections(&self.coverage, page)?;
+        if self.findings.iter().any(|finding| !finding.store.is_empty()) {
+            page.wrapped(
+                0,
+                "`stored` is the first store to a page; a later one may have left the line dirty.",
+            )?;
+        }
+        if self.findings.is_empty() && self.platforms.is_empty() && self.nothing_judged.is_none() {
+            for platform in hiding(&self.coverage) {
+                let text = format!(
+                    "On {platform} the GPU sees the stores of the CPU, so few mistakes have an effect: name glk, or add --platforms all."
+                );
+                page.wrapped(0, &text)?;
+            }
+        }
         page.line(&summary(self))
     }
+}
+
+/// Returns the platforms of the devices on which the GPU sees stores of the CPU to an object as GEM_CREATE makes it. A kernel that the name
+/// gives is not looked at.
+fn hiding(devices: &[CoverageRow]) -> Vec<&str> {
+    let kernel = KernelVersion::new(6, 12);
+    let hides = |name: &&str| {
+        let (Ok(platform), Ok(rules)) = (by_name(name), KernelRules::of(kernel)) else { return false };
+        let caps = platform.machine(kernel, false).caps;
+        let (cpu, gpu) = (Path::Cpu(MmapMode::Wb), Path::Gpu(MocsClass::PageTable));
+        Snapshot::created(caps, &rules, Creation::User).is_ok_and(|object| {
+            needs_flush(caps, object.level, cpu, gpu, Access::Read).verdict == Verdict::NotNeeded
+        })
+    };
+    let names = devices
+        .iter()
+        .filter_map(|row| row.device.strip_prefix(gem_coherency_sim::PREFIX)?.split(',').next());
+    names.filter(hides).collect()
 }
 
 /// Writes the verdicts of several platforms, if they were asked for.
@@ -222,7 +259,8 @@ fn finding_text(finding: &FindingRow, number: Option<usize>, page: &mut Page<'_>
         page.field("rule", &format!("{rule}: {}", rule.reason()))?;
     }
     if !finding.platforms.is_empty() {
-        page.field("wrong on", &finding.platforms.join(" "))?;
+        let name = if number.is_empty() { "also wrong on" } else { "wrong on" };
+        page.field(name, &finding.platforms.join(" "))?;
     }
     stack(page, "stored", &finding.store)?;
     stack(page, "loaded", &finding.load)?;

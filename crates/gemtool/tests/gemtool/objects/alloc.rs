@@ -48,7 +48,7 @@ BO (handle 1)
   kernel says   64 KiB, caching none
   level         none, coherent for nothing
   map           wb
-  flushed by    library (non-coherent-read)
+  flushed by    library, where an access needs it (non-coherent-read)
   contents      right through the mapping, right with PREAD
 
   step     verdict  lines  bytes  rule
