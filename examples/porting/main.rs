@@ -24,8 +24,8 @@ use run::{By, Outcome, run};
 /// Seeds of the runs in which the caches evict, write back and fill at random.
 const SEEDS: std::ops::Range<u32> = 0..2;
 
-/// Prints the row of a driver on a platform; returns what contradicts the model's expectations.
-fn row(driver: &'static Driver, platform: &str) -> Result<Vec<String>> {
+/// Returns the numbers of a driver on a platform, and what contradicts the model's expectations.
+fn numbers(driver: &'static Driver, platform: &str) -> Result<(String, Vec<String>)> {
     let name = format!("sim:{platform}");
     let before = run(driver, &name, By::Driver)?;
     let after = run(driver, &name, By::Library)?;
@@ -34,7 +34,7 @@ fn row(driver: &'static Driver, platform: &str) -> Result<Vec<String>> {
         let (cost, wrong) = (outcome.cost, outcome.wrong);
         format!("{:>5} {:>6} {:>8} {:>5}", cost.own_lines, cost.kernel_lines, cost.requests, wrong)
     };
-    println!("{:<17} {platform} |{} |{} |{:>6}", driver.name, cells(before), cells(after), without.wrong);
+    let numbers = format!("|{} |{} |{:>6}", cells(before), cells(after), without.wrong);
 
     let mut contradictions = Vec::new();
     let mut wrong = after.wrong_ever;
@@ -58,18 +58,27 @@ fn row(driver: &'static Driver, platform: &str) -> Result<Vec<String>> {
         let found = if expected { "no old byte" } else { "old bytes" };
         contradictions.push(format!("{} on {platform}: {found} without any operation", driver.name));
     }
-    Ok(contradictions)
+    Ok((numbers, contradictions))
 }
 
-/// Prints the table; returns what contradicts the model's expectations.
+/// Prints the table, a row for the platforms of a driver with the same numbers; returns what contradicts the model's expectations.
 fn table() -> Result<Vec<String>> {
     let head = format!("{:>5} {:>6} {:>8} {:>5}", "own", "kernel", "requests", "old");
-    println!("{:<21} | {:<26} | {:<26} | neither", "", "today", "with the library");
-    println!("{:<21} |{head} |{head} |{:>6}", "driver", "old");
+    println!("{:<17} | {:<26} | {:<26} | neither", "", "today", "with the library");
+    println!("{:<17} |{head} |{head} |{:>6} platforms", "driver", "old");
     let mut contradictions = Vec::new();
     for driver in DRIVERS {
+        let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
         for platform in PLATFORMS.iter().filter(|platform| driver.platforms.contains(platform)) {
-            contradictions.append(&mut row(driver, platform)?);
+            let (numbers, mut contradicts) = numbers(driver, platform)?;
+            contradictions.append(&mut contradicts);
+            match rows.iter_mut().find(|(other, _)| *other == numbers) {
+                Some((_, platforms)) => platforms.push(platform),
+                None => rows.push((numbers, vec![platform])),
+            }
+        }
+        for (numbers, platforms) in rows {
+            println!("{:<17} {numbers} {}", driver.name, platforms.join(" "));
         }
     }
     Ok(contradictions)
