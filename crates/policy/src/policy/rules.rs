@@ -266,7 +266,7 @@ rules! {
         "The object is not dirty.",
         "i915_gem_execbuffer.c:eb_move_to_gpu";
     SubmitBarrier = "submit-barrier":
-        "Every submission ends with a write barrier, and a chipset flush before gen6.",
+        "Every submission ends with intel_gt_chipset_flush: a write barrier, and before gen6 the chipset's flush.",
         "intel_gt.c:intel_gt_chipset_flush";
 
     // Kernel: display.

@@ -223,6 +223,15 @@ fn a_dropped_assumption_is_reported_with_its_effect() {
 }
 
 #[test]
+fn a_condition_that_a_hostile_caller_does_not_keep_cannot_be_dropped() {
+    gemtool("check --kernel 6.12 --platform jsl --caller hostile --drop-assumption U1").refused(&[
+        "--drop-assumption",
+        "U1",
+        "hostile",
+    ]);
+}
+
+#[test]
 fn a_planted_fault_is_caught() {
     let report =
         gemtool("check --kernel 6.12 --platform glk --caller library --mutant one-line-short --json");

@@ -109,9 +109,19 @@ pub struct ScopeLine {
 /// Returns the scope that the arguments request: hardware that exists, and a hostile caller that keeps no condition.
 ///
 /// # Errors
-/// As [`of_changes`].
+/// As [`of_changes`]; a condition that is dropped, although no caller keeps it.
 pub fn of(args: &Check) -> Result<Scope, Failure> {
     let mut scope = of_changes(args)?;
+    let condition = args.dropped.iter().find_map(|dropped| match dropped {
+        Dropped::Condition(condition) => Some(condition.id()),
+        Dropped::Assumption(_) => None,
+    });
+    if let (Some(id), [Caller::Hostile]) = (condition, scope.callers.as_slice()) {
+        let why = format!(
+            "{id} is a condition on callers, and a hostile one keeps none (leave it out, or name another caller)"
+        );
+        return Err(Failure::flag("--drop-assumption", why));
+    }
     let exists = |machine: &Machine| !machine.caps.contains(Caps::WT) || machine.platform.has_edram_parts();
     scope.machines.retain(exists);
     scope.kept_by_hostile = Conditions::NONE;
