@@ -41,20 +41,23 @@ fn distance(one: &[u8], other: &[u8]) -> usize {
     let one = &one[..one.len().min(LETTERS)];
     let mut before = [0; LETTERS + 1];
     let mut row: [usize; LETTERS + 1] = core::array::from_fn(|at| CHANGED * at);
+    let mut last_letter = None;
     for (line, letter) in other.iter().enumerate() {
         let mut next = [CHANGED * (line + 1); LETTERS + 1];
+        // The distance two letters ago in both words, and the own letter before this one.
+        let (mut corner, mut last_own) = (0, None);
         for (at, own) in one.iter().enumerate() {
             let replaced = row[at] + if own.eq_ignore_ascii_case(letter) { 0 } else { CHANGED };
-            next[at + 1] = replaced.min(row[at + 1] + CHANGED).min(next[at] + CHANGED);
-            let is_swapped = line > 0
-                && at > 0
-                && own.eq_ignore_ascii_case(&other[line - 1])
-                && one[at - 1].eq_ignore_ascii_case(letter);
-            if is_swapped {
-                next[at + 1] = next[at + 1].min(before[at - 1] + SWAPPED);
+            let mut best = replaced.min(row[at + 1] + CHANGED).min(next[at] + CHANGED);
+            let is_same =
+                |one: &u8, last: Option<&u8>| last.is_some_and(|last| last.eq_ignore_ascii_case(one));
+            if is_same(own, last_letter) && is_same(letter, last_own) {
+                best = best.min(corner + SWAPPED);
             }
+            next[at + 1] = best;
+            (corner, last_own) = (before[at], Some(own));
         }
-        (before, row) = (row, next);
+        (before, row, last_letter) = (row, next, Some(letter));
     }
     row[one.len()]
 }
