@@ -70,7 +70,7 @@ fn every_platform_is_right_and_shows_missing_flushes() {
 #[test]
 fn some_platforms_are_right_in_full() {
     let lines =
-        ["--device sim:glk --caching none --over cpu-wb --seed 7 --lines 40", "--device sim:mtl --lines 30"];
+        ["--device sim:glk --caching none --over cpu-wb --seed 7 --lines 20", "--device sim:mtl --lines 20"];
     for line in sample(lines, 1) {
         assert!(all_right(line) > 0, "{line}");
     }

@@ -130,7 +130,11 @@ fn a_flush_that_is_called_useless_can_be_left_out() {
 
 #[test]
 fn each_cause_of_wrong_verdicts_is_found_again_if_it_is_put_back() {
-    for root in [Root::Display, Root::Import, Root::EqualBytes, Root::NotSimulated, Root::Loads] {
+    let roots = [Root::Display, Root::Import, Root::EqualBytes, Root::NotSimulated, Root::Loads];
+    // Two of them, of which SEED names the first, or all.
+    let first = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("SEED is a number"));
+    let chosen = if is_all() { roots.len() } else { 2 };
+    for root in roots.into_iter().cycle().skip(first - 1).take(chosen) {
         let found = search(ALL_PROGRAMS, Some(root));
         println!("{root:?}: {}", found.as_ref().err().map_or("nothing", String::as_str));
         assert!(found.is_err(), "{root:?}");

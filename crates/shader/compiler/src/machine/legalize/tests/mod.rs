@@ -22,8 +22,8 @@ const TYPES: [Type; 11] =
 const RANDOM: usize = 48;
 
 /// The distance of tested 16-bit values, and of those of operations with modifiers, unless everything is tested.
-const OFTEN: usize = 61;
-const RARE: usize = 149;
+const OFTEN: usize = 127;
+const RARE: usize = 293;
 
 /// The platforms whose rules differ.
 const DIFFERENT: [Platform; 9] = [
