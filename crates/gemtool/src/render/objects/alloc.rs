@@ -3,6 +3,7 @@
 use std::io;
 
 use anstyle::Style;
+use gem_coherency::object::FlushOwner;
 use gemtool::kernel_trace::Shape;
 
 use crate::cmd::objects::alloc::acquire::Without;
@@ -108,8 +109,8 @@ fn bo(page: &mut Page<'_>, asked: &Request, bo: &BoReport) -> io::Result<()> {
     page.field("kernel says", &format!("{}, {caching}", bytes(bo.size_bytes)))?;
     page.field("level", &format!("{}, coherent for {}", bo.level, coherent_words(&bo.coherent)))?;
     page.field("map", bo.map.name())?;
-    let owner = format!("{}, where an access needs it ({})", bo.flushed_by, bo.flush_rule);
-    page.field("flushed by", &owner)?;
+    let when = if bo.flushed_by == FlushOwner::Library { ", where an access needs it" } else { "" };
+    page.field("flushed by", &format!("{}{when} ({})", bo.flushed_by, bo.flush_rule))?;
     if let Some(export) = &bo.export {
         let back = if export.same_handle {
             "the import returned the same handle"
