@@ -3,8 +3,7 @@
 use gem_coherency::platform;
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_check::{Caller, Conditions, Mutation, Scope, Search};
-use gem_coherency_memory_model::Assumptions;
+use gem_coherency_check::{Caller, Scope, Search};
 
 use crate::Result;
 
@@ -52,16 +51,8 @@ impl Row {
     /// # Errors
     /// A platform or a kernel that the library does not know.
     pub fn search(&self) -> Result<Search> {
-        let scope = Scope {
-            machines: vec![platform::by_name(self.platform)?.machine(self.kernel, self.edram)],
-            callers: vec![self.caller],
-            held: Assumptions::ALL,
-            kept: Conditions::ALL,
-            kept_by_hostile: Conditions::ALL,
-            mocs_table: None,
-            mutation: Mutation::None,
-            ignored: None,
-        };
+        let machine = platform::by_name(self.platform)?.machine(self.kernel, self.edram);
+        let scope = Scope::new(vec![machine], vec![self.caller]);
         let of_user = |search: &Search| search.setting.creation == Creation::User;
         scope
             .searches()?

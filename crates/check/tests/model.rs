@@ -11,19 +11,11 @@ use gem_coherency_check::{
     Action, Baseline, Caller, Condition, Conditions, LoggedAction, Mutant, Mutation, Need, Outcome, Property,
     Scope, Search, Value, Window, all_cores, all_machines, machines,
 };
-use gem_coherency_memory_model::{Assumption, Assumptions};
+use gem_coherency_memory_model::Assumption;
 
 fn scope(platform: &str, kernel: (u16, u16), caller: Caller) -> Scope {
-    Scope {
-        machines: machines(platform::by_name(platform).unwrap(), KernelVersion::new(kernel.0, kernel.1)),
-        callers: vec![caller],
-        held: Assumptions::ALL,
-        kept: Conditions::ALL,
-        kept_by_hostile: Conditions::ALL,
-        mocs_table: None,
-        mutation: Mutation::None,
-        ignored: None,
-    }
+    let kernel = KernelVersion::new(kernel.0, kernel.1);
+    Scope::new(machines(platform::by_name(platform).unwrap(), kernel), vec![caller])
 }
 
 /// The search of that kind of object, on the machine without eDRAM.

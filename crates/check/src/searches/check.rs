@@ -151,6 +151,20 @@ impl Likeness {
 }
 
 impl Scope {
+    /// Returns the scope of these machines and callers, with every assumption and condition, and without a change.
+    pub fn new(machines: Vec<Machine>, callers: Vec<Caller>) -> Self {
+        Self {
+            machines,
+            callers,
+            held: Assumptions::ALL,
+            kept: Conditions::ALL,
+            kept_by_hostile: Conditions::ALL,
+            mocs_table: None,
+            mutation: Mutation::None,
+            ignored: None,
+        }
+    }
+
     /// Returns the distinct searches, by caller.
     ///
     /// # Errors
@@ -253,19 +267,7 @@ mod tests {
     use crate::{Transition, transitions};
 
     fn setting(machine: Machine, creation: Creation) -> Setting {
-        let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, Mutation::None);
-        let (machines, callers) = (vec![machine], vec![Caller::Hostile]);
-        let kept_by_hostile = kept;
-        let scope = Scope {
-            machines,
-            callers,
-            held,
-            kept,
-            kept_by_hostile,
-            mocs_table: None,
-            mutation,
-            ignored: None,
-        };
+        let scope = Scope::new(vec![machine], vec![Caller::Hostile]);
         scope.setting(machine, Caller::Hostile, creation).unwrap()
     }
 

@@ -154,11 +154,6 @@ pub fn of_changes(args: &Check) -> Result<Scope, Failure> {
     let mut machines = all_machines(&kernels);
     machines.retain(|machine| is_requested(machine.platform.name));
     let mut scope = Scope {
-        machines,
-        callers: unique(&args.callers, Caller::ALL),
-        held: Assumptions::ALL,
-        kept: Conditions::ALL,
-        kept_by_hostile: Conditions::ALL,
         mocs_table: args.mocs_table,
         mutation: match (args.without, args.mutant) {
             (Some(rule), _) => Mutation::Without(rule),
@@ -166,6 +161,7 @@ pub fn of_changes(args: &Check) -> Result<Scope, Failure> {
             (None, None) => Mutation::None,
         },
         ignored: args.ignored,
+        ..Scope::new(machines, unique(&args.callers, Caller::ALL))
     };
     for dropped in &args.dropped {
         match *dropped {

@@ -17,10 +17,7 @@ use std::process::ExitCode;
 use compare::{Baseline, Change};
 use gem_coherency::platform;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_check::{
-    Caller, Conditions, KERNELS, Mutation, Property, Scope, Search, all_machines, machines,
-};
-use gem_coherency_memory_model::Assumptions;
+use gem_coherency_check::{Caller, KERNELS, Mutation, Property, Scope, Search, all_machines, machines};
 
 /// The mutants of a copy of the tree; here there are none.
 #[cfg(not(mutants))]
@@ -87,19 +84,8 @@ impl Args {
             found = all_machines(&[self.kernel]);
         }
         let callers = if self.callers.is_empty() { Caller::ALL.to_vec() } else { self.callers.clone() };
-        let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, self.mutation);
-        // What a mutant breaks must not hide behind what the hostile caller breaks anyway.
-        let kept_by_hostile = kept;
-        Ok(Scope {
-            machines: found,
-            callers,
-            held,
-            kept,
-            kept_by_hostile,
-            mocs_table: None,
-            mutation,
-            ignored: None,
-        })
+        // The hostile caller keeps every condition: what a mutant breaks must not hide behind what that caller breaks anyway.
+        Ok(Scope { mutation: self.mutation, ..Scope::new(found, callers) })
     }
 }
 
