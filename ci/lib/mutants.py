@@ -1,12 +1,13 @@
 """Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that behave differently,
 and compares the survivors with those that are known.
 
-    mutants.py LIST JUDGE [--all TEST... | --only FILE,FILE... TEST...]
+    mutants.py LIST JUDGE [--all TEST... | --only FILE,FILE... TEST... | --shard I/N TEST...]
 
 LIST has a line for each mutant: number, place, change. JUDGE exits with 1 if the explorer finds a broken property; with
 --compare it says what each mutant changes. Each TEST is a test program with the mutants in it: of mutants that the explorer does not
 notice, scenarios on the software device are run, and of the kernel's rules among the others, crates/sim/tests/conformance compares what the
-software device does with what the real driver does. --only leaves out the mutants of other files.
+software device does with what the real driver does. --only leaves out the mutants of other files, --shard those of the files of other
+parts of N.
 """
 
 import concurrent.futures
@@ -199,6 +200,16 @@ def file(mutant):
     return mutant.split(" ", 1)[0]
 
 
+def part(mutants, shard):
+    """The files of part I of N, "I/N", with about as many of the mutants as the other parts."""
+    index, count = map(int, shard.split("/"))
+    parts = [(0, number, []) for number in range(count)]
+    for name, size in sorted(Counter(map(file, mutants)).items(), key=lambda row: (-row[1], row[0])):
+        total, number, files = min(parts)
+        parts[number] = (total + size, number, [*files, name])
+    return parts[index - 1][2]
+
+
 def differences(verdicts, known, classes, every):
     """What is wrong: `verdicts` has the property that each judged mutant broke, or None; `classes` what each mutant changes."""
     def listed(mutant):
@@ -239,6 +250,9 @@ def self_test():
     for numbers, count, expected in [((1, 2, 3, 4, 5), 2, ["1-3", "4-5"]), ((2, 3, 7, 8), 1, ["2-3", "7-8"]), ((4,), 2, ["4-4"])]:
         if ranges(numbers, count) != expected:
             sys.exit(f"self-test: {numbers} as {ranges(numbers, count)}")
+    several = [*["a f: 1"] * 5, *["b f: 1"] * 3, *["c f: 1"] * 2]
+    if [part(several, shard) for shard in ("1/2", "2/2")] != [["a"], ["b", "c"]]:
+        sys.exit(f"self-test: the parts are {part(several, '1/2')} and {part(several, '2/2')}")
     print(f"self-test: {len(cases)} cases")
 
 
@@ -265,8 +279,8 @@ def main(list_file, command, *options):
         sys.exit("two mutants have one name, or there are none")
     known = read_survivors(SURVIVORS.read_text())
     every, named = bool(options), NAMED
-    if options[:1] == ("--only",):
-        files = options[1].split(",")
+    if options[:1] in (("--only",), ("--shard",)):
+        files = options[1].split(",") if options[0] == "--only" else part(numbers, options[1])
         if gone := set(files) - set(map(file, numbers)):
             sys.exit(f"--only: files without mutants: {' '.join(sorted(gone))}")
         numbers = {mutant: number for mutant, number in numbers.items() if file(mutant) in files}
