@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use bytemuck::{Pod, bytes_of, try_pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency::backend::display::{Display, Framebuffer, Mode, Picture, Shown};
 use gem_coherency::backend::{Drm, ExecObject, Extras, Mapping};
@@ -11,7 +12,6 @@ use gem_coherency::{Error, Result};
 use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::i915::*;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::table::{self, Class, agrees, letters, rows};
 
@@ -42,16 +42,12 @@ impl Setup {
     }
 
     /// Makes a request with a number.
-    fn request<T: FromBytes + IntoBytes + Immutable>(
-        &mut self,
-        request: Ioctl<T>,
-        args: T,
-    ) -> Result<T, Errno> {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+    fn request<T: Pod>(&mut self, request: Ioctl<T>, args: T) -> Result<T, Errno> {
+        self.process.store(ARGS, bytes_of(&args)).unwrap();
         self.process.ioctl(self.fd, request.code, ARGS)?;
         let mut bytes = vec![0; size_of::<T>()];
         self.process.load(ARGS, &mut bytes).unwrap();
-        Ok(T::read_from_bytes(&bytes).unwrap_or(args))
+        Ok(try_pod_read_unaligned(&bytes).unwrap_or(args))
     }
 
     /// A new object with room for a picture.

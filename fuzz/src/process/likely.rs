@@ -1,6 +1,7 @@
 //! Calls that will probably succeed, with what earlier calls gave back. From a fuzzer's bytes alone a
 //! submission, say, hardly ever comes together: its struct, its list and its handles must all be right.
 
+use bytemuck::{Pod, bytes_of, cast_slice, try_pod_read_unaligned};
 use gem_coherency_sim::Pages;
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::dma_buf::*;
@@ -9,7 +10,6 @@ use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_creat
 use gem_coherency_uapi::i915::*;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_exec::*;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::input::Input;
 use crate::process::arena::{ARGS, DATA, LARGE, LISTS, LISTS_LEN};
@@ -94,12 +94,12 @@ impl World {
     /// A request with its struct; the struct as it comes back if the request succeeds.
     fn ask<T>(&mut self, fd: i32, request: Ioctl<T>, args: T) -> Option<T>
     where
-        T: FromBytes + IntoBytes + Immutable,
+        T: Pod,
     {
-        self.send(fd, request.name, request.code, ARGS, args.as_bytes()).ok()?;
+        self.send(fd, request.name, request.code, ARGS, bytes_of(&args)).ok()?;
         let mut bytes = vec![0; size_of::<T>()];
         self.process.load(ARGS, &mut bytes).ok()?;
-        T::read_from_bytes(&bytes).ok()
+        try_pod_read_unaligned(&bytes).ok()
     }
 
     /// Remembers an object.
@@ -215,15 +215,15 @@ impl World {
                 write_domain,
                 ..Default::default()
             };
-            let relocs_ptr = self.put(relocation.as_bytes());
+            let relocs_ptr = self.put(bytes_of(&relocation));
             let relocated = input.byte();
             let entry = &mut list[usize::from(relocated) % count];
             (entry.relocation_count, entry.relocs_ptr) = (1, relocs_ptr);
         }
         if !input.one_in(4) {
             let commands = some_commands(input);
-            let _ = self.process.store(DATA, commands.as_bytes());
-            let size = commands.as_bytes().len() as u64;
+            let _ = self.process.store(DATA, cast_slice(&commands));
+            let size = size_of_val(commands.as_slice()) as u64;
             let args = drm_i915_gem_pwrite { handle, size, data_ptr: DATA, ..Default::default() };
             self.ask(DEVICE, DRM_IOCTL_I915_GEM_PWRITE, args);
         }
@@ -234,7 +234,7 @@ impl World {
         let engine = input.of(&[I915_EXEC_RENDER, I915_EXEC_DEFAULT, I915_EXEC_BLT, I915_EXEC_BSD]);
         let more = input.of(&[0, 0, I915_EXEC_NO_RELOC, I915_EXEC_FENCE_OUT]);
         let args = drm_i915_gem_execbuffer2 {
-            buffers_ptr: self.put(list.as_slice().as_bytes()),
+            buffers_ptr: self.put(cast_slice(list.as_slice())),
             buffer_count: count as u32,
             batch_len: input.of(&[0, 0, 8]),
             flags: engine | more,

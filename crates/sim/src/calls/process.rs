@@ -8,13 +8,13 @@
 //! ```
 //! use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 //! use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
-//! use zerocopy::IntoBytes;
+//! use bytemuck::bytes_of;
 //!
 //! let mut process = Process::default();
 //! let fd = process.open(&SimDevice::open("sim:tgl")?, Minor::Render);
 //! process.allocate(0x10000, 4096, Pages::ReadWrite)?;
 //! let create = drm_i915_gem_create { size: 5000, ..Default::default() };
-//! process.store(0x10000, create.as_bytes())?;
+//! process.store(0x10000, bytes_of(&create))?;
 //! process.ioctl(fd, DRM_IOCTL_I915_GEM_CREATE.code, 0x10000)?;
 //! let mut size = [0; 8];
 //! process.load(0x10000, &mut size)?;

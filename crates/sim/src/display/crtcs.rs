@@ -16,6 +16,7 @@ use super::properties::GAMMA_SIZE;
 use super::vblanks::Clock;
 use crate::kernel::objects::object::Origin;
 use crate::refuse::refuse;
+use bytemuck::try_pod_read_unaligned;
 use gem_coherency::backend::display::{Connector, Crtc};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Machine;
@@ -23,7 +24,6 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency_uapi::drm_display::{
     DRM_MODE_CONNECTOR_DisplayPort, DRM_MODE_CONNECTOR_HDMIA, drm_mode_modeinfo,
 };
-use zerocopy::FromBytes;
 
 /// The first ids of CRTCs, connectors, encoders and planes; properties have lower ids, and framebuffers higher
 /// ones.
@@ -282,7 +282,7 @@ impl PendingFlip {
 impl Pipe {
     /// Returns the mode.
     pub(crate) fn mode(&self) -> Option<drm_mode_modeinfo> {
-        drm_mode_modeinfo::read_from_bytes(&self.mode.as_ref()?.data).ok()
+        try_pod_read_unaligned::<drm_mode_modeinfo>(&self.mode.as_ref()?.data).ok()
     }
 
     /// Returns the primary plane's framebuffer.

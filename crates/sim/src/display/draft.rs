@@ -15,10 +15,10 @@ use super::planes::{self, Kind};
 use super::properties::GAMMA_SIZE;
 use crate::sync::fence::Fence;
 use crate::sync::progress;
+use bytemuck::try_pod_read_unaligned;
 use gem_coherency::platform::{Machine, Modifier, Tiles};
 use gem_coherency_uapi::drm_display::drm_mode_modeinfo;
 use gem_coherency_uapi::drm_modeset::drm_color_lut;
-use zerocopy::FromBytes;
 
 /// Bytes of a pixel of a cursor.
 const CURSOR_PIXEL_BYTES: u32 = 4;
@@ -219,7 +219,7 @@ impl Draft {
 
 /// Returns the mode in a blob.
 pub(crate) fn mode_of(blob: Option<&Arc<Blob>>) -> Option<drm_mode_modeinfo> {
-    drm_mode_modeinfo::read_from_bytes(&blob?.data).ok()
+    try_pod_read_unaligned::<drm_mode_modeinfo>(&blob?.data).ok()
 }
 
 /// Returns the fields in which two modes can differ (`drm_mode_equal`).

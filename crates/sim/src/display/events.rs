@@ -2,12 +2,12 @@
 //!
 //! An event is queued with the time when it is due, because the time of each vertical blank is known in advance.
 
+use bytemuck::bytes_of;
 use gem_coherency::Errno;
 use gem_coherency_uapi::drm_modeset::{
     DRM_EVENT_CRTC_SEQUENCE, DRM_EVENT_FLIP_COMPLETE, DRM_EVENT_VBLANK, drm_event, drm_event_crtc_sequence,
     drm_event_vblank,
 };
-use zerocopy::IntoBytes;
 
 use super::vblanks::Vblank;
 
@@ -56,15 +56,14 @@ impl Event {
             crtc_id: self.crtc,
         };
         match self.kind {
-            Kind::Vblank => vblank(DRM_EVENT_VBLANK).as_bytes().to_vec(),
-            Kind::Flip => vblank(DRM_EVENT_FLIP_COMPLETE).as_bytes().to_vec(),
-            Kind::Sequence => drm_event_crtc_sequence {
+            Kind::Vblank => bytes_of(&vblank(DRM_EVENT_VBLANK)).to_vec(),
+            Kind::Flip => bytes_of(&vblank(DRM_EVENT_FLIP_COMPLETE)).to_vec(),
+            Kind::Sequence => bytes_of(&drm_event_crtc_sequence {
                 base: drm_event { r#type: DRM_EVENT_CRTC_SEQUENCE, length: BYTES as u32 },
                 user_data,
                 time_ns: at.ns as i64,
                 sequence: at.number,
-            }
-            .as_bytes()
+            })
             .to_vec(),
         }
     }

@@ -1,9 +1,9 @@
 //! The planes of a CRTC: their kinds, and the formats and modifiers that they show.
 
+use bytemuck::bytes_of;
 use gem_coherency::platform::{BXT, CHV, G45, GM45, Machine, Modifier, RKL, VLV};
 use gem_coherency_uapi::drm_fourcc::*;
 use gem_coherency_uapi::drm_modeset::{FORMAT_BLOB_CURRENT, drm_format_modifier, drm_format_modifier_blob};
-use zerocopy::IntoBytes;
 
 /// A kind of plane (`enum drm_plane_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,11 +134,11 @@ pub(crate) fn formats_blob(machine: Machine, kind: Kind) -> Vec<u8> {
         count_modifiers: modifiers.len() as u32,
         modifiers_offset,
     };
-    let mut blob = head.as_bytes().to_vec();
+    let mut blob = bytes_of(&head).to_vec();
     blob.extend(formats.iter().flat_map(|format| format.to_le_bytes()));
     blob.resize(modifiers_offset as usize, 0);
     for (modifier, formats) in modifiers {
-        blob.extend(drm_format_modifier { formats, offset: 0, pad: 0, modifier }.as_bytes());
+        blob.extend(bytes_of(&drm_format_modifier { formats, offset: 0, pad: 0, modifier }));
     }
     blob
 }

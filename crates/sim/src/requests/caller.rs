@@ -1,8 +1,8 @@
 //! The caller of a request, and the copies from and to its memory.
 
+use bytemuck::{Pod, bytes_of_mut};
 use gem_coherency::Errno;
 use gem_coherency::error::Result;
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::SimDevice;
 use crate::process::files::Files;
@@ -24,9 +24,9 @@ impl Caller<'_> {
     ///
     /// # Errors
     /// EFAULT.
-    pub(super) fn get<T: FromBytes + IntoBytes>(&self, request: &'static str, address: u64) -> Result<T> {
-        let mut value = T::new_zeroed();
-        let bytes = value.as_mut_bytes();
+    pub(super) fn get<T: Pod>(&self, request: &'static str, address: u64) -> Result<T> {
+        let mut value = T::zeroed();
+        let bytes = bytes_of_mut(&mut value);
         if self.memory.read(address, bytes) < bytes.len() {
             return refuse(request, Errno::EFAULT);
         }

@@ -1,8 +1,8 @@
 //! An entry of the table of requests: struct, permission and function of one request.
 
+use bytemuck::{Pod, bytes_of, pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency::error::Result;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::caller::Caller;
 use crate::display::masters::Allowed;
@@ -31,14 +31,14 @@ macro_rules! entries {
 pub(super) use entries;
 
 /// Calls `run` with the struct at the start of `bytes` and writes it back, also after an error.
-pub(super) fn with<T: FromBytes + IntoBytes + Immutable>(
+pub(super) fn with<T: Pod>(
     caller: &mut Caller<'_>,
     bytes: &mut [u8],
     run: impl FnOnce(&mut Caller<'_>, &mut T) -> Result<()>,
 ) -> Result<()> {
-    let Ok((mut args, _)) = T::read_from_prefix(bytes) else { return refuse("ioctl", Errno::EFAULT) };
+    let Some(bytes) = bytes.get_mut(..size_of::<T>()) else { return refuse("ioctl", Errno::EFAULT) };
+    let mut args = pod_read_unaligned(bytes);
     let done = run(caller, &mut args);
-    // Cannot fail: the struct was read from the same bytes.
-    let _ = args.write_to_prefix(bytes);
+    bytes.copy_from_slice(bytes_of(&args));
     done
 }

@@ -1,7 +1,7 @@
 //! Chains of extensions in the caller's memory.
 
+use bytemuck::{Pod, try_pod_read_unaligned};
 use gem_coherency::Errno;
-use zerocopy::FromBytes;
 
 use crate::process::memory::Memory;
 
@@ -36,12 +36,12 @@ pub(super) fn walk(
 }
 
 /// Reads the field at `offset` of the struct at `address`.
-fn read<T: FromBytes>(memory: &Memory, address: u64, offset: u64) -> Result<T, Errno> {
+fn read<T: Pod>(memory: &Memory, address: u64, offset: u64) -> Result<T, Errno> {
     let mut bytes = [0; 8];
     let bytes = bytes.get_mut(..size_of::<T>()).ok_or(Errno::EFAULT)?;
     let at = address.checked_add(offset).ok_or(Errno::EFAULT)?;
     if memory.read(at, bytes) < bytes.len() {
         return Err(Errno::EFAULT);
     }
-    T::read_from_bytes(bytes).map_err(|_| Errno::EFAULT)
+    try_pod_read_unaligned(bytes).map_err(|_| Errno::EFAULT)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytemuck::{Pod, bytes_of, try_pod_read_unaligned};
 use gem_coherency_sim::{Minor, Pages};
 use gem_coherency_uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
 use gem_coherency_uapi::drm_display::DRM_IOCTL_MODE_RMFB;
@@ -11,7 +12,6 @@ use gem_coherency_uapi::i915::{
     drm_i915_gem_wait,
 };
 use gem_coherency_uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2_WR;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::call::{Call, Known, Outcome};
 use super::flushes::{Flush, FlushKind, Witness, merged};
@@ -261,17 +261,12 @@ fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
 }
 
 /// A request of the frame around the calls; its struct lies where theirs do.
-fn request<T: FromBytes + IntoBytes + Immutable>(
-    target: &mut dyn Target,
-    fd: i32,
-    code: u32,
-    args: &mut T,
-) -> Done<()> {
-    target.store(ARGS, args.as_bytes())?;
+fn request<T: Pod>(target: &mut dyn Target, fd: i32, code: u32, args: &mut T) -> Done<()> {
+    target.store(ARGS, bytes_of(args))?;
     target.ioctl(fd, code, ARGS)?;
     let mut bytes = vec![0; size_of::<T>()];
     target.load(ARGS, &mut bytes)?;
-    *args = T::read_from_bytes(&bytes).expect("as many bytes as the struct has");
+    *args = try_pod_read_unaligned(&bytes).expect("as many bytes as the struct has");
     Ok(())
 }
 

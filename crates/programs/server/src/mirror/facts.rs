@@ -2,12 +2,12 @@
 
 use std::mem::offset_of;
 
+use bytemuck::try_pod_read_unaligned;
 use gem_coherency::Errno;
 use gem_coherency_uapi::i915_exec::{DRM_IOCTL_I915_QUERY, drm_i915_query, drm_i915_query_item};
 use gem_coherency_uapi::i915_facts::{
     DRM_IOCTL_I915_GETPARAM, DRM_IOCTL_I915_REG_READ, drm_i915_getparam, drm_i915_reg_read,
 };
-use zerocopy::FromBytes as _;
 
 use super::request::Forwarded;
 use super::{Mirror, file, kernel};
@@ -83,7 +83,7 @@ fn items(request: &Forwarded<'_>) -> Option<Vec<(u64, drm_i915_query_item)>> {
     let item = |number: u32| {
         let at = first.wrapping_add(u64::from(number) * ITEM as u64);
         let bytes = request.read_at::<ITEM>(at).ok()?;
-        let item = drm_i915_query_item::read_from_bytes(&bytes).ok()?;
+        let item = try_pod_read_unaligned::<drm_i915_query_item>(&bytes).ok()?;
         (kernel::is_plain(item.query_id) && item.length >= 0).then_some((at, item))
     };
     (0..count).map(item).collect()

@@ -8,6 +8,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use bytemuck::bytes_of_mut;
 use gem_coherency::Errno;
 use gem_coherency::platform::Engine;
 use gem_coherency_uapi::Ioctl;
@@ -35,7 +36,6 @@ use gem_coherency_uapi::i915_query::{
     DRM_I915_QUERY_HWCONFIG_BLOB, DRM_I915_QUERY_TOPOLOGY_INFO,
 };
 use nix::libc;
-use zerocopy::IntoBytes as _;
 
 /// Makes a request, again as long as a signal or the driver interrupts it (`drmIoctl`).
 ///
@@ -236,7 +236,7 @@ impl OnObject {
     /// Returns the struct.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         let size = (self.code >> 16 & 0x3fff) as usize;
-        self.words.as_mut_bytes().get_mut(..size).unwrap_or_default()
+        bytes_of_mut(&mut self.words).get_mut(..size).unwrap_or_default()
     }
 
     /// Returns the handle.

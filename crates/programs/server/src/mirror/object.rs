@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bytemuck::allocation::try_zeroed_vec;
 use gem_coherency::Errno;
 use gem_coherency::device::{AdoptRequest, Contents, Device};
 use gem_coherency::error::Result;
@@ -10,7 +11,6 @@ use gem_coherency::sync::Mutex;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CachingMode, Handle};
 use gem_coherency_sim::{Operand, Written};
-use zerocopy::FromZeros as _;
 
 /// Number of bytes that are compared at once.
 const PIECE: usize = PAGE_BYTES as usize;
@@ -53,7 +53,7 @@ impl RealObject {
             tracing::debug!(%error, "not snooped");
         }
         object.bo = Some(bo);
-        let known = usize::try_from(size).ok().and_then(|size| u8::new_vec_zeroed(size).ok());
+        let known = usize::try_from(size).ok().and_then(|size| try_zeroed_vec(size).ok());
         let no_room = gem_coherency::Error::Ioctl { request: "allocate", errno: Errno::ENOMEM };
         object.known = Mutex::new(known.ok_or(no_room)?);
         Ok(object)

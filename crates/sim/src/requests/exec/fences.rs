@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use bytemuck::{Pod, bytes_of_mut};
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use crate::SimDevice;
 use crate::gpu::Turn;
@@ -190,8 +190,8 @@ fn user_range(at: u64, count: u64) -> Result<(), Errno> {
     if end.is_some_and(|end| end <= USER_END) { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
-fn read<T: zerocopy::FromBytes + IntoBytes>(memory: &Memory, at: u64) -> Result<T, Errno> {
-    let mut value = T::new_zeroed();
-    let bytes = value.as_mut_bytes();
+fn read<T: Pod>(memory: &Memory, at: u64) -> Result<T, Errno> {
+    let mut value = T::zeroed();
+    let bytes = bytes_of_mut(&mut value);
     if memory.read(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(value) }
 }

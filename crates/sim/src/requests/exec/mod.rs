@@ -19,8 +19,8 @@ mod waits;
 
 use std::sync::Arc;
 
+use bytemuck::bytes_of_mut;
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use super::entry::{Entry, entries};
 use super::{Caller, refuse};
@@ -97,7 +97,7 @@ fn read_list(
     let mut list = Vec::new();
     for number in 0..count {
         let mut entry = drm_i915_gem_exec_object2::default();
-        let bytes = entry.as_mut_bytes();
+        let bytes = bytes_of_mut(&mut entry);
         let at = args.buffers_ptr.checked_add(number * ENTRY).ok_or(Errno::EFAULT)?;
         if memory.read(at, bytes) < bytes.len() {
             return Err(Errno::EFAULT);

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use bytemuck::{bytes_of, try_pod_read_unaligned};
 use gem_coherency::Errno;
-use zerocopy::{FromBytes, IntoBytes};
 
 use super::Submission;
 use super::address::canonical;
@@ -97,10 +97,11 @@ impl Submission<'_> {
                 return Err(Errno::EFAULT);
             }
             for (number, bytes) in (0..).zip(piece.chunks_exact(ENTRY as usize)) {
-                let entry = drm_i915_gem_relocation_entry::read_from_bytes(bytes).unwrap_or_default();
+                let entry =
+                    try_pod_read_unaligned::<drm_i915_gem_relocation_entry>(bytes).unwrap_or_default();
                 if let Some(address) = self.relocate_entry(space, index, &entry, find, &mut way)? {
                     // A failed write-back of the presumed offset is ignored.
-                    memory.write(at.wrapping_add(number * ENTRY + PRESUMED), address.as_bytes());
+                    memory.write(at.wrapping_add(number * ENTRY + PRESUMED), bytes_of(&address));
                 }
             }
         }

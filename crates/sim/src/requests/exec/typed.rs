@@ -1,7 +1,7 @@
 //! EXECBUFFER2 for the trait's typed requests: with a hidden batch, or with one from the caller.
 
+use bytemuck::cast_slice;
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use super::fences::Waits;
 use super::{Submission, execute, select_engine};
@@ -57,7 +57,7 @@ impl SimDevice {
         let Structs { objects: mut list, relocations, mut args } = run.structs()?;
         let mut memory = Memory::default();
         if !relocations.is_empty() {
-            let bytes = relocations.as_bytes();
+            let bytes = cast_slice(&relocations);
             let len = (bytes.len() as u64).next_multiple_of(PAGE_BYTES);
             memory.allocate(RELOCATIONS, len, Pages::ReadWrite)?;
             memory.write(RELOCATIONS, bytes);

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use bytemuck::try_pod_read_unaligned;
 use gem_coherency::Errno;
-use zerocopy::FromBytes;
 
 use super::Submission;
 use super::address::canonical;
@@ -69,7 +69,8 @@ impl Submission<'_> {
             if memory.read(at, &mut bytes) < ENTRY {
                 return false;
             }
-            let relocation = drm_i915_gem_relocation_entry::read_from_bytes(&bytes).unwrap_or_default();
+            let relocation =
+                try_pod_read_unaligned::<drm_i915_gem_relocation_entry>(&bytes).unwrap_or_default();
             let target = match self.args.flags & I915_EXEC_HANDLE_LUT {
                 0 => names.get(&relocation.target_handle).copied(),
                 _ => self.slots.get(relocation.target_handle as usize),

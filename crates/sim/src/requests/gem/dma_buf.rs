@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use bytemuck::{Pod, bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
 use nix::libc::{SEEK_END, SEEK_SET};
-use zerocopy::{FromBytes, IntoBytes};
 
 use super::map::has_file;
 use crate::kernel::injected_faults::Needs;
@@ -51,7 +51,7 @@ pub(crate) fn ioctl(
         let mut args: dma_buf_export_sync_file = read(memory, argument)?;
         let access = direction(args.flags)?;
         args.fd = files.install(File::Fence(dma_buf.fence(access)), true)?;
-        if memory.write(argument, args.as_bytes()) < size_of_val(&args) {
+        if memory.write(argument, bytes_of(&args)) < size_of_val(&args) {
             files.remove(args.fd)?;
             return Err(Errno::EFAULT);
         }
@@ -72,10 +72,10 @@ pub(crate) fn ioctl(
 }
 
 /// Reads the struct at an address.
-fn read<T: FromBytes + IntoBytes>(memory: &Memory, address: u64) -> Result<T, Errno> {
-    let mut args = T::new_zeroed();
+fn read<T: Pod>(memory: &Memory, address: u64) -> Result<T, Errno> {
+    let mut args = T::zeroed();
     let len = size_of::<T>();
-    if memory.read(address, args.as_mut_bytes()) < len { Err(Errno::EFAULT) } else { Ok(args) }
+    if memory.read(address, bytes_of_mut(&mut args)) < len { Err(Errno::EFAULT) } else { Ok(args) }
 }
 
 /// Returns the access that the flags stand for, which must be a direction and nothing else.

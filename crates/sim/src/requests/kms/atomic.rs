@@ -1,7 +1,7 @@
 //! ATOMIC: many properties at once.
 
+use bytemuck::Pod;
 use gem_coherency::Errno;
-use zerocopy::{FromBytes, IntoBytes};
 
 use super::super::{Caller, refuse};
 use super::objects::{Found, OutFences, set};
@@ -125,7 +125,7 @@ fn may_change_at_once(
 }
 
 /// Reads the number at a place of a list in the caller's memory (`get_user`).
-fn read<T: FromBytes + IntoBytes>(caller: &Caller<'_>, list: u64, index: u64) -> Result<T, Errno> {
+fn read<T: Pod>(caller: &Caller<'_>, list: u64, index: u64) -> Result<T, Errno> {
     let address = list.wrapping_add(index.wrapping_mul(size_of::<T>() as u64));
     let value = caller.get(DRM_IOCTL_MODE_ATOMIC.name, address);
     value.map_err(|error: Error| error.errno())

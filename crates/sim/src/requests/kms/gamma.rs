@@ -1,7 +1,7 @@
 //! Gamma tables: GETGAMMA and SETGAMMA. The simulated display does not apply them.
 
+use bytemuck::{bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
 use crate::display::commit::Pace;
@@ -21,7 +21,7 @@ pub(super) fn get(caller: &mut Caller<'_>, args: &mut drm_mode_crtc_lut) -> Resu
     }
     let ramp = caller.device.display.crtcs().pipes.get(place).map(|pipe| pipe.ramp);
     for (address, colour) in [args.red, args.green, args.blue].into_iter().zip(ramp.iter().flatten()) {
-        caller.put(request, address, colour.as_bytes())?;
+        caller.put(request, address, bytes_of(colour))?;
     }
     Ok(())
 }
@@ -36,7 +36,7 @@ pub(super) fn set(caller: &mut Caller<'_>, args: &mut drm_mode_crtc_lut) -> Resu
     }
     let mut ramp = [[0_u16; GAMMA_SIZE]; 3];
     for (address, colour) in [args.red, args.green, args.blue].into_iter().zip(&mut ramp) {
-        let bytes = colour.as_mut_bytes();
+        let bytes = bytes_of_mut(colour);
         if caller.memory.read(address, bytes) < bytes.len() {
             return refuse(request, Errno::EFAULT);
         }
@@ -44,7 +44,7 @@ pub(super) fn set(caller: &mut Caller<'_>, args: &mut drm_mode_crtc_lut) -> Resu
     let [reds, greens, blues] = &ramp;
     let colours = reds.iter().zip(greens).zip(blues);
     let entries = colours.map(|((&red, &green), &blue)| drm_color_lut { red, green, blue, reserved: 0 });
-    let table: Vec<u8> = entries.flat_map(|entry| entry.as_bytes().to_vec()).collect();
+    let table: Vec<u8> = entries.flat_map(|entry| bytes_of(&entry).to_vec()).collect();
     let done = device.commit_draft(request, Pace::Blocking, None, |crtcs| {
         let blob = crtcs.blobs.create(table.clone())?;
         let mut draft = Draft { may_set_mode: true, ..Draft::default() };

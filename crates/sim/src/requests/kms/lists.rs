@@ -2,8 +2,8 @@
 //!
 //! A list is copied as the kernel does: either as many items as there is room for, or all of them or none.
 
+use bytemuck::bytes_of;
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
 use super::objects::Found;
@@ -107,7 +107,7 @@ pub(super) fn connector(caller: &mut Caller<'_>, args: &mut drm_mode_get_connect
     if args.count_modes as usize >= modes.len() {
         for (place, &mode) in modes.iter().enumerate() {
             let address = args.modes_ptr.wrapping_add((place * size_of::<drm_mode_modeinfo>()) as u64);
-            caller.put(request, address, listed(mode, place).as_bytes())?;
+            caller.put(request, address, bytes_of(&listed(mode, place)))?;
         }
     }
     args.count_modes = modes.len() as u32;

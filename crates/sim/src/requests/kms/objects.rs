@@ -1,7 +1,7 @@
 //! Display objects by id, the values of their properties, and new values in a draft.
 
+use bytemuck::try_pod_read_unaligned;
 use gem_coherency::Errno;
-use zerocopy::FromBytes;
 
 use super::super::Caller;
 use super::show::is_good;
@@ -224,7 +224,7 @@ fn set_crtc(
         pipe.active = value != 0;
     } else if property == Property::ModeId {
         let good = |blob: &std::sync::Arc<Blob>| {
-            let mode = drm_mode_modeinfo::read_from_bytes(&blob.data);
+            let mode = try_pod_read_unaligned::<drm_mode_modeinfo>(&blob.data);
             mode.is_ok_and(|mode| is_good(&Mode::from_raw(&mode), machine))
         };
         if !blob.as_ref().is_none_or(good) {

@@ -1,8 +1,8 @@
 //! Properties and blobs: GETPROPERTY, SETPROPERTY, OBJ_GETPROPERTIES, OBJ_SETPROPERTY, GETPROPBLOB, CREATEPROPBLOB
 //! and DESTROYPROPBLOB.
 
+use bytemuck::bytes_of;
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
 use super::objects::{Found, OutFences, check, set as set_in_draft};
@@ -44,7 +44,7 @@ pub(super) fn get(caller: &mut Caller<'_>, args: &mut drm_mode_get_property) -> 
     for (index, (value, text)) in (0..args.count_enum_blobs).zip(items) {
         let item = drm_mode_property_enum { value: *value, name: name(text) };
         let offset = u64::from(index) * size_of::<drm_mode_property_enum>() as u64;
-        caller.put(request, args.enum_blob_ptr.wrapping_add(offset), item.as_bytes())?;
+        caller.put(request, args.enum_blob_ptr.wrapping_add(offset), bytes_of(&item))?;
     }
     args.count_enum_blobs = items.len() as u32;
     Ok(())

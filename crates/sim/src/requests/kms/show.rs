@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use bytemuck::bytes_of;
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use super::super::{Caller, refuse};
 use crate::SimDevice;
@@ -126,8 +126,8 @@ impl SimDevice {
         mode.r#type &= MODE_TYPES;
         mode.name[31] = 0;
         let old = crtcs.pipes.get(place).and_then(|pipe| pipe.mode.clone());
-        let same = old.filter(|blob| blob.data == mode.as_bytes());
-        let blob = same.map_or_else(|| crtcs.blobs.create(mode.as_bytes().to_vec()), Ok::<Arc<_>, Errno>)?;
+        let same = old.filter(|blob| blob.data == bytes_of(&mode));
+        let blob = same.map_or_else(|| crtcs.blobs.create(bytes_of(&mode).to_vec()), Ok::<Arc<_>, Errno>)?;
         let pipe = draft.pipe(crtcs, place)?;
         (pipe.mode, pipe.active) = (Some(blob), true);
         let plane = draft.plane(crtcs, (place, 0))?;

@@ -1,7 +1,7 @@
 //! ioctl(2) of a fence's file (a sync file).
 
+use bytemuck::{Pod, bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::process::files::{File, Files};
 use crate::process::memory::Memory;
@@ -146,13 +146,13 @@ fn text(name: &str) -> [u8; NAME_BYTES] {
 }
 
 /// Reads the struct at an address.
-fn read<T: FromBytes + IntoBytes>(memory: &Memory, address: u64) -> Result<T, Errno> {
-    let mut args = T::new_zeroed();
+fn read<T: Pod>(memory: &Memory, address: u64) -> Result<T, Errno> {
+    let mut args = T::zeroed();
     let len = size_of::<T>();
-    if memory.read(address, args.as_mut_bytes()) < len { Err(Errno::EFAULT) } else { Ok(args) }
+    if memory.read(address, bytes_of_mut(&mut args)) < len { Err(Errno::EFAULT) } else { Ok(args) }
 }
 
 /// Writes the struct at an address.
-fn write<T: IntoBytes + Immutable>(memory: &mut Memory, address: u64, args: &T) -> Result<(), Errno> {
-    if memory.write(address, args.as_bytes()) < size_of::<T>() { Err(Errno::EFAULT) } else { Ok(()) }
+fn write<T: Pod>(memory: &mut Memory, address: u64, args: &T) -> Result<(), Errno> {
+    if memory.write(address, bytes_of(args)) < size_of::<T>() { Err(Errno::EFAULT) } else { Ok(()) }
 }

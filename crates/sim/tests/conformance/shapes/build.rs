@@ -1,6 +1,6 @@
 //! Lists in the caller's memory that a struct points to.
 
-use zerocopy::{Immutable, IntoBytes};
+use bytemuck::{Pod, cast_slice};
 
 use crate::processes::arena::{DATA, LISTS};
 
@@ -31,8 +31,13 @@ impl Default for Builder {
 
 impl Builder {
     /// Puts a value down, aligned to 8 bytes; returns its address.
-    pub fn put<T: IntoBytes + Immutable + ?Sized>(&mut self, value: &T) -> u64 {
-        let bytes = value.as_bytes().to_vec();
+    pub fn put<T: Pod>(&mut self, value: &T) -> u64 {
+        self.list(std::slice::from_ref(value))
+    }
+
+    /// Puts values down, one behind the other, the first aligned to 8 bytes; returns its address.
+    pub fn list<T: Pod>(&mut self, values: &[T]) -> u64 {
+        let bytes = cast_slice(values).to_vec();
         let address = self.next;
         self.next += (bytes.len() as u64).next_multiple_of(8);
         assert!(self.next <= DATA, "lists of a call do not fit");

@@ -1,9 +1,9 @@
 //! Contexts, their parameters, and address spaces.
 
+use bytemuck::{Pod, bytes_of, cast_slice};
 use gem_coherency_uapi::i915::i915_user_extension;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_facts::DRM_IOCTL_I915_GET_RESET_STATS;
-use zerocopy::{Immutable, IntoBytes};
 
 use super::Values::{Built, Of};
 use super::{Builder, Field, Shape, f, ioctl};
@@ -25,14 +25,10 @@ const NONE: i915_engine_class_instance =
     i915_engine_class_instance { engine_class: 0xffff, engine_instance: 0xffff };
 
 /// Puts down a head and what follows it.
-fn with_tail<T: IntoBytes + Immutable>(
-    builder: &mut Builder,
-    head: &T,
-    tail: &[i915_engine_class_instance],
-) -> u64 {
-    let mut bytes = head.as_bytes().to_vec();
-    bytes.extend_from_slice(tail.as_bytes());
-    builder.put(bytes.as_slice())
+fn with_tail<T: Pod>(builder: &mut Builder, head: &T, tail: &[i915_engine_class_instance]) -> u64 {
+    let mut bytes = bytes_of(head).to_vec();
+    bytes.extend_from_slice(cast_slice(tail));
+    builder.list(&bytes)
 }
 
 fn engines(builder: &mut Builder, extensions: u64, engines: &[i915_engine_class_instance]) -> u64 {

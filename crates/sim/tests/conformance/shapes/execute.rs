@@ -40,9 +40,7 @@ fn aligned(handle: u32, alignment: u64) -> Object {
 
 /// Puts a list down; addresses that are the kernel's choice are not compared.
 fn list(builder: &mut Builder, objects: &[Object]) -> u64 {
-    let bytes: Vec<u8> =
-        objects.iter().flat_map(|object| zerocopy::IntoBytes::as_bytes(object).to_vec()).collect();
-    let address = builder.put(&bytes[..]);
+    let address = builder.list(objects);
     for (number, object) in (0..).zip(objects) {
         if object.flags & EXEC_OBJECT_PINNED == 0 {
             builder.mask(address + number * 56 + 24, 8);
@@ -176,9 +174,7 @@ const RELOCATIONS: &[fn() -> Relocations] = &[
 
 fn relocations(builder: &mut Builder, pick: u16) -> u64 {
     let entries = RELOCATIONS[usize::from(pick)]();
-    let bytes: Vec<u8> =
-        entries.iter().flat_map(|entry| zerocopy::IntoBytes::as_bytes(entry).to_vec()).collect();
-    let relocs_ptr = if entries.is_empty() { 0 } else { builder.put(&bytes[..]) };
+    let relocs_ptr = if entries.is_empty() { 0 } else { builder.list(&entries) };
     let into = Object { relocation_count: entries.len() as u32, relocs_ptr, ..pinned(2, PLACE, 0) };
     let batch = pinned(BATCH, PLACE + 0x10_0000, 0);
     list(builder, &[batch, into, batch, batch])

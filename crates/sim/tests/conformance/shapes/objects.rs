@@ -20,7 +20,7 @@ fn head(name: u32, next: u64) -> i915_user_extension {
 
 /// A list of regions, by class and instance.
 fn regions(builder: &mut Builder, places: &[[u16; 2]], next: u64) -> u64 {
-    let at = builder.put(places);
+    let at = builder.list(places);
     list(builder, places.len() as u32, at, 0, next)
 }
 

@@ -1,7 +1,6 @@
 //! Questions.
 
 use gem_coherency_uapi::i915_exec::{DRM_IOCTL_I915_QUERY, drm_i915_query_item};
-use zerocopy::IntoBytes;
 
 use super::Values::{Built, Of};
 use super::{Builder, Shape, f, ioctl};
@@ -93,7 +92,7 @@ fn items(builder: &mut Builder, pick: u16) -> u64 {
     }
     let one = item(builder, QUESTIONS[pick % questions], ROOMS[pick / questions]);
     let other = item(builder, (2, 0), ROOMS[0]);
-    builder.put([one, other].as_bytes())
+    builder.put(&[one, other])
 }
 
 pub const SHAPES: &[Shape] = &[ioctl(

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use bytemuck::cast_slice;
+
 use super::*;
 
 const FOR_SUBMIT: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
@@ -11,9 +13,9 @@ impl Program {
     /// Attempts SYNCOBJ_WAIT; returns the first signalled one, or nothing if it waits.
     #[track_caller]
     fn wait_for(&mut self, handles: &[u32], flags: u32, timeout_nsec: i64) -> Result<Option<u32>, Errno> {
-        let handles_at = self.put(LIST, handles);
+        self.process.store(LIST, cast_slice(handles)).unwrap();
         let args = drm_syncobj_wait {
-            handles: handles_at,
+            handles: LIST,
             count_handles: handles.len() as u32,
             flags,
             timeout_nsec,

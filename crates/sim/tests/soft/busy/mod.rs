@@ -10,6 +10,7 @@ mod threads;
 
 use std::time::Instant;
 
+use bytemuck::{Pod, bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
 use gem_coherency_sim::{Attempt, Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
@@ -18,7 +19,6 @@ use gem_coherency_uapi::drm_syncobj::*;
 use gem_coherency_uapi::i915::*;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_exec::*;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses in the process: of a request's struct, of lists, and of the entries of an array.
 const ARGS: u64 = 0x1_0000;
@@ -68,14 +68,14 @@ impl Program {
         self.process.device(self.fd).unwrap()
     }
 
-    fn put(&mut self, at: u64, value: &(impl IntoBytes + Immutable + ?Sized)) -> u64 {
-        self.process.store(at, value.as_bytes()).unwrap();
+    fn put(&mut self, at: u64, value: &impl Pod) -> u64 {
+        self.process.store(at, bytes_of(value)).unwrap();
         at
     }
 
-    fn get<T: FromBytes + IntoBytes>(&self, at: u64) -> T {
-        let mut value = T::new_zeroed();
-        self.process.load(at, value.as_mut_bytes()).unwrap();
+    fn get<T: Pod>(&self, at: u64) -> T {
+        let mut value = T::zeroed();
+        self.process.load(at, bytes_of_mut(&mut value)).unwrap();
         value
     }
 
@@ -88,28 +88,19 @@ impl Program {
 
     /// Makes a request that must not wait.
     #[track_caller]
-    fn on<T: FromBytes + IntoBytes + Immutable>(
-        &mut self,
-        fd: i32,
-        request: Ioctl<T>,
-        args: T,
-    ) -> Result<T, Errno> {
+    fn on<T: Pod>(&mut self, fd: i32, request: Ioctl<T>, args: T) -> Result<T, Errno> {
         let attempt = self.attempt(fd, request, args, Instant::now())?;
         Ok(attempt.expect("does not wait"))
     }
 
     #[track_caller]
-    fn request<T: FromBytes + IntoBytes + Immutable>(
-        &mut self,
-        request: Ioctl<T>,
-        args: T,
-    ) -> Result<T, Errno> {
+    fn request<T: Pod>(&mut self, request: Ioctl<T>, args: T) -> Result<T, Errno> {
         self.on(self.fd, request, args)
     }
 
     /// Attempts a request; `None` if it waits, in which case it left the process's memory alone.
     #[track_caller]
-    fn attempt<T: FromBytes + IntoBytes + Immutable>(
+    fn attempt<T: Pod>(
         &mut self,
         fd: i32,
         request: Ioctl<T>,
@@ -128,7 +119,7 @@ impl Program {
     }
 
     #[track_caller]
-    fn waits<T: FromBytes + IntoBytes + Immutable>(&mut self, request: Ioctl<T>, args: T) -> bool {
+    fn waits<T: Pod>(&mut self, request: Ioctl<T>, args: T) -> bool {
         self.attempt(self.fd, request, args, Instant::now()).unwrap().is_none()
     }
 

@@ -1,5 +1,6 @@
 //! Framebuffers through ioctl(2): whose they are, and what they keep.
 
+use bytemuck::{Pod, bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
 use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
@@ -12,7 +13,6 @@ use gem_coherency_uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SET_TILING,
     drm_i915_gem_create, drm_i915_gem_set_domain, drm_i915_gem_set_tiling,
 };
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::sim;
 
@@ -38,15 +38,10 @@ impl Setup {
 
     /// Makes a request on a file; the struct comes back also when it fails.
     #[track_caller]
-    pub fn ask<T: FromBytes + IntoBytes + Immutable>(
-        &mut self,
-        file: usize,
-        request: Ioctl<T>,
-        args: &mut T,
-    ) -> Option<Errno> {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+    pub fn ask<T: Pod>(&mut self, file: usize, request: Ioctl<T>, args: &mut T) -> Option<Errno> {
+        self.process.store(ARGS, bytes_of(args)).unwrap();
         let done = self.process.ioctl(self.files[file], request.code, ARGS);
-        self.process.load(ARGS, args.as_mut_bytes()).unwrap();
+        self.process.load(ARGS, bytes_of_mut(args)).unwrap();
         done.err()
     }
 
@@ -238,7 +233,7 @@ fn resources_list_the_files_own_framebuffers_newest_first() {
     assert_eq!(setup.ask(0, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
     assert_eq!((args.count_fbs, args.max_width, args.max_height), (3, 16384, 16384));
     let mut listed = [0u32; 3];
-    setup.process.load(CLIPS, listed.as_mut_bytes()).unwrap();
+    setup.process.load(CLIPS, bytes_of_mut(&mut listed)).unwrap();
     assert_eq!(listed, [ids[2], ids[1], 0]);
     args = drm_mode_card_res { fb_id_ptr: CLIPS, count_fbs: 2, ..Default::default() };
     assert_eq!(setup.ask(1, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);

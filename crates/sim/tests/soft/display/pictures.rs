@@ -1,9 +1,9 @@
 //! Framebuffers: which pictures the display can read, by size, pitch, format and tiling.
 
+use bytemuck::bytes_of;
 use gem_coherency::Errno;
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_fourcc::*;
-use zerocopy::IntoBytes;
 
 use crate::display::framebuffers::{EINVAL, ERANGE, Setup, picture};
 
@@ -19,7 +19,7 @@ fn case(name: &str, change: impl Fn(&mut drm_mode_fb_cmd2), expected: Option<Err
     assert_eq!(done, expected, "{name}: {before:?}");
     assert_eq!(args.fb_id != before.fb_id, expected.is_none(), "an id, or nothing");
     args.fb_id = before.fb_id;
-    assert_eq!(args.as_bytes(), before.as_bytes(), "nothing else is written");
+    assert_eq!(bytes_of(&args), bytes_of(&before), "nothing else is written");
 }
 
 #[test]

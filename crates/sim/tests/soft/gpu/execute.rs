@@ -1,5 +1,6 @@
 //! EXECBUFFER2, BUSY, WAIT, THROTTLE and QUERY as numbers.
 
+use bytemuck::{Pod, bytes_of, cast_slice, try_pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
@@ -8,7 +9,6 @@ use gem_coherency_uapi::i915::{
     drm_i915_gem_create, drm_i915_gem_wait,
 };
 use gem_coherency_uapi::i915_exec::*;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses of a struct, of the data that it points to, of a page that can only be read, and of a hole.
 const ARGS: u64 = 0x1_0000;
@@ -43,32 +43,28 @@ impl Caller {
         caller
     }
 
-    fn request<T: FromBytes + IntoBytes + Immutable>(
-        &mut self,
-        request: Ioctl<T>,
-        args: &mut T,
-    ) -> Result<i32, Errno> {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+    fn request<T: Pod>(&mut self, request: Ioctl<T>, args: &mut T) -> Result<i32, Errno> {
+        self.process.store(ARGS, bytes_of(args)).unwrap();
         let done = self.process.ioctl(self.fd, request.code, ARGS);
         let mut bytes = vec![0; size_of::<T>()];
         self.process.load(ARGS, &mut bytes).unwrap();
-        *args = T::read_from_bytes(&bytes).unwrap();
+        *args = try_pod_read_unaligned(&bytes).unwrap();
         done
     }
 
     /// Submits `list`; returns it as it came back.
     fn execute(&mut self, args: &mut Exec, list: &[Object]) -> Result<Vec<Object>, Errno> {
-        self.process.store(LIST, list.as_bytes()).unwrap();
+        self.process.store(LIST, cast_slice(list)).unwrap();
         let given = args.buffer_count;
         (args.buffers_ptr, args.buffer_count) = (LIST, if given == 0 { list.len() as u32 } else { given });
         self.request(DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, args)?;
         Ok((0..list.len()).map(|number| self.load(LIST + number as u64 * 56)).collect())
     }
 
-    fn load<T: FromBytes>(&self, at: u64) -> T {
+    fn load<T: Pod>(&self, at: u64) -> T {
         let mut bytes = vec![0; size_of::<T>()];
         self.process.load(at, &mut bytes).unwrap();
-        T::read_from_bytes(&bytes).unwrap()
+        try_pod_read_unaligned(&bytes).unwrap()
     }
 }
 
@@ -189,7 +185,7 @@ fn a_relocation_puts_the_targets_address_where_the_caller_wants_it() {
     #[track_caller]
     fn case(name: &str, entry: drm_i915_gem_relocation_entry, expected: Result<(u64, u64), Errno>) {
         let mut caller = Caller::new(name);
-        caller.process.store(RELOCATIONS, entry.as_bytes()).unwrap();
+        caller.process.store(RELOCATIONS, bytes_of(&entry)).unwrap();
         let into = Object { relocation_count: 1, relocs_ptr: RELOCATIONS, ..pinned(1, PLACE) };
         let done = caller.execute(&mut Exec::default(), &[into, pinned(2, 2 * PLACE)]);
         let presumed = caller.load(RELOCATIONS + 16);
@@ -277,7 +273,7 @@ fn a_question_is_answered_or_refused_in_its_item() {
         let mut caller = Caller::new(name);
         let mut ask = |length, data_ptr| {
             let item = drm_i915_query_item { query_id, length, flags, data_ptr };
-            caller.process.store(LIST, item.as_bytes()).unwrap();
+            caller.process.store(LIST, bytes_of(&item)).unwrap();
             let mut args = drm_i915_query { num_items: 1, flags: 0, items_ptr: LIST };
             assert_eq!(caller.request(DRM_IOCTL_I915_QUERY, &mut args), Ok(0), "{name} {query_id}");
             caller.load::<drm_i915_query_item>(LIST).length
@@ -328,7 +324,7 @@ fn a_submission_by_number_runs_its_batch_where_it_says() {
     let (target, batch) = (Handle::new(1).unwrap(), Handle::new(2).unwrap());
     // From byte 64 on: MI_STORE_DATA_IMM to byte 8 of the target, and the end.
     let words = [0x1000_0002_u32, 0, 0, 0xfeed_f00d, 0x0500_0000];
-    caller.process.device(caller.fd).unwrap().pwrite(batch, 64, words.as_bytes()).unwrap();
+    caller.process.device(caller.fd).unwrap().pwrite(batch, 64, bytes_of(&words)).unwrap();
     let relocation = drm_i915_gem_relocation_entry {
         target_handle: 1,
         delta: 8,
@@ -336,7 +332,7 @@ fn a_submission_by_number_runs_its_batch_where_it_says() {
         presumed_offset: u64::MAX,
         ..Default::default()
     };
-    caller.process.store(RELOCATIONS, relocation.as_bytes()).unwrap();
+    caller.process.store(RELOCATIONS, bytes_of(&relocation)).unwrap();
     let list = [object(1), Object { relocation_count: 1, relocs_ptr: RELOCATIONS, ..object(2) }];
     let mut args = Exec { batch_start_offset: 64, flags: I915_EXEC_BLT, ..Exec::default() };
     caller.execute(&mut args, &list).unwrap();

@@ -1,5 +1,6 @@
 //! Batches that do not come to their end: what the kernel does about them, and to whom.
 
+use bytemuck::{Pod, bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
 use gem_coherency::backend::{Addresses, Drm, ExecObject, Extras, Run};
 use gem_coherency::platform::EngineClass;
@@ -8,7 +9,6 @@ use gem_coherency_sim::{HangCause, InjectedFault, Minor, Pages, Process, Remedy,
 use gem_coherency_uapi::Ioctl;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::errno;
 use crate::gpu::{BATCH, Buffer, END, Gpu, SOURCE, TARGET};
@@ -183,11 +183,11 @@ impl File {
 
     fn request<T>(&mut self, request: Ioctl<T>, mut args: T) -> Result<T, Errno>
     where
-        T: FromBytes + IntoBytes + Immutable,
+        T: Pod,
     {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+        self.process.store(ARGS, bytes_of(&args)).unwrap();
         self.process.ioctl(self.fd, request.code, ARGS)?;
-        self.process.load(ARGS, args.as_mut_bytes()).unwrap();
+        self.process.load(ARGS, bytes_of_mut(&mut args)).unwrap();
         Ok(args)
     }
 
@@ -195,7 +195,7 @@ impl File {
     fn hang(&self) -> Result<(), Errno> {
         let device = self.process.device(self.fd).unwrap();
         let batch = device.create(4096).unwrap().handle;
-        device.pwrite(batch, 0, [INVALID, END].as_bytes()).unwrap();
+        device.pwrite(batch, 0, bytes_of(&[INVALID, END])).unwrap();
         let run = Run {
             objects: &[],
             batch,
@@ -245,7 +245,7 @@ fn a_file_with_two_banned_contexts_gets_no_third() {
     // The first context's other engines are banned with the first hang there.
     let soft = file.process.device(file.fd).unwrap();
     let batch = soft.create(4096).unwrap().handle;
-    soft.pwrite(batch, 0, [UNKNOWN, END].as_bytes()).unwrap();
+    soft.pwrite(batch, 0, bytes_of(&[UNKNOWN, END])).unwrap();
     let run = Run {
         objects: &[],
         batch,

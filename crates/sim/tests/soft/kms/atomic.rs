@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use bytemuck::{bytes_of, try_pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency_uapi::drm::{DRM_CLIENT_CAP_ATOMIC, DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap};
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kms::{Frame, HOLE, Kms, LIST, LISTS, SMALL, plain};
 
@@ -26,7 +26,7 @@ impl Compositor {
     fn new(name: &str) -> Self {
         let mut kms = Kms::new(name);
         kms.client_cap(DRM_CLIENT_CAP_ATOMIC, 1);
-        kms.process.store(LISTS, SMALL.as_bytes()).unwrap();
+        kms.process.store(LISTS, bytes_of(&SMALL)).unwrap();
         let args =
             drm_mode_create_blob { data: LISTS, length: size_of_val(&SMALL) as u32, ..Default::default() };
         let mode = kms.ok(DRM_IOCTL_MODE_CREATEPROPBLOB, args).blob_id.into();
@@ -67,10 +67,10 @@ impl Compositor {
         let list = |place: u64| LISTS + place * LIST;
         for (index, ((object, _, value), id)) in (0..).zip(sets.iter().zip(&ids)) {
             let process = &mut self.kms.process;
-            process.store(list(2) + 4 * index, object.as_bytes()).unwrap();
-            process.store(list(3) + 4 * index, 1_u32.as_bytes()).unwrap();
-            process.store(list(4) + 4 * index, id.as_bytes()).unwrap();
-            process.store(list(5) + 8 * index, value.as_bytes()).unwrap();
+            process.store(list(2) + 4 * index, bytes_of(object)).unwrap();
+            process.store(list(3) + 4 * index, bytes_of(&1_u32)).unwrap();
+            process.store(list(4) + 4 * index, bytes_of(id)).unwrap();
+            process.store(list(5) + 8 * index, bytes_of(value)).unwrap();
         }
         drm_mode_atomic {
             flags,
@@ -326,7 +326,7 @@ fn a_commit_that_need_not_wait_changes_the_picture_only() {
     assert_eq!(compositor.commit(flags, &[picture, (primary, "CRTC_X", 0)]), None);
     assert_eq!(compositor.kms.process.poll(compositor.kms.files[0]), Ok(true), "no vertical blank later");
     let bytes = compositor.kms.process.read(compositor.kms.files[0], 32).unwrap();
-    assert_eq!(drm_event_vblank::read_from_bytes(&bytes).unwrap().user_data, 42);
+    assert_eq!(try_pod_read_unaligned::<drm_event_vblank>(&bytes).unwrap().user_data, 42);
     assert_eq!(compositor.kms.crc(), Ok(plain(&[(64, 16, 2)])));
     let (mut old, frame_of_old) = Compositor::shown("tgl,kernel=6.1");
     let same = (old.planes[0], "FB_ID", u64::from(frame_of_old.id));

@@ -1,10 +1,10 @@
 //! Dumb buffers: their handle, pitch and size, and what is refused.
 
+use bytemuck::{bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
-use zerocopy::IntoBytes;
 
 /// The struct's initial contents, all of them wrong.
 const BEFORE: (u32, u32, u64) = (77, 5, 6);
@@ -19,9 +19,9 @@ fn case(device: &str, asked: [u32; 3], errno: Option<Errno>, expected: (u32, u32
     let [height, width, bpp] = asked;
     let (handle, pitch, size) = BEFORE;
     let mut args = drm_mode_create_dumb { height, width, bpp, flags: 3, handle, pitch, size };
-    process.store(ARGS, args.as_bytes()).unwrap();
+    process.store(ARGS, bytes_of(&args)).unwrap();
     let done = process.ioctl(fd, DRM_IOCTL_MODE_CREATE_DUMB.code, ARGS);
-    process.load(ARGS, args.as_mut_bytes()).unwrap();
+    process.load(ARGS, bytes_of_mut(&mut args)).unwrap();
     assert_eq!((done.err(), (args.handle, args.pitch, args.size)), (errno, expected), "{asked:x?}");
 }
 

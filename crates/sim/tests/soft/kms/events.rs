@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use bytemuck::try_pod_read_unaligned;
 use gem_coherency::Errno;
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
-use zerocopy::FromBytes;
 
 use crate::kms::{Kms, SMALL};
 
@@ -38,7 +38,7 @@ fn events_are_pulled_when_their_vertical_blank_has_passed() {
     assert!(events.is_empty() && next == Some(due));
     let (events, next) = file.events(due);
     assert_eq!((events.len(), next), (1, None));
-    let event = drm_event_crtc_sequence::read_from_bytes(&events[0]).unwrap();
+    let event = try_pod_read_unaligned::<drm_event_crtc_sequence>(&events[0]).unwrap();
     assert_eq!((event.base.r#type, event.base.length), (DRM_EVENT_CRTC_SEQUENCE, 32));
     assert_eq!((event.user_data, event.sequence), (7, queued.sequence));
     assert!(file.events(due).0.is_empty(), "each is taken once");
@@ -88,7 +88,7 @@ fn turning_the_crtc_off_makes_its_events_due() {
     let last = kms.ok(DRM_IOCTL_CRTC_QUEUE_SEQUENCE, args).sequence - 1000;
     assert_eq!(kms.process.poll(kms.files[0]), Ok(false), "16 seconds early");
     kms.ok(DRM_IOCTL_MODE_SETCRTC, drm_mode_crtc { crtc_id: args.crtc_id, ..Default::default() });
-    let event = drm_event_crtc_sequence::read_from_bytes(&kms.event()).unwrap();
+    let event = try_pod_read_unaligned::<drm_event_crtc_sequence>(&kms.event()).unwrap();
     assert_eq!(event.user_data, 5);
     assert!((last..last + 1000).contains(&event.sequence));
     kms.fails(DRM_IOCTL_CRTC_QUEUE_SEQUENCE, args, Errno::EINVAL);

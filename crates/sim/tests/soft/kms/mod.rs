@@ -10,6 +10,7 @@ mod properties;
 
 use std::time::{Duration, Instant};
 
+use bytemuck::{Pod, bytes_of, bytes_of_mut, try_pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency::backend::display::Crtc;
 use gem_coherency::vocabulary::Domains;
@@ -20,7 +21,6 @@ use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
 use gem_coherency_uapi::drm_modeset::*;
 use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_SET_DOMAIN, drm_i915_gem_set_domain};
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses of a struct, and of lists.
 const ARGS: u64 = 0x1_0000;
@@ -71,21 +71,16 @@ impl Kms {
     }
 
     /// Makes a request on a file; the struct comes back also when it fails.
-    pub fn on<T: FromBytes + IntoBytes + Immutable>(
-        &mut self,
-        file: usize,
-        request: Ioctl<T>,
-        mut args: T,
-    ) -> (Option<Errno>, T) {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+    pub fn on<T: Pod>(&mut self, file: usize, request: Ioctl<T>, mut args: T) -> (Option<Errno>, T) {
+        self.process.store(ARGS, bytes_of(&args)).unwrap();
         let done = self.process.ioctl(self.files[file], request.code, ARGS);
-        self.process.load(ARGS, args.as_mut_bytes()).unwrap();
+        self.process.load(ARGS, bytes_of_mut(&mut args)).unwrap();
         (done.err(), args)
     }
 
     /// Makes a request of the master's that succeeds.
     #[track_caller]
-    pub fn ok<T: FromBytes + IntoBytes + Immutable>(&mut self, request: Ioctl<T>, args: T) -> T {
+    pub fn ok<T: Pod>(&mut self, request: Ioctl<T>, args: T) -> T {
         let (errno, args) = self.on(0, request, args);
         assert_eq!(errno, None, "{}", request.name);
         args
@@ -93,16 +88,16 @@ impl Kms {
 
     /// Makes a request of the master's that fails.
     #[track_caller]
-    pub fn fails<T: FromBytes + IntoBytes + Immutable>(&mut self, request: Ioctl<T>, args: T, errno: Errno) {
+    pub fn fails<T: Pod>(&mut self, request: Ioctl<T>, args: T, errno: Errno) {
         assert_eq!(self.on(0, request, args).0, Some(errno), "{}", request.name);
     }
 
     /// Returns the values at an address.
-    pub fn list<T: FromBytes + IntoBytes>(&self, address: u64, count: u32) -> Vec<T> {
+    pub fn list<T: Pod>(&self, address: u64, count: u32) -> Vec<T> {
         let read = |index| {
-            let mut value = T::new_zeroed();
+            let mut value = T::zeroed();
             let place = address + u64::from(index) * size_of::<T>() as u64;
-            self.process.load(place, value.as_mut_bytes()).unwrap();
+            self.process.load(place, bytes_of_mut(&mut value)).unwrap();
             value
         };
         (0..count).map(read).collect()
@@ -187,7 +182,7 @@ impl Kms {
 
     /// The arguments of SETCRTC for the first CRTC and connector.
     pub fn mode_set(&mut self, fb_id: u32, mode: drm_mode_modeinfo) -> drm_mode_crtc {
-        self.process.store(LISTS, self.connectors[0].as_bytes()).unwrap();
+        self.process.store(LISTS, bytes_of(&self.connectors[0])).unwrap();
         drm_mode_crtc {
             set_connectors_ptr: LISTS,
             count_connectors: 1,
@@ -259,7 +254,7 @@ impl Kms {
     /// As [`Self::event`], of a flip or a vertical blank.
     #[track_caller]
     pub fn vblank_event(&self) -> drm_event_vblank {
-        drm_event_vblank::read_from_bytes(&self.event()).unwrap()
+        try_pod_read_unaligned::<drm_event_vblank>(&self.event()).unwrap()
     }
 }
 

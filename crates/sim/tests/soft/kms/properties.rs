@@ -1,11 +1,11 @@
 //! Properties and blobs.
 
+use bytemuck::{bytes_of, pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency_uapi::drm::DRM_CLIENT_CAP_ATOMIC;
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_fourcc::*;
 use gem_coherency_uapi::drm_modeset::*;
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kms::{HOLE, Kms, LIST, LISTS, SMALL, plain};
 
@@ -122,7 +122,7 @@ fn in_formats_lists_formats_with_their_modifiers() {
             kms.ok(DRM_IOCTL_MODE_GETPROPBLOB, drm_mode_get_blob { blob_id, ..Default::default() }).length;
         kms.ok(DRM_IOCTL_MODE_GETPROPBLOB, drm_mode_get_blob { blob_id, length, data: LISTS });
         let bytes = kms.list::<u8>(LISTS, length);
-        let (head, _) = drm_format_modifier_blob::read_from_prefix(&bytes).unwrap();
+        let head: drm_format_modifier_blob = pod_read_unaligned(&bytes[..24]);
         assert_eq!((head.version, head.formats_offset), (1, 24));
         assert_eq!(head.modifiers_offset + 24 * head.count_modifiers, length);
         let formats: Vec<u32> = kms.list(LISTS + 24, head.count_formats);
@@ -186,5 +186,5 @@ fn an_object_of_a_plane_is_set_by_a_commit_of_its_own() {
     let mode_id = kms.property(kms.crtcs[0], "MODE_ID").1 as u32;
     let length = size_of::<drm_mode_modeinfo>() as u32;
     kms.ok(DRM_IOCTL_MODE_GETPROPBLOB, drm_mode_get_blob { blob_id: mode_id, length, data: LISTS });
-    assert_eq!(kms.list::<u8>(LISTS, length), SMALL.as_bytes());
+    assert_eq!(kms.list::<u8>(LISTS, length), bytes_of(&SMALL));
 }

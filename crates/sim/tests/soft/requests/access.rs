@@ -1,5 +1,6 @@
 //! The CPU's ways to an object, and memory from elsewhere, as a process asks with numbers.
 
+use bytemuck::{Pod, bytes_of, try_pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::Handle;
@@ -10,7 +11,6 @@ use gem_coherency_uapi::drm::{
     drm_prime_handle,
 };
 use gem_coherency_uapi::i915::*;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::sim;
 
@@ -41,20 +41,15 @@ impl Program {
     }
 
     /// Makes a request on another file; returns the struct afterwards.
-    fn ask_on<T: IntoBytes + FromBytes + Immutable>(
-        &mut self,
-        fd: i32,
-        code: u32,
-        args: T,
-    ) -> Result<T, Errno> {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+    fn ask_on<T: Pod>(&mut self, fd: i32, code: u32, args: T) -> Result<T, Errno> {
+        self.process.store(ARGS, bytes_of(&args)).unwrap();
         self.process.ioctl(fd, code, ARGS)?;
         let mut bytes = vec![0; size_of::<T>()];
         self.process.load(ARGS, &mut bytes).unwrap();
-        Ok(T::read_from_bytes(&bytes).unwrap())
+        Ok(try_pod_read_unaligned(&bytes).unwrap())
     }
 
-    fn ask<T: IntoBytes + FromBytes + Immutable>(&mut self, code: u32, args: T) -> Result<T, Errno> {
+    fn ask<T: Pod>(&mut self, code: u32, args: T) -> Result<T, Errno> {
         self.ask_on(self.fd, code, args)
     }
 

@@ -1,5 +1,6 @@
 //! A process that asks with numbers.
 
+use bytemuck::{Pod, bytes_of, try_pod_read_unaligned};
 use gem_coherency::Errno;
 use gem_coherency_sim::{Minor, Pages, Process, SimDevice};
 use gem_coherency_uapi::Ioctl;
@@ -7,7 +8,6 @@ use gem_coherency_uapi::drm::*;
 use gem_coherency_uapi::i915::*;
 use gem_coherency_uapi::i915_context::*;
 use gem_coherency_uapi::i915_facts::*;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Addresses of a struct, of the data that it points to, of a page that can only be read, and of a hole.
 pub const ARGS: u64 = 0x1_0000;
@@ -36,24 +36,19 @@ impl Caller {
         Self { process, fds }
     }
 
-    pub fn on<T: FromBytes + IntoBytes + Immutable>(
-        &mut self,
-        file: usize,
-        request: Ioctl<T>,
-        mut args: T,
-    ) -> (Option<Errno>, T) {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+    pub fn on<T: Pod>(&mut self, file: usize, request: Ioctl<T>, mut args: T) -> (Option<Errno>, T) {
+        self.process.store(ARGS, bytes_of(&args)).unwrap();
         let done = self.process.ioctl(self.fds[file], request.code, ARGS);
         let mut bytes = vec![0; size_of::<T>()];
         self.process.load(ARGS, &mut bytes).unwrap();
-        if let Ok(back) = T::read_from_bytes(&bytes) {
+        if let Ok(back) = try_pod_read_unaligned(&bytes) {
             args = back;
         }
         (done.err(), args)
     }
 
-    pub fn put(&mut self, at: u64, value: &(impl IntoBytes + Immutable)) -> u64 {
-        self.process.store(at, value.as_bytes()).unwrap();
+    pub fn put(&mut self, at: u64, value: &impl Pod) -> u64 {
+        self.process.store(at, bytes_of(value)).unwrap();
         at
     }
 

@@ -1,10 +1,10 @@
 //! Facts that the driver reports about itself and the device, and requests that are gone.
 
+use bytemuck::cast_slice;
 use gem_coherency::Errno;
 use gem_coherency_uapi::drm::{DRM_IOCTL_VERSION, drm_version};
 use gem_coherency_uapi::i915_facts::*;
 use gem_coherency_uapi::i915_query::*;
-use zerocopy::IntoBytes;
 
 use crate::requests::caller::{ARGS, Caller, LIST, READ_ONLY};
 
@@ -80,7 +80,7 @@ fn requests_that_are_gone_do_nothing_or_refuse() {
 fn performance_counters_are_refused_as_without_permission() {
     let mut caller = Caller::new("tgl");
     let open = |caller: &mut Caller, properties: &[u64], flags| {
-        caller.process.store(LIST, properties.as_bytes()).unwrap();
+        caller.process.store(LIST, cast_slice(properties)).unwrap();
         let properties_ptr = LIST;
         let num_properties = properties.len() as u32 / 2;
         let args = drm_i915_perf_open_param { flags, num_properties, properties_ptr };

@@ -1,5 +1,6 @@
 //! Objects of a process's memory: their bytes are the process's.
 
+use bytemuck::bytes_of;
 use gem_coherency::Errno;
 use gem_coherency::backend::{Created, Drm, ExecObject, Extras};
 use gem_coherency::vocabulary::{Access, Handle, MocsClass};
@@ -7,7 +8,6 @@ use gem_coherency_sim::{Pages, SimDevice};
 use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle};
 use gem_coherency_uapi::i915::*;
 use gem_coherency_uapi::i915_exec::*;
-use zerocopy::IntoBytes;
 
 use crate::requests::caller::{Caller, LIST};
 
@@ -131,7 +131,7 @@ fn the_list_of_a_submission_may_be_in_the_object_itself() {
         presumed_offset: u64::MAX,
         ..Default::default()
     };
-    caller.process.store(USER + 0x100, relocation.as_bytes()).unwrap();
+    caller.process.store(USER + 0x100, bytes_of(&relocation)).unwrap();
     assert_eq!(submit(&mut caller, handle, USER + 0x100), None);
     // The address overwrote the entry's own `offset`; `presumed_offset`, after it, is the same address.
     let mut seen = [0; 16];

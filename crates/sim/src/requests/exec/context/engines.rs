@@ -2,8 +2,8 @@
 
 use std::mem::offset_of;
 
+use bytemuck::Pod;
 use gem_coherency::Errno;
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::requests::exec::context::kept::{Kept, Slot};
 use crate::requests::{Caller, extensions, refuse};
@@ -66,13 +66,13 @@ struct Extension<'a, 'b> {
 
 impl Extension<'_, '_> {
     /// Reads the field at `offset`.
-    fn field<T: FromBytes + IntoBytes>(&self, offset: usize) -> Result<T, Errno> {
+    fn field<T: Pod>(&self, offset: usize) -> Result<T, Errno> {
         let address = self.address.wrapping_add(offset as u64);
         self.caller.get(REQUEST, address).map_err(|error| error.errno())
     }
 
     /// Checks that the field at `offset` is 0 (`check_user_mbz`).
-    fn zero<T: FromBytes + IntoBytes + PartialEq + Default>(&self, offset: usize) -> Result<(), Errno> {
+    fn zero<T: Pod + PartialEq + Default>(&self, offset: usize) -> Result<(), Errno> {
         if self.field::<T>(offset)? == T::default() { Ok(()) } else { Err(Errno::EINVAL) }
     }
 

@@ -1,7 +1,7 @@
 //! The share of the GPU that a context uses: `I915_CONTEXT_PARAM_SSEU`.
 
+use bytemuck::bytes_of;
 use gem_coherency::Errno;
-use zerocopy::IntoBytes;
 
 use crate::requests::exec::context::kept::{Kept, Slot, Sseu};
 use crate::requests::{Caller, refuse};
@@ -66,7 +66,7 @@ pub(super) fn get(
         user.subslice_mask = sseu.subslices.into();
         user.min_eus_per_subslice = sseu.min_eus.into();
         user.max_eus_per_subslice = sseu.max_eus.into();
-        caller.put(request, args.value, user.as_bytes())?;
+        caller.put(request, args.value, bytes_of(&user))?;
     }
     args.size = LEN;
     Ok(())

@@ -1,5 +1,6 @@
 //! Engines, topology and memory regions.
 
+use bytemuck::{bytes_of, cast_slice};
 use gem_coherency::Errno;
 
 use super::{Room, room, write};
@@ -59,10 +60,10 @@ pub(super) fn engines(
             logical_instance: engine.instance,
             ..Default::default()
         };
-        write(memory, item.data_ptr.wrapping_add(HEAD + number * size), &info)?;
+        write(memory, item.data_ptr.wrapping_add(HEAD + number * size), bytes_of(&info))?;
         head.num_engines += 1;
     }
-    write(memory, item.data_ptr, &head)?;
+    write(memory, item.data_ptr, bytes_of(&head))?;
     Ok(total as i32)
 }
 
@@ -104,10 +105,10 @@ pub(super) fn regions(
             unallocated_cpu_visible_size: free,
             ..Default::default()
         };
-        write(memory, item.data_ptr.wrapping_add(HEAD + number * size), &info)?;
+        write(memory, item.data_ptr.wrapping_add(HEAD + number * size), bytes_of(&info))?;
         head.num_regions += 1;
     }
-    write(memory, item.data_ptr, &head)?;
+    write(memory, item.data_ptr, bytes_of(&head))?;
     Ok(total as i32)
 }
 
@@ -164,8 +165,8 @@ fn fill_topology(device: &SimDevice, memory: &mut Memory, item: &drm_i915_query_
         eu_stride: eu_stride.into(),
         ..Default::default()
     };
-    write(memory, item.data_ptr, &head)?;
-    write(memory, item.data_ptr.wrapping_add(HEAD), &masks[..])?;
+    write(memory, item.data_ptr, bytes_of(&head))?;
+    write(memory, item.data_ptr.wrapping_add(HEAD), cast_slice(&masks))?;
     Ok(total as i32)
 }
 

@@ -3,8 +3,8 @@
 mod answers;
 mod perf;
 
+use bytemuck::{Pod, bytes_of, bytes_of_mut};
 use gem_coherency::Errno;
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 use crate::SimDevice;
 use crate::kernel::hardware::{self, LINUX_5_10};
@@ -53,7 +53,8 @@ fn query(caller: &mut Caller<'_>, args: &mut drm_i915_query) -> Result<()> {
         }
         let length = answer(caller.device, caller.memory, &item).unwrap_or_else(|errno| -(errno.get()));
         tracing::trace!(query = item.query_id, length);
-        if length != item.length && write(caller.memory, at.wrapping_add(LENGTH), &length).is_err() {
+        if length != item.length && write(caller.memory, at.wrapping_add(LENGTH), bytes_of(&length)).is_err()
+        {
             return refuse(request, Errno::EFAULT);
         }
     }
@@ -87,11 +88,7 @@ enum Room<T> {
 }
 
 /// Checks the room for a result of `total` bytes. A negative length counts as a large one.
-fn room<T: FromBytes + FromZeros + IntoBytes>(
-    memory: &Memory,
-    item: &drm_i915_query_item,
-    total: u32,
-) -> Result<Room<T>, Errno> {
+fn room<T: Pod>(memory: &Memory, item: &drm_i915_query_item, total: u32) -> Result<Room<T>, Errno> {
     if item.length == 0 {
         return Ok(Room::Asked);
     }
@@ -102,15 +99,14 @@ fn room<T: FromBytes + FromZeros + IntoBytes>(
 }
 
 /// Copies a struct in (`copy_from_user`).
-fn read<T: FromBytes + FromZeros + IntoBytes>(memory: &Memory, at: u64) -> Result<T, Errno> {
-    let mut value = T::new_zeroed();
-    let bytes = value.as_mut_bytes();
+fn read<T: Pod>(memory: &Memory, at: u64) -> Result<T, Errno> {
+    let mut value = T::zeroed();
+    let bytes = bytes_of_mut(&mut value);
     if memory.read(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(value) }
 }
 
-/// Copies a value out (`copy_to_user`).
-fn write<T: IntoBytes + Immutable + ?Sized>(memory: &mut Memory, at: u64, value: &T) -> Result<(), Errno> {
-    let bytes = value.as_bytes();
+/// Copies bytes out (`copy_to_user`).
+fn write(memory: &mut Memory, at: u64, bytes: &[u8]) -> Result<(), Errno> {
     if memory.write(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(()) }
 }
 

@@ -1,5 +1,6 @@
 //! Configurations of performance counters: only the one that the kernel reserves exists.
 
+use bytemuck::{bytes_of, cast_slice};
 use gem_coherency::Errno;
 use std::mem::offset_of;
 
@@ -50,9 +51,9 @@ fn list(device: &SimDevice, memory: &mut Memory, item: &drm_i915_query_item) -> 
         return Err(Errno::EINVAL);
     }
     let ids = [TEST_CONFIG];
-    write(memory, item.data_ptr, &(ids.len() as u64))?;
+    write(memory, item.data_ptr, bytes_of(&(ids.len() as u64)))?;
     let head = size_of::<drm_i915_query_perf_config>() as u64;
-    write(memory, item.data_ptr.wrapping_add(head), &ids)?;
+    write(memory, item.data_ptr.wrapping_add(head), cast_slice(&ids))?;
     Ok(LIST as i32)
 }
 

@@ -1,5 +1,6 @@
 //! A run of a random program.
 
+use bytemuck::{Pod, bytes_of, try_pod_read_unaligned};
 use gem_coherency::backend::{Drm, ExecObject, Extras, Mapping};
 use gem_coherency::cacheops::{CacheLines as _, LineOp};
 use gem_coherency::platform::Call;
@@ -17,7 +18,6 @@ use gem_coherency_uapi::i915_exec::{
 };
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::program::Step::{self, *};
 
@@ -177,12 +177,12 @@ impl Run {
     }
 
     /// Makes a request on a file of the program; returns its answer.
-    fn ask<T: FromBytes + IntoBytes + Immutable>(&mut self, fd: i32, request: Ioctl<T>, args: &T) -> T {
-        self.process.store(ARGS, args.as_bytes()).unwrap();
+    fn ask<T: Pod>(&mut self, fd: i32, request: Ioctl<T>, args: &T) -> T {
+        self.process.store(ARGS, bytes_of(args)).unwrap();
         self.process.ioctl(fd, request.code, ARGS).unwrap();
         let mut bytes = vec![0; size_of::<T>()];
         self.process.load(ARGS, &mut bytes).unwrap();
-        T::read_from_bytes(&bytes).unwrap()
+        try_pod_read_unaligned(&bytes).unwrap()
     }
 
     /// Returns another file of the device and its handle, opening the object by its name at first.
@@ -207,7 +207,7 @@ impl Run {
             let handle = self.ask(self.fd, DRM_IOCTL_I915_GEM_USERPTR, &args).handle;
             // A submission brings the pages in.
             let list = drm_i915_gem_exec_object2 { handle, ..Default::default() };
-            self.process.store(LIST, list.as_bytes()).unwrap();
+            self.process.store(LIST, bytes_of(&list)).unwrap();
             let args = drm_i915_gem_execbuffer2 { buffers_ptr: LIST, buffer_count: 1, ..Default::default() };
             self.ask(self.fd, DRM_IOCTL_I915_GEM_EXECBUFFER2, &args);
             self.user = Handle::new(handle);
