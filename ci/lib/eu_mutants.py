@@ -16,7 +16,7 @@ from mutants import read_list, read_survivors
 
 SURVIVORS = Path("ci/lib/eu-mutants-survivors")
 # Without --all, one mutant in so many is judged.
-SAMPLE = 16
+SAMPLE = 32
 # The instructions at random.
 INSTRUCTIONS = 200_000
 TIMEOUT_S = 60

@@ -1,4 +1,4 @@
-"""Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that behave differently,
+"""Compares the answers of mutants of a list with those of the rules, runs the explorer on those that behave differently,
 and compares the survivors with those that are known.
 
     mutants.py LIST JUDGE [--all TEST... | --only FILE,FILE... TEST... | --shard I/N TEST...]
@@ -210,8 +210,9 @@ def part(mutants, shard):
     return parts[index - 1][2]
 
 
-def differences(verdicts, known, classes, every):
-    """What is wrong: `verdicts` has the property that each judged mutant broke, or None; `classes` what each mutant changes."""
+def differences(verdicts, known, classes, names, every):
+    """What is wrong: `verdicts` has the property that each judged mutant broke, or None; `classes` what each compared mutant changes;
+    `names` are those of all mutants."""
     def listed(mutant):
         return mutant in known or whole_function(mutant) in known
 
@@ -221,7 +222,7 @@ def differences(verdicts, known, classes, every):
         if not broken and not listed(mutant) and classes[mutant] not in EXPLAINED
     ]
     wrong += [f"is listed, but needs no reason: {mutant}" for mutant in known if classes.get(mutant) in EXPLAINED]
-    there = set(classes) | {whole_function(mutant) for mutant in classes}
+    there = set(names) | {whole_function(mutant) for mutant in names}
     wrong += [f"is listed, but there is no such mutant: {mutant}" for mutant in known if mutant not in there]
     if every:
         survivors = {mutant for mutant, broken in verdicts.items() if not broken}
@@ -245,7 +246,7 @@ def self_test():
         ("a mutant that is gone", {"a": "no-leak", "b": None}, {"b": "why", "c": "why"}, 1),
     ]
     for what, verdicts, known, count in cases:
-        if len(differences(verdicts, known, mutants, True)) != count:
+        if len(differences(verdicts, known, mutants, mutants, True)) != count:
             sys.exit(f"self-test: {what}")
     for numbers, count, expected in [((1, 2, 3, 4, 5), 2, ["1-3", "4-5"]), ((2, 3, 7, 8), 1, ["2-3", "7-8"]), ((4,), 2, ["4-4"])]:
         if ranges(numbers, count) != expected:
@@ -294,12 +295,13 @@ def main(list_file, command, *options):
     sample = read_sample(SAMPLE.read_text())
     if gone := [mutant for mutant in sample if mutant not in mutants.values()]:
         sys.exit("\n".join([*gone, f"{SAMPLE}: there are no such mutants any more; take others of these functions"]))
-    changes = compare(command, numbers.values())
-    classes = {mutant: changes[number][0] for mutant, number in numbers.items()}
-    if len(numbers) == len(mutants) and "behaviour" not in classes.values():
+    compared = {mutant: numbers[mutant] for mutant in (numbers if every else sample)}
+    changes = compare(command, compared.values())
+    classes = {mutant: changes[number][0] for mutant, number in compared.items()}
+    if (not every or len(numbers) == len(mutants)) and "behaviour" not in classes.values():
         sys.exit("the comparison found no mutant that behaves differently")
     verdicts = {mutant: None for mutant, change in classes.items() if change in ALIKE}
-    chosen = [mutant for mutant in (numbers if every else sample) if mutant not in verdicts]
+    chosen = [mutant for mutant in compared if mutant not in verdicts]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         work = {}
         for mutant in chosen:
@@ -318,7 +320,7 @@ def main(list_file, command, *options):
         kernel = {mutant: numbers[mutant] for mutant in left if mutant.startswith(KERNEL)}
         if kernel:
             verdicts |= dict.fromkeys(judge_on_driver(programs["conformance"], kernel), "the driver differs")
-    if wrong := differences(verdicts, known, classes, every):
+    if wrong := differences(verdicts, known, classes, numbers, every):
         sys.exit("\n".join([*wrong, f"{len(wrong)} mutants are not accounted for"]))
     counts = Counter(
         (broken if " " in broken else f"`{broken}` is broken") if broken else f"survives: {EXPLAINED.get(classes[mutant], 'a reason is listed')}"
@@ -328,7 +330,7 @@ def main(list_file, command, *options):
         print(f"| {verdict} | {count} |")
     killed = sum(len(callers) for *_, callers in named)
     print(
-        f"{len(numbers)} mutants compared, {len(chosen)} of them searched, {killed} named ones killed, "
+        f"{len(compared)} of {len(numbers)} mutants compared, {len(chosen)} of them searched, {killed} named ones killed, "
         f"{len(known)} survivors with a reason of their own"
     )
 

@@ -40,6 +40,19 @@ const HEIGHT: u32 = 768;
 /// The time that the kernel's workers need for the previous contents of a plane.
 const SETTLE: Duration = Duration::from_millis(20);
 
+/// Returns the first CRTC and the first HDMI connector, or the reason why there is none.
+pub(super) fn hdmi(node: &Node) -> Result<(Crtc, Connector), String> {
+    // Cherryview's driver has its connectors all the same, and waits ten seconds for each flip.
+    let disabled = fs::read_to_string("/sys/module/i915/parameters/disable_display");
+    if disabled.is_ok_and(|disabled| disabled.trim() == "Y") {
+        return Err("no display: i915.disable_display=1".to_owned());
+    }
+    let display = node.resources().map_err(|error| format!("no display: {error}"))?;
+    let crtc = display.crtcs.first().copied().ok_or("no CRTC")?;
+    let connector = display.connectors.into_iter().find(|connector| connector.is_hdmi());
+    Ok((crtc, connector.ok_or("no HDMI connector")?))
+}
+
 /// A CRTC and a connector, with a spare framebuffer that is shown when no test's is.
 pub(super) struct Screen<'a> {
     node: &'a Node,
@@ -54,10 +67,7 @@ pub(super) struct Screen<'a> {
 impl<'a> Screen<'a> {
     /// Takes the first HDMI connector and the first CRTC; fails with the reason if there is none.
     fn open(node: &'a Node, files: &'a (File, Option<File>)) -> Result<Self, String> {
-        let display = node.resources().map_err(|error| format!("no display: {error}"))?;
-        let crtc = display.crtcs.first().copied().ok_or("no CRTC")?;
-        let hdmi = |connector: &Connector| connector.is_hdmi();
-        let connector = display.connectors.into_iter().find(hdmi).ok_or("no HDMI connector")?;
+        let (crtc, connector) = hdmi(node)?;
         let spare = node.create_dumb(WIDTH, HEIGHT).and_then(|picture| node.add_framebuffer(&picture));
         let spare = spare.map_err(|error| format!("no framebuffer: {error}"))?;
         Ok(Self { node, files, crtc, connector, spare, is_on: Cell::new(false) })

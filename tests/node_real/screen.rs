@@ -12,7 +12,7 @@ use gem_coherency::device::Device;
 use gem_coherency::vocabulary::CachingMode;
 use gem_coherency_exercise::Screen;
 
-use super::display::primary;
+use super::display::{hdmi, primary};
 use super::{Bench, Skip, Test, shown, test};
 
 pub(super) const TESTS: &[Test] = &[
@@ -20,15 +20,11 @@ pub(super) const TESTS: &[Test] = &[
     test!(a_screen_shows_and_puts_back, harms),
 ];
 
-/// Returns the primary node of a device with an HDMI connector, or the reason why there is none.
+/// Returns the primary node of a device with a display, or the reason why there is none.
 fn with_display(bench: &Bench) -> Result<Node, String> {
     let path = primary(&bench.path).ok_or("no primary node")?;
     let node = Node::open(&path).map_err(|error| error.to_string())?;
-    let resources = node.resources().map_err(|error| format!("no display: {error}"))?;
-    match resources.connectors.iter().any(|connector| connector.is_hdmi()) {
-        true => Ok(node),
-        false => Err("no HDMI connector".to_owned()),
-    }
+    hdmi(&node).map(|_| node)
 }
 
 fn unshowable_frames_are_refused_as_on_the_software_i915(bench: &Bench) -> Skip {
