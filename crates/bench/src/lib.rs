@@ -56,7 +56,7 @@ mod rows;
 mod updates;
 
 pub use error::Error;
-pub use report::{BenchReport, Line, Machine, Maker, Quartiles, Target};
+pub use report::{BenchReport, Line, Machine, Maker, Quartiles};
 pub use rows::row_names;
 
 use gem_coherency::cacheops;

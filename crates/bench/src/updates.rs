@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::numbers::Numbers;
 use crate::ordinary::{self, Part};
-use crate::report::{Found, Target};
+use crate::report::Found;
 use crate::rounds::Rounds;
 
 /// The name of the library's side.
@@ -107,7 +107,7 @@ enum Way {
 pub struct Peer {
     name: &'static str,
     way: Way,
-    target: Option<Target>,
+    target: Option<f64>,
 }
 
 impl Peer {
@@ -132,12 +132,17 @@ impl Peer {
         Self { name: "floor", way: Way::Stored(Flusher::WriteBack), target: None }
     }
 
-    /// Returns the flushes that drivers make, then the one by libpmem, if it is loaded, then the floor.
-    pub fn of_drivers(context: &Context, found: &mut Found) -> Vec<Self> {
+    /// Returns the flushes that drivers make, then the one by libpmem, if it is loaded, then the floor, with their targets.
+    pub fn of_drivers(
+        context: &Context,
+        found: &mut Found,
+        target: impl Fn(&str) -> Option<f64>,
+    ) -> Vec<Self> {
         let by_pmem = context.pmem(found).map(Flusher::FlushAndDrain);
         let by_pmem = by_pmem.map(|by| Self { name: by.name(), way: Way::Stored(by), target: None });
         let by_driver = [Self::whole(Flusher::Loop(Loop::Clflush)), Self::stored_by_clflush()];
-        by_driver.into_iter().chain(by_pmem).chain([Self::floor()]).collect()
+        let peers = by_driver.into_iter().chain(by_pmem).chain([Self::floor()]);
+        peers.map(|peer| peer.judged(&target)).collect()
     }
 
     /// Returns the flush of each stored range by CLFLUSH, with a fence of its own.
@@ -146,7 +151,7 @@ impl Peer {
     }
 
     /// Returns the peer with a target, if `target` has one for its name.
-    pub fn judged(self, target: impl FnOnce(&str) -> Option<Target>) -> Self {
+    pub fn judged(self, target: impl FnOnce(&str) -> Option<f64>) -> Self {
         Self { target: target(self.name), ..self }
     }
 }

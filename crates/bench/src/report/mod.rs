@@ -8,29 +8,6 @@ use serde::Serialize;
 pub use machine::{Machine, Maker, describe_machine};
 pub use quartiles::Quartiles;
 
-/// The target of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Target {
-    /// The peer takes at least this many times as long.
-    AtLeast(f64),
-    /// An operation takes at most this many nanoseconds.
-    AtMostNs(f64),
-    /// An operation takes at most this many nanoseconds more than the peer.
-    OverheadNs(f64),
-}
-
-impl Target {
-    /// Returns whether the medians of our time, the peer's and the ratio reach the target.
-    pub fn is_reached(self, ours_ns: f64, peer_ns: f64, ratio: f64) -> bool {
-        match self {
-            Self::AtLeast(least) => ratio >= least,
-            Self::AtMostNs(most) => ours_ns <= most,
-            Self::OverheadNs(most) => ours_ns <= peer_ns + most,
-        }
-    }
-}
-
 /// Two ways to do the same work, measured in turn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
@@ -50,9 +27,9 @@ pub struct Line {
     pub ratio: Quartiles,
     /// Number of rounds.
     pub rounds: usize,
-    /// The target, if there is one.
-    pub target: Option<Target>,
-    /// The target is reached; null without a target.
+    /// The target, if there is one: the least ratio. Times differ between machines.
+    pub target: Option<f64>,
+    /// The median of the ratios reaches the target; null without a target.
     pub reached: Option<bool>,
 }
 

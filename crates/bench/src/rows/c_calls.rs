@@ -21,7 +21,7 @@ use crate::clock::per_operation;
 use crate::context::Context;
 use crate::error::Error;
 use crate::ordinary::{self, Part};
-use crate::report::{Found, Target};
+use crate::report::Found;
 use crate::rounds::Rounds;
 
 pub const NAME: &str = "c-interface";
@@ -135,6 +135,6 @@ fn compare(context: &Context, found: &mut Found, case: &str, calls: [Call<'_>; 2
     }
     let times = rounds.measure(context.effort)?;
     let [c, rust] = SIDES;
-    found.push(times.line((NAME, case), c, rust, Some(Target::OverheadNs(5.0))));
+    found.push(times.line((NAME, case), c, rust, Some(0.9)));
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::clock::per_operation;
 use crate::context::Context;
 use crate::error::Error;
 use crate::numbers::Numbers;
-use crate::report::{Found, Target};
+use crate::report::Found;
 use crate::rounds::Rounds;
 
 pub const NAME: &str = "constant";
@@ -109,7 +109,7 @@ fn decisions(context: &Context, found: &mut Found) -> Result<(), Error> {
         })
     });
     let times = rounds.measure(context.effort)?;
-    found.push(times.line((NAME, "decision"), "looked up", REFERENCE, Some(Target::AtMostNs(5.0))));
+    found.push(times.line((NAME, "decision"), "looked up", REFERENCE, Some(1.5)));
     found.push(times.line((NAME, "decision"), "looked up", "by the rules", None));
     Ok(())
 }
@@ -140,8 +140,8 @@ fn marks(context: &Context, found: &mut Found) -> Result<(), Error> {
     }
     let times = rounds.measure(context.effort)?;
     let case = "mark of a 64-byte write";
-    found.push(times.line((NAME, case), "only writer", REFERENCE, Some(Target::AtLeast(1.5))));
-    found.push(times.line((NAME, case), "any writer", REFERENCE, Some(Target::AtMostNs(10.0))));
+    found.push(times.line((NAME, case), "only writer", REFERENCE, Some(1.5)));
+    found.push(times.line((NAME, case), "any writer", REFERENCE, Some(0.5)));
     Ok(())
 }
 
@@ -159,6 +159,6 @@ fn clean(context: &Context, found: &mut Found, size: u64) -> Result<(), Error> {
     });
     let times = rounds.measure(context.effort)?;
     let case = format!("clean check of {}", size_text(size));
-    found.push(times.line((NAME, &case), "LineMap::is_clean", REFERENCE, Some(Target::AtMostNs(5.0))));
+    found.push(times.line((NAME, &case), "LineMap::is_clean", REFERENCE, Some(1.0)));
     Ok(())
 }

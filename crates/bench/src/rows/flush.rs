@@ -9,7 +9,7 @@ use crate::clock::per_operation;
 use crate::context::Context;
 use crate::error::Error;
 use crate::ordinary::{self, Part};
-use crate::report::{Found, Maker, Target};
+use crate::report::{Found, Maker};
 use crate::rounds::Rounds;
 
 pub const NAME: &str = "flush";
@@ -23,7 +23,7 @@ const BATCH_BYTES: u64 = 64 << 10;
 const BATCH: u64 = 256;
 
 /// The target for equal speed, within the noise.
-const AS_FAST: Target = Target::AtLeast(0.97);
+const AS_FAST: f64 = 0.97;
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let device = ordinary::device(Part::NoLlc)?;
@@ -61,7 +61,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         if let Some(best) = times.best(&names) {
             line("write_back_range", best, Some(AS_FAST));
         }
-        line("write_back_range", "clflush loop", is_slow.then_some(Target::AtLeast(1.3)));
+        line("write_back_range", "clflush loop", is_slow.then_some(1.3));
         line("flush_range", "clflushopt loop", Some(AS_FAST));
     }
     Ok(())

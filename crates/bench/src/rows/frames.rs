@@ -59,8 +59,17 @@ fn frame(numbers: &mut Numbers, bos: u64, changed: u64) -> Vec<Vec<Store>> {
 
 /// Measures a batch buffer, which one guard fills.
 pub fn batch_buffer(context: &Context, found: &mut Found) -> Result<(), Error> {
-    let peers = Peer::of_drivers(context, found);
     for size in context.effort.sizes(&BATCH_SIZES) {
+        let of_floor = match size {
+            0..=4096 => 0.85,
+            4097..=16_384 => 0.95,
+            _ => 0.97,
+        };
+        let peers = Peer::of_drivers(context, found, |peer| match peer {
+            "floor" => Some(of_floor),
+            "clflush stored" => (size >= 16 << 10).then_some(1.0),
+            _ => None,
+        });
         let stores = |numbers: &mut Numbers| vec![commands(numbers, size)];
         measure(context, found, &Case::of_bo(BATCH_BUFFER, size_text(size), size, &stores), &peers)?;
     }
@@ -74,7 +83,7 @@ pub fn descriptor_heap(context: &Context, found: &mut Found) -> Result<(), Error
     let stores =
         |numbers: &mut Numbers| vec![to_lines(numbers.different(descriptors / 100, descriptors), DESCRIPTOR)];
     let case = Case::of_bo(DESCRIPTOR_HEAP, format!("1 % of {}", size_text(size)), size, &stores);
-    let peers = Peer::of_drivers(context, found);
+    let peers = Peer::of_drivers(context, found, |peer| (peer == "floor").then_some(0.5));
     measure(context, found, &case, &peers)
 }
 
@@ -87,7 +96,7 @@ pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Error> {
     let stores = |_: &mut Numbers| vec![(0..uploads).map(store).collect()];
     let one_guard = Case::of_bo(UPLOAD_RING, name, size.next_multiple_of(PAGE_BYTES), &stores);
     let case = Case { guards: Guards::PerStore, ..one_guard };
-    let peers = Peer::of_drivers(context, found);
+    let peers = Peer::of_drivers(context, found, |peer| (peer == "floor").then_some(0.8));
     measure(context, found, &case, &peers)
 }
 
@@ -95,7 +104,7 @@ pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Error> {
 pub fn whole_frame(context: &Context, found: &mut Found) -> Result<(), Error> {
     let bos = context.effort.pick(FRAME_BOS, 16);
     let changed = context.effort.pick(FRAME_CHANGED, 2);
-    let without_llc = Peer::of_drivers(context, found);
+    let without_llc = Peer::of_drivers(context, found, |peer| (peer == "clflush loop").then_some(2.0));
     // Nothing is necessary with an LLC, so there is no floor.
     let with_llc = vec![Peer::stored_by_clflush()];
     for (part, suffix, peers) in [(Part::NoLlc, "", without_llc), (Part::Llc, ", with an LLC", with_llc)] {

@@ -13,7 +13,7 @@ use super::size_text;
 use crate::clock::per_operation;
 use crate::context::Context;
 use crate::error::Error;
-use crate::report::{Found, Target};
+use crate::report::Found;
 use crate::rounds::Rounds;
 
 pub const NAME: &str = "reuse";
@@ -129,7 +129,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         let times = rounds.measure(context.effort)?;
         let case =
             format!("{} on {name}{}", size_text(SIZE), if with_release { ", with the release" } else { "" });
-        let target = (!with_release).then_some(Target::AtLeast(20.0));
+        let target = (!with_release).then_some(20.0);
         found.push(times.line((NAME, &case), "hit", "bare requests", target));
         found.push(times.line((NAME, &case), "hit, touched", "bare requests", None));
         found.push(times.line((NAME, &case), "hit", "Device::alloc", None));

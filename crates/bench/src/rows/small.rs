@@ -6,7 +6,7 @@ use super::size_text;
 use crate::context::Context;
 use crate::error::Error;
 use crate::numbers::Numbers;
-use crate::report::{Found, Maker, Target};
+use crate::report::{Found, Maker};
 use crate::updates::{Case, Peer, Timed, measure, to_lines};
 
 pub const NAME: &str = "small-updates";
@@ -15,7 +15,7 @@ pub const NAME: &str = "small-updates";
 const ONE_IN: u64 = 100;
 
 /// Returns the target beside `peer`. AMD's processors execute CLFLUSH as fast as CLFLUSHOPT.
-fn target(timed: Timed, peer: &str, maker: Maker) -> Option<Target> {
+fn target(timed: Timed, peer: &str, maker: Maker) -> Option<f64> {
     let least = match (timed, peer, maker) {
         (Timed::Submission, "clflush loop", Maker::Intel) => 30.0,
         (Timed::Submission, "floor", _) => 0.5,
@@ -23,7 +23,7 @@ fn target(timed: Timed, peer: &str, maker: Maker) -> Option<Target> {
         (Timed::Stores, "write_back_range", Maker::Other) => 2.0,
         _ => return None,
     };
-    Some(Target::AtLeast(least))
+    Some(least)
 }
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use super::size_text;
 use crate::context::Context;
 use crate::error::Error;
 use crate::numbers::Numbers;
-use crate::report::{Found, Maker, Target};
+use crate::report::{Found, Maker};
 use crate::updates::{Case, Peer, Timed, measure, to_lines};
 
 pub const NAME: &str = "submit";
@@ -21,13 +21,13 @@ const PAGE: u64 = 4 << 10;
 
 /// Returns the target of a submission of BOs of `size` bytes beside `peer`. A BO of one page has only 64 lines
 /// to flush, which takes long with Intel's CLFLUSH alone.
-fn target(size: u64, peer: &str, maker: Maker) -> Option<Target> {
+fn target(size: u64, peer: &str, maker: Maker) -> Option<f64> {
     match (size, peer, maker) {
-        (PAGE, "floor", _) => Some(Target::AtMostNs(60.0)),
+        (PAGE, "floor", _) => Some(0.2),
         (_, "floor" | "submit each", _) => None,
-        (PAGE, "clflush loop", Maker::Intel) => Some(Target::AtLeast(5.0)),
-        (PAGE, _, _) => Some(Target::AtLeast(3.0)),
-        _ => Some(Target::AtLeast(5.0)),
+        (PAGE, "clflush loop", Maker::Intel) => Some(5.0),
+        (PAGE, _, _) => Some(3.0),
+        _ => Some(5.0),
     }
 }
 

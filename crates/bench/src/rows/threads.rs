@@ -10,7 +10,7 @@ use crate::clock::thread_ns;
 use crate::context::Context;
 use crate::error::Error;
 use crate::numbers::Numbers;
-use crate::report::{Found, Target};
+use crate::report::Found;
 use crate::rounds::Rounds;
 
 pub const NAME: &str = "threads";
@@ -72,7 +72,7 @@ fn mark_by_all(map: &LineMap, share: Share, marks: u64) -> Result<f64, Error> {
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let marks = context.effort.pick(100_000, 1_000);
     let cases = [
-        (Share::Block, "marks, a block of pages each", Some(Target::AtLeast(0.97))),
+        (Share::Block, "marks, a block of pages each", Some(0.97)),
         (Share::Interleaved, "marks, every eighth page each", None),
     ];
     for (share, case, target) in cases {

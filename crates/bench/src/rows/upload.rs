@@ -16,7 +16,7 @@ use crate::clock::per_operation;
 use crate::context::Context;
 use crate::error::Error;
 use crate::ordinary::{self, Part};
-use crate::report::{Found, Target};
+use crate::report::Found;
 use crate::rounds::Rounds;
 
 pub const NAME: &str = "upload";
@@ -76,11 +76,11 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         let case = size_text(size);
         let mut line = |ours, theirs, target| found.push(times.line((NAME, &case), ours, theirs, target));
         let least = if size > 8 << 20 { 1.2 } else { 1.5 };
-        line("Bo::upload", "store+clflushopt", Some(Target::AtLeast(least)));
-        line("Bo::upload", "pmem_memcpy_persist", Some(Target::AtLeast(0.95)));
-        line("Bo::upload", FLOOR, None);
+        line("Bo::upload", "store+clflushopt", Some(least));
+        line("Bo::upload", "pmem_memcpy_persist", Some(0.95));
+        line("Bo::upload", FLOOR, Some(0.95));
         line("copy_non_temporal", "pmem_memcpy_persist", None);
-        let of_floor = times.line((NAME, &case), FLOOR, "pmem_memcpy_persist", Some(Target::AtLeast(0.95)));
+        let of_floor = times.line((NAME, &case), FLOOR, "pmem_memcpy_persist", Some(0.95));
         if let Some(line) = of_floor.filter(|line| line.reached == Some(false)) {
             missed.push(format!("{case} ({:.2})", line.ratio.median));
         }
