@@ -40,7 +40,7 @@
 //! | step | call | cache lines |
 //! |---|---|---|
 //! | allocate, import | [`Device::alloc`], [`Device::import`] | the caching mode decides the cache level, and the level the default map mode |
-//! | write by the CPU | [`Bo::write`], [`Bo::write_bytes`], [`Bo::upload`] | stale lines that are overwritten in part are invalidated first; stored lines become dirty |
+//! | write by the CPU | [`Bo::write`], [`Bo::write_bytes`], [`Bo::stream`], [`Bo::upload`] | stale lines that are overwritten in part are invalidated first; stored lines become dirty |
 //! | hand to the GPU | [`Device::submit_with`], [`Device::submit`] | dirty lines that the GPU does not see are flushed, for all BOs between one pair of fences |
 //! | read by the CPU | [`Bo::read`], [`Bo::read_bytes`] | waits for the GPU, then invalidates stale lines |
 //! | show | [`Bo::prepare_scanout`] | all dirty lines are flushed; once the kernel shows the BO, its level is NONE or WT |
@@ -204,7 +204,7 @@ pub use error::{Error, OpenError, Result};
 #[doc(inline)]
 pub use gem_coherency_policy::{Errno, Unknown};
 #[doc(inline)]
-pub use object::{Bo, CpuAccess, Released, ScanoutGuard, Upload};
+pub use object::{Bo, CpuAccess, Released, ScanoutGuard, Stream, Upload};
 #[doc(inline)]
 pub use policy::{Decision, Rule, Verdict};
 #[doc(inline)]

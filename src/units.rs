@@ -131,6 +131,11 @@ impl LineRange {
         self.first == self.end
     }
 
+    /// Returns the lines that are in both ranges.
+    pub fn intersection(self, other: Self) -> Self {
+        Self::new(self.first.max(other.first), self.end.min(other.end))
+    }
+
     /// Returns the size of the lines in bytes.
     pub const fn bytes(self) -> u64 {
         self.count() * LINE_BYTES

@@ -90,6 +90,16 @@ pub enum Error {
         end: u64,
     },
 
+    /// A stream to a BO to which another one is open.
+    StreamOpen {
+        /// The object.
+        handle: u32,
+        /// The first byte of the refused stream.
+        offset: u64,
+        /// The number of its bytes.
+        len: u64,
+    },
+
     /// A store through a guard that was opened for reading.
     WriteThroughReadGuard {
         /// The object.
@@ -212,6 +222,10 @@ impl fmt::Display for Error {
             Self::RangeOutOfGuard { offset, len, start, end } => {
                 write!(f, "{len} bytes at offset {offset} do not fit in the guarded range {start}..{end}")
             }
+            Self::StreamOpen { handle, offset, len } => write!(
+                f,
+                "no stream to {len} bytes at offset {offset} of BO {handle}: another one is open, end it first"
+            ),
             Self::WriteThroughReadGuard { handle } => {
                 write!(f, "write to BO {handle} through a read guard: open it with `Bo::write`")
             }
@@ -317,6 +331,7 @@ impl Error {
             | Self::InUse { .. }
             | Self::Pinned { .. }
             | Self::LevelChanging { .. }
+            | Self::StreamOpen { .. }
             | Self::OnScreen { .. } => Errno::EBUSY,
             Self::NoMemory { .. } => Errno::ENOMEM,
             Self::TooManyGuards { .. } => Errno::EOVERFLOW,

@@ -13,5 +13,5 @@ pub mod access;
 pub mod bo;
 pub(crate) mod shared;
 
-pub use access::{CpuAccess, FlushReport, NON_TEMPORAL_FROM_BYTES, Step, Upload};
+pub use access::{CpuAccess, FlushReport, NON_TEMPORAL_FROM_BYTES, Step, Stream, Upload};
 pub use bo::{Bo, FlushOwner, Ownership, Released, ScanoutGuard};

@@ -8,6 +8,8 @@
 //!   [`DirtyLines::mark_in`] on [`Tracked::dirty`] (write-back mapping), or [`State::note_wc_store`] or
 //!   [`State::note_gtt_store`] (other mappings); [`State::end_write`]. A mark made before its store may be taken,
 //!   and its line flushed, before the data is there.
+//! - **Storing by a stream**: [`DirtyLines::open_stream`] after the begin; stores; marks, and then [`DirtyLines::advance_stream`] or
+//!   [`DirtyLines::close_stream`], which takes out of the stream's lines what is marked. A flush marks those that are left before it takes marks.
 //! - **Making memory current** (submit, scanout pin, export): [`State::begin_submit`];
 //!   [`Tracked::begin_flush`]; take the lines and the noted stores from the [`InFlightFlush`]; flush and drain;
 //!   fence; [`complete`]. Only then is memory current, including lines that another thread took and was still

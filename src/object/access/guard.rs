@@ -177,6 +177,29 @@ impl<'bo> CpuAccess<'bo> {
     /// # Errors
     /// Those of the invalidate.
     pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
+        self.invalidate()?;
+        let pointer = self.address(0)?;
+        if self.access == Access::Write && self.pointer == Pointer::NotGiven {
+            self.pointer = Pointer::Given;
+        }
+        Ok(pointer)
+    }
+
+    /// Returns the address of the BO's byte at `offset`, which is in the BO.
+    pub(super) fn address(&self, offset: u64) -> Result<NonNull<u8>> {
+        let base = NonNull::new(self.mapping.as_ptr());
+        let pointer = base.and_then(|base| NonNull::new(base.as_ptr().wrapping_add(offset as usize)));
+        pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
+    }
+
+    /// Stores `data` to `range` without a mark.
+    #[inline]
+    pub(super) fn copy_in(&self, range: ByteRange, data: &[u8]) -> Result<()> {
+        self.mapping.copy_in(range.offset(), data)
+    }
+
+    /// Invalidates all stale lines of the range.
+    pub(super) fn invalidate(&mut self) -> Result<()> {
         self.bo.check()?;
         let upcoming = UpcomingAccess {
             object: self.bo,
@@ -189,12 +212,7 @@ impl<'bo> CpuAccess<'bo> {
         let report = engine::invalidate(upcoming, self.report.step)?;
         self.add(report);
         self.mapping.fence_loads();
-        let pointer = NonNull::new(self.mapping.as_ptr());
-        let pointer = pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })?;
-        if self.access == Access::Write && self.pointer == Pointer::NotGiven {
-            self.pointer = Pointer::Given;
-        }
-        Ok(pointer)
+        Ok(())
     }
 
     /// Reports that this thread stored `len` bytes at `offset` through [`CpuAccess::as_ptr`].
@@ -232,7 +250,7 @@ impl<'bo> CpuAccess<'bo> {
 
     /// Records stores to `range`.
     #[inline]
-    fn note_stored(&self, range: ByteRange) {
+    pub(super) fn note_stored(&self, range: ByteRange) {
         self.bo.note_stored(self.mapping.mode(), range.lines(), self.in_use.marks);
     }
 

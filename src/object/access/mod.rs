@@ -25,8 +25,10 @@
 //! ```
 
 mod guard;
+mod stream;
 mod upload;
 
 pub use crate::engine::{FlushReport, Step};
 pub use guard::CpuAccess;
+pub use stream::Stream;
 pub use upload::{NON_TEMPORAL_FROM_BYTES, Upload};

@@ -44,7 +44,7 @@ use crate::backend::Busy;
 use crate::engine::{FlushReport, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::object::access::{CpuAccess, Upload};
+use crate::object::access::{CpuAccess, Stream, Upload};
 use crate::object::shared::{SharedBo, level_of};
 use crate::policy;
 use crate::tracking::Marks;
@@ -132,6 +132,14 @@ impl Bo {
     #[inline]
     pub fn write(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
         self.access(Access::Write, offset, len)
+    }
+
+    /// Begins a sequential write to `len` bytes at `offset`, by a pointer that moves: a batch buffer, or a ring.
+    ///
+    /// # Errors
+    /// [`Error::StreamOpen`]; [`Error::BadSize`] for no bytes; as [`Bo::write`], and those of invalidating stale lines.
+    pub fn stream(&self, offset: u64, len: u64) -> Result<Stream<'_>> {
+        Stream::begin(&self.shared, ByteRange::within(offset, len, self.size())?)
     }
 
     /// Writes `data` at `offset`, like [`Bo::write`] and [`CpuAccess::write_at`].

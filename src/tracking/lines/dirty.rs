@@ -1,11 +1,13 @@
-//! The dirty lines of an object: those that its only writer marked, and those that any thread marked.
+//! The dirty lines of an object: those that its only writer marked, those that any thread marked, and those of an open stream.
 
 use std::fmt;
 
 use super::line_map::LineMap;
+use super::open::OpenLines;
 use super::own::OwnLines;
+use super::page_words::page_mask;
 use crate::error::Result;
-use crate::units::{LineRange, PageLines};
+use crate::units::{LineRange, PAGE_LINES, PageLines};
 
 /// The place of the marks of a guard or a submission. A flush takes those of both places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,7 @@ pub enum Marks {
 
 /// The lines of an object whose newest data may be only in the CPU's cache.
 pub struct DirtyLines {
+    open: OpenLines,
     pub(super) own: OwnLines,
     pub(super) shared: LineMap,
 }
@@ -28,7 +31,11 @@ impl DirtyLines {
     /// # Errors
     /// [`crate::Error::NoMemory`].
     pub(in crate::tracking) fn new(size_bytes: u64) -> Result<Self> {
-        Ok(Self { own: OwnLines::new(size_bytes)?, shared: LineMap::new(size_bytes)? })
+        Ok(Self {
+            open: OpenLines::new(),
+            own: OwnLines::new(size_bytes)?,
+            shared: LineMap::new(size_bytes)?,
+        })
     }
 
     /// Returns the marks that any thread made, without those of the only writer.
@@ -75,29 +82,60 @@ impl DirtyLines {
         self.shared.mark_all();
     }
 
-    /// Returns whether a line of `lines` is marked; like [`LineMap::any`].
-    pub fn any(&self, lines: LineRange) -> bool {
-        self.own.any(lines) || self.shared.any(lines)
+    /// Opens a stream to `lines`, which are not empty: until [`DirtyLines::close_stream`] they count as dirty. Returns whether no
+    /// other stream was open, of which the object can have one.
+    pub fn open_stream(&self, lines: LineRange) -> bool {
+        self.open.open(lines)
     }
 
-    /// Returns whether a check of a few words suffices to see that no line of `lines` is marked; like
+    /// Leaves the lines from `first` on to the stream, which has marked the others. Only for the stream.
+    pub fn advance_stream(&self, first: u64) {
+        self.open.advance(first);
+    }
+
+    /// Closes the stream, which has marked the lines that it stored to. Only for the stream.
+    pub fn close_stream(&self) {
+        self.open.close();
+    }
+
+    /// Marks the open ones of `lines`, for a flush that is about to take marks.
+    #[inline]
+    fn mark_open(&self, lines: LineRange) {
+        if !self.open.is_empty() {
+            let _ = self.shared.mark(self.open.lines().intersection(lines));
+        }
+    }
+
+    /// Returns whether a line of `lines` is dirty; like [`LineMap::any`].
+    pub fn any(&self, lines: LineRange) -> bool {
+        !self.open.lines().intersection(lines).is_empty() || self.own.any(lines) || self.shared.any(lines)
+    }
+
+    /// Returns whether a check of a few words suffices to see that no line of `lines` is dirty; like
     /// [`LineMap::any`].
     #[inline]
     pub fn is_quickly_clean(&self, lines: LineRange) -> bool {
-        self.own.is_empty() && self.shared.is_quickly_clean(lines)
+        // The open lines first: those that are no longer open are marked.
+        self.open.is_empty() && self.own.is_empty() && self.shared.is_quickly_clean(lines)
     }
 
-    /// Returns whether no line is marked; like [`LineMap::any`].
+    /// Returns whether no line is dirty; like [`LineMap::any`].
     pub fn is_clean(&self) -> bool {
-        !self.own.any(self.all()) && self.shared.is_clean()
+        self.open.is_empty() && !self.own.any(self.all()) && self.shared.is_clean()
     }
 
-    /// Returns the number of marked lines.
+    /// Returns the number of dirty lines.
     pub fn count(&self) -> u64 {
-        if self.own.is_empty() {
+        let open = self.open.lines();
+        if open.is_empty() && self.own.is_empty() {
             return self.shared.count();
         }
-        self.shared.words().map(|(page, word)| u64::from((self.own.of_page(page) | word).count_ones())).sum()
+        let opened = |page: u64| {
+            let part = open.intersection(LineRange::new(page * PAGE_LINES, (page + 1) * PAGE_LINES));
+            if part.is_empty() { 0 } else { page_mask(page, part) }
+        };
+        let dirty = |page, word| self.own.of_page(page) | word | opened(page);
+        self.shared.words().map(|(page, word)| u64::from(dirty(page, word).count_ones())).sum()
     }
 
     /// Takes the marks of the caller's own words in an in-flight flush, page by page, if `lines` are all lines of the object,
@@ -108,7 +146,8 @@ impl DirtyLines {
         marks: Marks,
         lines: LineRange,
     ) -> Option<impl Iterator<Item = PageLines>> {
-        let are_own = marks == Marks::Own && !self.own.is_empty() && self.shared.is_quickly_clean(lines);
+        let has_own = marks == Marks::Own && self.open.is_empty() && !self.own.is_empty();
+        let are_own = has_own && self.shared.is_quickly_clean(lines);
         (are_own && lines == self.all()).then(|| self.own.take_all())
     }
 
@@ -119,6 +158,7 @@ impl DirtyLines {
         lines: LineRange,
         mut visit: impl FnMut(PageLines),
     ) -> u64 {
+        self.mark_open(lines);
         let mut count = 0;
         if !self.own.is_empty() {
             let is_swept = self.shared.is_swept();

@@ -6,4 +6,5 @@ pub(crate) mod levels;
 pub(crate) mod newest;
 pub(crate) mod plain_writes;
 pub(crate) mod stale_reads;
+pub(crate) mod stream;
 pub(crate) mod upload;
