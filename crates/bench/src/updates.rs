@@ -23,6 +23,8 @@ use crate::rounds::Rounds;
 
 /// The name of the library's side.
 const OURS: &str = "submit_with";
+/// The name of the library's side that stores by a stream.
+const STREAM: &str = "stream";
 /// Stored bytes; no store is longer.
 const DATA: [u8; 256] = [0xa5; 256];
 
@@ -43,6 +45,15 @@ pub enum Guards {
     PerBo,
     /// Each store has a guard of its own.
     PerStore,
+}
+
+/// The order of the stores to a BO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Front to back without a gap: a stream can make them.
+    Sequential,
+    /// Any.
+    Scattered,
 }
 
 /// The work whose time is taken.
@@ -70,6 +81,8 @@ pub struct Case<'a> {
     pub stores: &'a dyn Fn(&mut Numbers) -> Stores,
     /// The guards of the stores.
     pub guards: Guards,
+    /// The order of the stores.
+    pub order: Order,
     /// The work whose time is taken.
     pub timed: Timed,
     /// Number of operations in a turn.
@@ -77,15 +90,15 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// Returns the case of one BO where the GPU shares no cache: one guard makes the stores, and their time counts.
+    /// Returns the case of one BO where the GPU shares no cache: one guard makes the stores, in any order, and their time counts.
     pub fn of_bo(
         row: &'static str,
         name: String,
         size: u64,
         stores: &'a dyn Fn(&mut Numbers) -> Stores,
     ) -> Self {
-        let (part, guards, timed) = (Part::NoLlc, Guards::PerBo, Timed::Stores);
-        Self { row, name, part, bos: 1, size, stores, guards, timed, operations: 1 }
+        let (part, guards, order, timed) = (Part::NoLlc, Guards::PerBo, Order::Scattered, Timed::Stores);
+        Self { row, name, part, bos: 1, size, stores, guards, order, timed, operations: 1 }
     }
 }
 
@@ -94,6 +107,8 @@ impl<'a> Case<'a> {
 enum Way {
     /// The library, in one submission.
     Submit,
+    /// The library, in one submission after stores by a stream.
+    Stream,
     /// The library, in a submission for each BO.
     SubmitEach,
     /// Each BO with a stored byte is flushed whole.
@@ -255,6 +270,20 @@ impl<'bo> Scene<'bo> {
         Ok(())
     }
 
+    /// Stores by a stream to each BO, through its pointer.
+    fn stream(&self, update: &Update<'_>) -> Result<(), Error> {
+        for (bo, bytes, ranges) in &update.stored {
+            let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { continue };
+            let len = last.end() - first.offset();
+            let mut stream = bo.stream(first.offset(), len)?;
+            stream.pointer()?;
+            ranges.iter().for_each(|&range| bytes.store(range, data(range)));
+            stream.advance(len)?;
+            stream.finish();
+        }
+        Ok(())
+    }
+
     /// Submits `batch`, and checks the number of bytes flushed of each BO.
     fn submit(&self, batch: &[Submission<'_>], expected: &[u64]) -> Result<(), Error> {
         let wrong = self.device.submit_with(batch, |reports| {
@@ -272,6 +301,7 @@ impl<'bo> Scene<'bo> {
         match (timed, way) {
             (Timed::Submission, _) => {}
             (Timed::Stores, Way::Submit | Way::SubmitEach) => self.write(update)?,
+            (Timed::Stores, Way::Stream) => self.stream(update)?,
             (Timed::Stores, Way::Whole(_) | Way::Stored(_)) => {
                 for (_, bytes, ranges) in &update.stored {
                     ranges.iter().for_each(|&range| bytes.store(range, data(range)));
@@ -279,7 +309,7 @@ impl<'bo> Scene<'bo> {
             }
         }
         match way {
-            Way::Submit => self.submit(&self.batch, &update.expected)?,
+            Way::Submit | Way::Stream => self.submit(&self.batch, &update.expected)?,
             Way::SubmitEach => {
                 for (one, expected) in self.batch.chunks(1).zip(update.expected.chunks(1)) {
                     self.submit(one, expected)?;
@@ -292,7 +322,7 @@ impl<'bo> Scene<'bo> {
     }
 }
 
-/// Measures `case`: adds a line for the library beside each of `peers`.
+/// Measures `case`: adds a line for the library beside each of `peers`. Where a stream can make the stores, it has the targets.
 ///
 /// # Errors
 /// Those of the library's calls.
@@ -312,16 +342,20 @@ pub fn measure(context: &Context, found: &mut Found, case: &Case<'_>, peers: &[P
         Ok(())
     });
     let (scene, update) = (&scene, &update);
-    for (name, way) in [(OURS, Way::Submit)].into_iter().chain(peers.iter().map(|peer| (peer.name, peer.way)))
-    {
+    let by_stream = (case.order == Order::Sequential).then_some((STREAM, Way::Stream));
+    let ours = std::iter::once((OURS, Way::Submit)).chain(by_stream);
+    for (name, way) in ours.chain(peers.iter().map(|peer| (peer.name, peer.way))) {
         rounds.side(name, move || {
             let update = update.borrow();
             per_operation(case.operations, || scene.carry_out(way, case.timed, &update))
         });
     }
     let times = rounds.measure(context.effort)?;
-    for peer in peers {
-        found.push(times.line((case.row, &case.name), OURS, peer.name, peer.target));
+    for (ours, target) in [(OURS, by_stream.is_none()), (STREAM, true)] {
+        for peer in peers {
+            let target = peer.target.filter(|_| target);
+            found.push(times.line((case.row, &case.name), ours, peer.name, target));
+        }
     }
     if let Some((flushed, expected)) = scene.wrong.get() {
         let (row, name) = (case.row, &case.name);
@@ -338,7 +372,7 @@ mod tests {
 
     /// Stores to two lines of the first of two BOs, and submits both; returns the bytes to flush of each, and what
     /// is wrong with a first submission and with a second, which has nothing left to flush.
-    fn submitted(part: Part) -> (Vec<u64>, [Option<(u64, u64)>; 2]) {
+    fn submitted(part: Part, way: Way) -> (Vec<u64>, [Option<(u64, u64)>; 2]) {
         let case = Case {
             row: "row",
             name: "case".to_owned(),
@@ -347,6 +381,7 @@ mod tests {
             size: 4096,
             stores: &|_| vec![vec![Store { offset: 0, len: 40 }, Store { offset: 40, len: 40 }], Vec::new()],
             guards: Guards::PerBo,
+            order: Order::Sequential,
             timed: Timed::Stores,
             operations: 1,
         };
@@ -356,7 +391,7 @@ mod tests {
         scene.restore().unwrap();
         let update = scene.update(&(case.stores)(&mut Numbers::new())).unwrap();
         let wrong = [case.timed, Timed::Submission].map(|timed| {
-            scene.carry_out(Way::Submit, timed, &update).unwrap();
+            scene.carry_out(way, timed, &update).unwrap();
             scene.wrong.get()
         });
         (update.expected, wrong)
@@ -364,7 +399,9 @@ mod tests {
 
     #[test]
     fn each_line_stored_to_is_flushed_once_and_anything_else_is_wrong() {
-        assert_eq!(submitted(Part::NoLlc), (vec![128, 0], [None, Some((0, 128))]));
-        assert_eq!(submitted(Part::Llc), (vec![0, 0], [None, None]));
+        for way in [Way::Submit, Way::Stream] {
+            assert_eq!(submitted(Part::NoLlc, way), (vec![128, 0], [None, Some((0, 128))]), "{way:?}");
+            assert_eq!(submitted(Part::Llc, way), (vec![0, 0], [None, None]), "{way:?}");
+        }
     }
 }

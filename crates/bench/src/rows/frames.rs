@@ -1,6 +1,7 @@
 //! The stores of a driver before a submission, with the submission: a batch buffer, a descriptor heap, a ring of
 //! uploads, a whole frame. One guard writes a batch's commands of 16 to 64 bytes; a heap's descriptors have 64 bytes; the ring has a guard for each
-//! upload (`Bo::write_bytes`); of each of a frame's ten BOs four lines are written. Each is compared with what drivers do today, and with the necessary instructions.
+//! upload (`Bo::write_bytes`); batch and ring are also written by a stream (`Bo::stream`), by the peers' stores; of each of a frame's ten BOs four
+//! lines are written. Each is compared with what drivers do today, and with the necessary instructions.
 
 use gem_coherency::units::{LINE_BYTES, PAGE_BYTES};
 
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::numbers::Numbers;
 use crate::ordinary::Part;
 use crate::report::Found;
-use crate::updates::{Case, Guards, Peer, Store, measure, to_lines};
+use crate::updates::{Case, Guards, Order, Peer, Store, measure, to_lines};
 
 pub const BATCH_BUFFER: &str = "batch-buffer";
 pub const DESCRIPTOR_HEAP: &str = "descriptor-heap";
@@ -71,7 +72,8 @@ pub fn batch_buffer(context: &Context, found: &mut Found) -> Result<(), Error> {
             _ => None,
         });
         let stores = |numbers: &mut Numbers| vec![commands(numbers, size)];
-        measure(context, found, &Case::of_bo(BATCH_BUFFER, size_text(size), size, &stores), &peers)?;
+        let case = Case::of_bo(BATCH_BUFFER, size_text(size), size, &stores);
+        measure(context, found, &Case { order: Order::Sequential, ..case }, &peers)?;
     }
     Ok(())
 }
@@ -95,7 +97,7 @@ pub fn upload_ring(context: &Context, found: &mut Found) -> Result<(), Error> {
     let store = |index| Store { offset: index * UPLOAD, len: UPLOAD };
     let stores = |_: &mut Numbers| vec![(0..uploads).map(store).collect()];
     let one_guard = Case::of_bo(UPLOAD_RING, name, size.next_multiple_of(PAGE_BYTES), &stores);
-    let case = Case { guards: Guards::PerStore, ..one_guard };
+    let case = Case { guards: Guards::PerStore, order: Order::Sequential, ..one_guard };
     let peers = Peer::of_drivers(context, found, |peer| (peer == "floor").then_some(0.8));
     measure(context, found, &case, &peers)
 }
