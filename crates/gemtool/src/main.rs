@@ -73,7 +73,7 @@ fn write_result(args: &Result<Args, clap::Error>) -> Result<Outcome, Failure> {
             Outcome::Passed
         }
     };
-    out.flush()?;
+    Page::of_stdout(&mut out).flush()?;
     Ok(outcome)
 }
 

@@ -55,6 +55,14 @@ pub enum Form {
     Json,
 }
 
+/// Returns the error of writing to anything but a closed pipe.
+fn unless_closed(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
 /// The output of text, with its width and its use of colours.
 pub struct Page<'a> {
     out: &'a mut dyn Write,
@@ -79,12 +87,12 @@ impl<'a> Page<'a> {
         Self { out, columns, colours: false }
     }
 
-    /// Writes `report` in the given form.
+    /// Writes `report` in the given form. A closed pipe ends it early: what the report says decides the exit status all the same.
     pub fn report(&mut self, report: &impl Report, form: Form) -> io::Result<()> {
-        match form {
+        unless_closed(match form {
             Form::Text => report.text(self),
             Form::Json => self.json(&Document { version: JSON_VERSION, report }),
-        }
+        })
     }
 
     /// Writes `document` as JSON.
@@ -99,9 +107,9 @@ impl<'a> Page<'a> {
         writeln!(self.out)
     }
 
-    /// Flushes the output.
+    /// Flushes the output, unless it is a closed pipe.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        unless_closed(self.out.flush())
     }
 
     /// Ends the line.

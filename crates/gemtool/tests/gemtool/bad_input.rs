@@ -173,11 +173,21 @@ fn output_that_cannot_be_written_is_an_error_but_a_closed_pipe_is_not() {
     let mut full = command("platforms");
     full.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
     ran(full).refused(&["cannot write the output"]);
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let mut closed = command("explain --table --platform jsl");
-    closed.stdout(writer);
-    assert_eq!((ran(closed).status), Some(0));
+    // Nobody reads what is said; the exit status is that of the result.
+    for (line, status) in [
+        ("explain --table --platform jsl", 0),
+        ("check --platform jsl --kernel 6.1", 0),
+        ("check --platform jsl --kernel 6.1.0", 1),
+        ("check --platform jsl --kernel 6.1.0 --json", 1),
+        ("run examples/scripts/forgotten-flush.gemco --device sim:jsl", 0),
+        ("run Cargo.toml --device sim:tgl", 2),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut closed = command(line);
+        closed.stdout(writer);
+        assert_eq!(ran(closed).status, Some(status), "{line}");
+    }
 }
 
 #[test]

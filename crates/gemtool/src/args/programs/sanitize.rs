@@ -12,8 +12,8 @@ use crate::args::programs::sim::Devices;
 
 /// Shown under `gemtool sanitize --help`.
 pub const SANITIZE_EXAMPLES: &str = "\
-Runs the program as `gemtool sim` does, and reports what it did wrong about cache coherency, by the line \
-of code that stored:
+Runs the program as `gemtool sim` does, and reports what it did wrong about cache coherency, with the \
+first store to the page and the request that shows it:
   stale read             an agent read memory; newer bytes were in the CPU's
                          cache: a flush was missing
   lost write             an agent wrote memory under dirty lines: their
@@ -45,7 +45,7 @@ The report goes to standard error, and ends with what was simulated and what was
 program's; with --error-exitcode, that number if anything was found that is not suppressed; 3 if the \
 program's is 0 and nothing was judged, unless --allow-nothing-judged. A suppression is a line such as
   dirty-at-submission  anv_*  the GPU does not read these identifiers
-with a kind (or *), a pattern of a function, a file or a module, and a reason.
+with a kind (or *), a pattern of a function, or of the whole path of a file or a module, and a reason.
 
 With --device the GPU of this machine runs the program's batches, and its caches are judged as those of \
 its platform are; graphics 8 and later, and no discrete device.
@@ -80,7 +80,7 @@ pub struct Sanitize {
     pub output: Option<PathBuf>,
 
     /// Exit with this status if anything was found
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub error_exitcode: Option<u8>,
 
     /// Exit with the program's status also if nothing was judged

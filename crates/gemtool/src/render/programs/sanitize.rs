@@ -45,7 +45,7 @@ impl Report for Sanitized {
         if self.findings.iter().any(|finding| !finding.store.is_empty()) {
             page.wrapped(
                 0,
-                "`stored` is the first store to a page; a later one may have left the line dirty.",
+                "`first store` is the first store to the line's page; a later one may have left the line dirty.",
             )?;
         }
         if self.findings.is_empty() && self.platforms.is_empty() && self.nothing_judged.is_none() {
@@ -262,7 +262,7 @@ fn finding_text(finding: &FindingRow, number: Option<usize>, page: &mut Page<'_>
         let name = if number.is_empty() { "also wrong on" } else { "wrong on" };
         page.field(name, &finding.platforms.join(" "))?;
     }
-    stack(page, "stored", &finding.store)?;
+    stack(page, "first store", &finding.store)?;
     stack(page, "loaded", &finding.load)?;
     stack(page, if finding.load.is_empty() { "seen in" } else { "written in" }, &finding.request)?;
     if finding.flushed.is_empty() {

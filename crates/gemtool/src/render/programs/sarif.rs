@@ -122,7 +122,7 @@ fn finding(finding: &FindingRow) -> Value {
         "message": { "text": text },
         "locations": locations,
         "stacks": [
-            { "message": { "text": "stored" }, "frames": frames(&finding.store) },
+            { "message": { "text": "first store to the page" }, "frames": frames(&finding.store) },
             { "message": { "text": "loaded" }, "frames": frames(&finding.load) },
             { "message": { "text": "seen in" }, "frames": frames(&finding.request) },
         ],
