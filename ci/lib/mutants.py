@@ -24,7 +24,7 @@ SAMPLE = Path("ci/lib/mutants-sample")
 NEAREST = 20_000
 TIMEOUT_S = 1800
 
-# Changes whose survivors need no entry in the list: the comparison of all answers is the reason.
+# Changes that no one judges: the comparison of all answers is the reason why each may survive.
 EXPLAINED = {
     "nothing": "no result differs",
     "reasons": "only the named rule differs",
@@ -33,8 +33,6 @@ EXPLAINED = {
     "more": "more is flushed, noted or treated as dirty, never less",
     "own-objects": "only the kernel's own objects behave differently",
 }
-# Of these the explorer need not be asked: the states that it finds are the same.
-ALIKE = ("nothing", "reasons", "defaults")
 
 # Mutants that have to be killed on this platform, under this kernel, for each of these callers.
 EVERY = ("protocol", "library", "unknown", "hostile")
@@ -300,7 +298,7 @@ def main(list_file, command, *options):
     classes = {mutant: changes[number][0] for mutant, number in compared.items()}
     if (not every or len(numbers) == len(mutants)) and "behaviour" not in classes.values():
         sys.exit("the comparison found no mutant that behaves differently")
-    verdicts = {mutant: None for mutant, change in classes.items() if change in ALIKE}
+    verdicts = {mutant: None for mutant, change in classes.items() if change in EXPLAINED}
     chosen = [mutant for mutant in compared if mutant not in verdicts]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         work = {}

@@ -113,9 +113,13 @@ impl<'bo> Stream<'bo> {
     pub fn write(&mut self, data: &[u8]) -> Result<()> {
         let range = self.access.check_store(self.cursor, data.len() as u64)?;
         self.access.prepare_store(range)?;
-        self.access.copy_in(range, data)?;
-        self.cursor = range.end();
-        Ok(())
+        let copied = self.access.copy_in(range, data);
+        match copied {
+            Ok(()) => self.cursor = range.end(),
+            // A part may have been stored, which the cursor will not pass.
+            Err(_) => self.access.note_stored(range),
+        }
+        copied
     }
 
     /// Marks everything up to the cursor: from now on only the lines behind it count as dirty by the stream.

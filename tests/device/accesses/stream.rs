@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use gem_coherency::backend::{Advice, Drm as _};
 use gem_coherency::device::Submission;
 use gem_coherency::error::Error;
 use gem_coherency::object::{Bo, Step, Stream};
@@ -181,4 +182,19 @@ fn stores_around_the_cache_are_drained() {
     assert_eq!(submitted(&rig, &bo), 0);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), NEW);
     stream.finish();
+}
+
+#[test]
+fn a_store_that_faults_moves_no_cursor_and_its_lines_count_as_stored() {
+    let rig = rig("sim:glk");
+    let bo = uncached(&rig);
+    // The contents are purged; the mapping stays, but has no pages.
+    rig.soft.madvise(bo.handle(), Advice::DontNeed).unwrap();
+    rig.soft.shrink();
+    let mut stream = bo.stream(64, 4096).unwrap();
+    let failed = stream.write(&[1; 128]).unwrap_err();
+    assert!(matches!(failed, Error::Ioctl { request: "page fault", .. }), "{failed}");
+    assert_eq!(stream.cursor(), 64);
+    stream.finish();
+    assert_eq!(bo.dirty_lines(), 2, "a part may be stored");
 }
