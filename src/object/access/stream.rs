@@ -8,7 +8,8 @@
 //! them, in this thread or another one that has learned of the stores. A persistent ring stays open across submissions of what
 //! was announced; it costs each one a flush of the lines that are left, so that a short stream costs less than a long one.
 //!
-//! Stores through a mapping around the cache count from the announcement on.
+//! Stores through a mapping around the cache are drained by each submission meanwhile. A thread's stores leave its core's
+//! write-combining buffers before another thread learns of them only if it announces them.
 
 use std::ptr::NonNull;
 
@@ -18,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::object::shared::SharedBo;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::units::{ByteRange, LINE_BYTES};
+use crate::units::{ByteRange, LINE_BYTES, LineRange};
 use crate::vocabulary::Access;
 
 /// A sequential write to one range of a BO, which has at most one. Offsets are relative to the BO.
@@ -49,8 +50,9 @@ pub struct Stream<'bo> {
     cursor: u64,
     /// The bytes before are marked.
     announced: u64,
-    /// The lines from the announced ones on count as dirty.
-    opened: bool,
+    /// Its stores go through the cache: the lines from the announced ones on count as dirty.
+    is_cached: bool,
+    is_open: bool,
 }
 
 impl<'bo> Stream<'bo> {
@@ -61,12 +63,17 @@ impl<'bo> Stream<'bo> {
         }
         let mut access = CpuAccess::begin(bo, Access::Write, range)?;
         access.invalidate()?;
-        let opened = cpu_memory(bo.level(), access.mapping.mode()) == CpuMemory::Cached;
-        if opened && !bo.tracked.dirty().open_stream(range.lines()) {
+        let is_cached = cpu_memory(bo.level(), access.mapping.mode()) == CpuMemory::Cached;
+        let (first, end) = (range.lines().first(), range.lines().end());
+        let dirty = LineRange::new(if is_cached { first } else { end }, end);
+        if !bo.tracked.dirty().open_stream(dirty) {
             let (offset, len) = (range.offset(), range.len());
             return Err(Error::StreamOpen { handle: bo.handle.get(), offset, len });
         }
-        Ok(Self { access, cursor: range.offset(), announced: range.offset(), opened })
+        if !is_cached {
+            access.note_stored(range);
+        }
+        Ok(Self { access, cursor: range.offset(), announced: range.offset(), is_cached, is_open: true })
     }
 
     /// Returns the stream's range.
@@ -125,7 +132,7 @@ impl<'bo> Stream<'bo> {
     /// Marks everything up to the cursor: from now on only the lines behind it count as dirty by the stream.
     pub fn announce(&mut self) {
         self.mark_to(self.cursor);
-        if self.opened {
+        if self.is_cached {
             // The cursor's line has later stores.
             self.access.bo.tracked.dirty().advance_stream(self.cursor / LINE_BYTES);
         }
@@ -149,7 +156,7 @@ impl<'bo> Stream<'bo> {
     /// Marks the bytes before `end` and closes the stream, if it is open.
     fn end(&mut self, end: u64) {
         self.mark_to(end);
-        if std::mem::take(&mut self.opened) {
+        if std::mem::take(&mut self.is_open) {
             self.access.bo.tracked.dirty().close_stream();
         }
         self.announced = self.range().end();

@@ -161,7 +161,12 @@ impl<'a> InFlightFlush<'a> {
     /// Takes the note of write-combining stores, which must be drained.
     #[inline]
     pub fn take_wc_stores(&mut self) -> WasPending {
-        let pending = self.object.word.take(State::has_wc_stores, State::take_wc_stores);
+        let Tracked { word, dirty, .. } = self.object;
+        let pending = word.take(State::has_wc_stores, State::take_wc_stores);
+        // A stream notes its stores late.
+        if pending && dirty.has_stream() {
+            word.update(State::note_wc_store);
+        }
         self.took.wc_stores |= pending;
         WasPending::new(pending)
     }
@@ -169,7 +174,12 @@ impl<'a> InFlightFlush<'a> {
     /// Takes the note of stores through the aperture, which must be drained.
     #[inline]
     pub fn take_gtt_stores(&mut self) -> WasPending {
-        let pending = self.object.word.take(State::has_gtt_stores, State::take_gtt_stores);
+        let Tracked { word, dirty, .. } = self.object;
+        let pending = word.take(State::has_gtt_stores, State::take_gtt_stores);
+        // As in `take_wc_stores`.
+        if pending && dirty.has_stream() {
+            word.update(State::note_gtt_store);
+        }
         self.took.gtt_stores |= pending;
         WasPending::new(pending)
     }

@@ -82,8 +82,8 @@ impl DirtyLines {
         self.shared.mark_all();
     }
 
-    /// Opens a stream to `lines`, which are not empty: until [`DirtyLines::close_stream`] they count as dirty. Returns whether no
-    /// other stream was open, of which the object can have one.
+    /// Opens a stream whose stores to `lines` are not marked at once: until [`DirtyLines::close_stream`] they count as dirty. A stream
+    /// around the cache has none, but an end. Returns whether no other stream was open, of which the object can have one.
     pub fn open_stream(&self, lines: LineRange) -> bool {
         self.open.open(lines)
     }
@@ -96,6 +96,12 @@ impl DirtyLines {
     /// Closes the stream, which has marked the lines that it stored to. Only for the stream.
     pub fn close_stream(&self) {
         self.open.close();
+    }
+
+    /// Returns whether a stream is open.
+    #[inline]
+    pub(in crate::tracking) fn has_stream(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// Marks the open ones of `lines`, for a flush that is about to take marks.

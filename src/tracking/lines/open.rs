@@ -43,7 +43,7 @@ impl OpenLines {
         self.end.load(Ordering::Acquire) == 0
     }
 
-    /// Opens `lines`, which are not empty; returns whether no others were open.
+    /// Opens `lines`, whose end is not 0; returns whether no others were open.
     ///
     /// A flush that finds the end with an earlier stream's beginning has not to find a store of this one.
     pub(super) fn open(&self, lines: LineRange) -> bool {

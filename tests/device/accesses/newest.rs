@@ -17,11 +17,36 @@ const SIZE: usize = 4096;
 #[derive(Clone, Debug)]
 enum Op {
     Map(MmapMode),
-    Write { offset: usize, len: usize, value: u8 },
-    Read { offset: usize, len: usize },
-    GpuRead { mocs: MocsClass, executed: bool },
-    GpuWrite { mocs: MocsClass, offset: usize, len: usize, value: u8 },
-    Show { really: bool },
+    Write {
+        offset: usize,
+        len: usize,
+        value: u8,
+    },
+    /// A stream, with another operation after each of its parts.
+    Stream {
+        offset: usize,
+        len: usize,
+        value: u8,
+        announced: bool,
+        between: Vec<Op>,
+    },
+    Read {
+        offset: usize,
+        len: usize,
+    },
+    GpuRead {
+        mocs: MocsClass,
+        executed: bool,
+    },
+    GpuWrite {
+        mocs: MocsClass,
+        offset: usize,
+        len: usize,
+        value: u8,
+    },
+    Show {
+        really: bool,
+    },
     SetCaching(CachingMode),
     Export,
 }
@@ -31,6 +56,18 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
 }
 
 fn op() -> impl Strategy<Value = Op> {
+    let between = prop::collection::vec(simple(), 1..4);
+    let stream = (0..SIZE - 200, 1..200usize, any::<u8>(), any::<bool>(), between);
+    prop_oneof![
+        9 => simple(),
+        1 => stream.prop_map(|(offset, len, value, announced, between)| {
+            Op::Stream { offset, len, value, announced, between }
+        }),
+    ]
+}
+
+/// An operation that can be made while a stream is open.
+fn simple() -> impl Strategy<Value = Op> {
     let range = || (0..SIZE - 200, 1..200usize);
     prop_oneof![
         2 => one_of(MmapMode::ALL).prop_map(Op::Map),
@@ -60,6 +97,8 @@ fn allowed<T>(result: gem_coherency::Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(Error::NotAvailable { .. }) => None,
+        // While a stream is open.
+        Err(Error::InUse { writers: 1, readers: 0, submits: 0, .. }) => None,
         Err(error) => panic!("{error:?} at {}", Location::caller()),
     }
 }
@@ -76,6 +115,24 @@ impl Caller<'_> {
         let Some(mut guard) = allowed(self.bo.write(offset as u64, len as u64)) else { return };
         guard.write_at(offset as u64, &vec![value; len]).unwrap();
         self.newest[offset..offset + len].fill(value);
+    }
+
+    /// Stores by a stream, and performs one of `between` after each part.
+    fn stream(&mut self, offset: usize, len: usize, value: u8, announced: bool, between: &[Op]) {
+        let bo = self.bo.clone();
+        let Some(mut stream) = allowed(bo.stream(offset as u64, len as u64)) else { return };
+        let mut rest = offset..offset + len;
+        for op in between {
+            let part = rest.start..rest.start + rest.len() / 2;
+            rest.start = part.end;
+            stream.write(&vec![value; part.len()]).unwrap();
+            self.newest[part].fill(value);
+            if announced {
+                stream.announce();
+            }
+            self.perform(op);
+        }
+        stream.finish();
     }
 
     fn read(&self, offset: usize, len: usize) {
@@ -123,6 +180,9 @@ impl Caller<'_> {
         match *op {
             Op::Map(mode) => drop(allowed(self.bo.map(mode))),
             Op::Write { offset, len, value } => self.write(offset, len, value),
+            Op::Stream { offset, len, value, announced, ref between } => {
+                self.stream(offset, len, value, announced, between);
+            }
             Op::Read { offset, len } => self.read(offset, len),
             Op::GpuRead { mocs, executed } => self.gpu_read(mocs, executed),
             Op::GpuWrite { mocs, offset, len, value } => self.gpu_write(mocs, offset, len, value),

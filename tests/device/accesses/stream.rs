@@ -8,7 +8,7 @@ use gem_coherency::error::Error;
 use gem_coherency::object::{Bo, Step, Stream};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 
-use crate::{NEW, Rig, rig};
+use crate::{NEW, Rig, prepared, rig};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
@@ -178,10 +178,16 @@ fn stores_around_the_cache_are_drained() {
     let mut stream = bo.stream(0, 4096).unwrap();
     store(&mut stream, 1);
     assert_eq!(bo.dirty_lines(), 0, "no line of the cache");
-    stream.announce();
-    assert_eq!(submitted(&rig, &bo), 0);
-    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), NEW);
+    assert!(bo.stream(0, 64).is_err(), "one at a time");
+    for line in 0..2 {
+        assert_eq!(rig.gpu(&bo, PAGE_TABLE, 64 * line), [0; 8], "not drained");
+        prepared(&rig, Submission { bo: &bo, access: Access::Read, mocs: PAGE_TABLE });
+        assert_eq!(rig.gpu(&bo, PAGE_TABLE, 64 * line), NEW);
+        store(&mut stream, 1);
+    }
     stream.finish();
+    prepared(&rig, Submission { bo: &bo, access: Access::Read, mocs: PAGE_TABLE });
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 128), NEW);
 }
 
 #[test]
