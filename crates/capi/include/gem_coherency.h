@@ -417,6 +417,14 @@ typedef struct gemco_prepared gemco_prepared;
 typedef struct gemco_scanout gemco_scanout;
 
 /**
+ * A sequential write to a range of a BO, in progress: a batch buffer, or a ring.
+ *
+ * gemco_stream_begin creates it; gemco_stream_end frees it, whatever it returns. It holds a reference to its BO, which has at
+ * most one. Threads may use it concurrently until then.
+ */
+typedef struct gemco_stream gemco_stream;
+
+/**
  * A platform under a kernel.
  */
 typedef struct gemco_platform {
@@ -1356,6 +1364,40 @@ int gemco_access_written(struct gemco_access *access, uint64_t offset, uint64_t 
  */
 int gemco_access_end(struct gemco_access *access,
                      struct gemco_report *report);
+
+/**
+ * Begins a sequential write to `len` bytes at `offset`, by plain stores front to back through the BO's mapping. Until the end,
+ * every line from the last announcement on counts as dirty: a submission meanwhile flushes them.
+ *
+ * stream: the stream, which gemco_stream_end takes. pointer: the BO's first byte, as gemco_bo_map gets it. Waits for GPU writes
+ * that the library knows of. Until the end, the BO can neither be closed or unmapped nor change its caching mode.
+ *
+ * Returns as gemco_bo_write; -EBUSY while another stream of the BO is open; -EINVAL for no bytes. Any thread.
+ */
+int gemco_stream_begin(const struct gemco_bo *bo,
+                       uint64_t offset,
+                       uint64_t len,
+                       struct gemco_stream **stream,
+                       void **pointer);
+
+/**
+ * Reports that everything up to `end`, an offset of the BO, was stored: from now on only the bytes from there on count as dirty by
+ * the stream.
+ *
+ * Returns 0; -EINVAL for an offset before the last one, or after the range. The thread that stored, as for
+ * gemco_bo_mark_written.
+ */
+int gemco_stream_announce(struct gemco_stream *stream,
+                          uint64_t end);
+
+/**
+ * Ends a stream, of which everything up to `end` was stored, whatever is returned. NULL is a no-op.
+ *
+ * report: what was invalidated for it; may be NULL.
+ *
+ * Returns as gemco_stream_announce: after an error the whole range counts as stored; -EINVAL for a misaligned pointer.
+ */
+int gemco_stream_end(struct gemco_stream *stream, uint64_t end, struct gemco_report *report);
 
 /**
  * Returns the name of a rule: "bypass-mocs-read".

@@ -65,6 +65,7 @@ pub use buffers::access::*;
 pub use buffers::adopt::*;
 pub use buffers::bo::*;
 pub use buffers::mapping::*;
+pub use buffers::stream::*;
 pub use device::*;
 #[cfg(feature = "exercise")]
 pub use exercise::batch::*;

@@ -47,6 +47,7 @@ static void nothing(void) {
     CHECK(gemco_submit_end(NULL, -ENOSPC) == -ENOSPC);
     gemco_scanout_end(NULL);
     OK(gemco_access_end(NULL, NULL));
+    OK(gemco_stream_end(NULL, 0, NULL));
     CHECK(gemco_device_ref(NULL) == NULL && gemco_bo_ref(NULL) == NULL);
     CHECK(gemco_bo_handle(NULL) == 0 && gemco_bo_size(NULL) == 0);
     CHECK(strstr(gemco_last_error(), "bo is NULL") != NULL);
@@ -119,7 +120,17 @@ static void accesses(gemco_bo *bo) {
     FAILS(gemco_access_begin(bo, 0, 0, 8, &access, (void **)((char *)&pointer + 1), NULL), EINVAL, "pointer is not aligned");
     FAILS(gemco_access_pointer(NULL, &pointer), EINVAL, "access is NULL");
     FAILS(gemco_access_written(NULL, 0, 0), EINVAL, "access is NULL");
-    CHECK(access == UNTOUCHED && pointer == UNTOUCHED && report.lines == 7);
+    gemco_stream *stream = UNTOUCHED;
+    FAILS(gemco_stream_begin(NULL, 0, 8, &stream, &pointer), EINVAL, "bo is NULL");
+    FAILS(gemco_stream_begin(bo, 0, 8, NULL, &pointer), EINVAL, "stream is NULL");
+    FAILS(gemco_stream_begin(bo, 0, 8, &stream, NULL), EINVAL, "pointer is NULL");
+    FAILS(gemco_stream_begin(bo, 0, 0, &stream, &pointer), EINVAL, "at least one byte");
+    FAILS(gemco_stream_begin(bo, 4096, 1, &stream, &pointer), EINVAL, "do not fit in the object");
+    FAILS(gemco_stream_announce(NULL, 0), EINVAL, "stream is NULL");
+    CHECK(access == UNTOUCHED && pointer == UNTOUCHED && stream == UNTOUCHED && report.lines == 7);
+    OK(gemco_stream_begin(bo, 0, 8, &stream, &pointer));
+    FAILS(gemco_stream_end(stream, 8, odd(&report)), EINVAL, "report is not aligned");
+    access = UNTOUCHED, pointer = UNTOUCHED;
     OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8, &access, NULL, NULL));
     FAILS(gemco_access_pointer(access, NULL), EINVAL, "pointer is NULL");
     /* The access ends although the report is misaligned, and its stores are marked. */

@@ -53,8 +53,9 @@ struct mmap_offset {
 /* One object of each kind. */
 struct world {
     gemco_device *device;
-    gemco_bo *bo, *other;
+    gemco_bo *bo, *other, *streamed;
     gemco_access *access;
+    gemco_stream *stream;
     gemco_prepared *prepared;
     gemco_scanout *scanout;
     gemco_batch *batch;
@@ -68,6 +69,7 @@ struct world {
     gemco_device *new_device;
     gemco_bo *new_bo;
     gemco_access *new_access;
+    gemco_stream *new_stream;
     gemco_prepared *new_prepared;
     gemco_scanout *new_scanout;
     gemco_batch *new_batch;
@@ -165,6 +167,9 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_access_pointer, OBJECT, gemco_access_pointer(w->access, &(void *){NULL}))                               \
     CALL(gemco_access_written, OBJECT, gemco_access_written(w->access, 0, 64))                                         \
     CALL(gemco_access_end, OBJECT | RELEASES, gemco_access_end(w->access, NULL))                                       \
+    CALL(gemco_stream_begin, BO, gemco_stream_begin(w->bo, 0, 64, &w->new_stream, &(void *){NULL}))                    \
+    CALL(gemco_stream_announce, OBJECT, gemco_stream_announce(w->stream, 64))                                          \
+    CALL(gemco_stream_end, OBJECT | RELEASES, gemco_stream_end(w->stream, 64, NULL))                                   \
     CALL(gemco_submit_begin, BO, gemco_submit_begin(w->device, ALL_OF(w), 1, NULL, &w->new_prepared))                  \
     CALL(gemco_submit_end, OBJECT | RELEASES, gemco_submit_end(w->prepared, 0))                                        \
     CALL(gemco_submit, BO, gemco_submit(w->device, ALL_OF(w), 1, NULL))                                                \
@@ -237,6 +242,8 @@ static void begin_world(struct world *w, const char *device) {
     OK(gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->other));
     OK(gemco_bo_write(w->bo, 0, "before", 6, NULL));
     OK(gemco_access_begin(w->other, GEMCO_WRITE, 0, 4096, &w->access, NULL, NULL));
+    OK(gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->streamed));
+    OK(gemco_stream_begin(w->streamed, 0, 64, &w->stream, &(void *){NULL}));
     gemco_submission submission = {.bo = w->other, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
     OK(gemco_submit_begin(w->device, &submission, 1, NULL, &w->prepared));
     OK(gemco_batch_create(w->device, &w->batch));
@@ -268,6 +275,7 @@ static void end_world(struct world *w, const struct call *given) {
         CHECK(close(w->new_dma_buf) == 0);
     CHECK(close(w->dma_buf) == 0);
     gemco_access_end(w->new_access, NULL);
+    gemco_stream_end(w->new_stream, 64, NULL);
     gemco_submit_end(w->new_prepared, 0);
     gemco_scanout_end(w->new_scanout);
     gemco_batch_destroy(w->new_batch);
@@ -277,6 +285,8 @@ static void end_world(struct world *w, const struct call *given) {
     gemco_device_unref(w->new_device);
     if (strcmp(name, "gemco_access_end") != 0)
         gemco_access_end(w->access, NULL);
+    if (strcmp(name, "gemco_stream_end") != 0)
+        gemco_stream_end(w->stream, 64, NULL);
     if (strcmp(name, "gemco_screen_destroy") != 0)
         gemco_screen_destroy(w->screen);
     if (strcmp(name, "gemco_batch_submit") != 0)
@@ -285,6 +295,7 @@ static void end_world(struct world *w, const struct call *given) {
         gemco_submit_end(w->prepared, 0);
     GIVE_BACK(gemco_scanout_end, w->scanout);
     GIVE_BACK(gemco_job_destroy, w->job);
+    gemco_bo_unref(w->streamed);
     gemco_bo_unref(w->other);
     GIVE_BACK(gemco_bo_unref, w->bo);
     GIVE_BACK(gemco_device_unref, w->device);

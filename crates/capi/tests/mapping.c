@@ -108,6 +108,41 @@ static void stores_case(void) {
     close_device(device);
 }
 
+/* A stream marks what it stored: at its end, and for every submission meanwhile. */
+static void stream_case(void) {
+    gemco_device *device = open_device("sim:glk");
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
+    gemco_report report;
+    gemco_stream *stream = NULL, *second = NULL;
+    void *pointer = NULL, *first = NULL;
+    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &first));
+    OK(gemco_stream_begin(bo, 64, 1024, &stream, &pointer));
+    CHECK(pointer == first);
+    FAILS(gemco_stream_begin(bo, 4096, 64, &second, &pointer), EBUSY, "another one is open");
+    FAILS(gemco_bo_close(bo), EBUSY, "in use");
+    memset((char *)pointer + 64, 1, 128);
+    OK(submit_nothing(device, &submission, 1, &report));
+    CHECK(report.lines == 16);
+    OK(gemco_stream_announce(stream, 192));
+    FAILS(gemco_stream_announce(stream, 191), EINVAL, "guarded range");
+    FAILS(gemco_stream_announce(stream, 1089), EINVAL, "guarded range");
+    OK(submit_nothing(device, &submission, 1, &report));
+    CHECK(report.lines == 16);
+    memset((char *)pointer + 192, 2, 8);
+    OK(gemco_stream_end(stream, 200, &report));
+    CHECK(report.step == GEMCO_STEP_WRITE);
+    OK(submit_nothing(device, &submission, 1, &report));
+    CHECK(report.lines == 1);
+    /* After a wrong end, the whole range counts as stored. */
+    OK(gemco_stream_begin(bo, 0, 256, &stream, &pointer));
+    FAILS(gemco_stream_end(stream, 257, NULL), EINVAL, "guarded range");
+    OK(submit_nothing(device, &submission, 1, &report));
+    CHECK(report.lines == 4);
+    gemco_bo_unref(bo);
+    close_device(device);
+}
+
 /* A pointer comes with its access, at the BO's first byte, after the range's stale lines were invalidated. */
 static void pointer_case(void) {
     gemco_device *device = open_device("sim:glk");
@@ -206,6 +241,7 @@ int main(void) {
     drain_case(GEMCO_MAP_GTT);
     busy_case();
     stores_case();
+    stream_case();
     pointer_case();
     thread_case(1);
     thread_case(0);

@@ -92,7 +92,7 @@ impl<'bo> Stream<'bo> {
     }
 
     /// Returns the address of the next byte. The caller may store to the [`Stream::room`] bytes from there on, as long as the
-    /// stream exists, and says how many by [`Stream::advance`]. After a submission by which the GPU writes the BO, take a new one.
+    /// stream exists, and says how many by [`Stream::advance`] or [`Stream::advance_to`]. After a submission by which the GPU writes the BO, take a new one.
     ///
     /// # Errors
     /// Those of invalidating stale lines.
@@ -109,6 +109,18 @@ impl<'bo> Stream<'bo> {
     pub fn advance(&mut self, len: u64) -> Result<()> {
         self.cursor = self.access.check_store(self.cursor, len)?.end();
         Ok(())
+    }
+
+    /// Moves the cursor to `offset`, before which everything was stored.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfGuard`] for an offset before the cursor or after the range; then the cursor stays.
+    pub fn advance_to(&mut self, offset: u64) -> Result<()> {
+        let Some(len) = offset.checked_sub(self.cursor) else {
+            let (start, end) = (self.cursor, self.range().end());
+            return Err(Error::RangeOutOfGuard { offset, len: 0, start, end });
+        };
+        self.advance(len)
     }
 
     /// Stores `data`, and moves the cursor past it.

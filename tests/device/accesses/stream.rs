@@ -146,6 +146,9 @@ fn the_cursor_stays_in_the_range() {
         assert!(matches!(stream.advance(len), Err(Error::RangeOutOfGuard { end: 68, .. })));
     }
     assert!(matches!(stream.write(&[0; 9]), Err(Error::RangeOutOfGuard { offset: 60, len: 9, .. })));
+    assert!(matches!(stream.advance_to(59), Err(Error::RangeOutOfGuard { offset: 59, start: 60, .. })));
+    assert!(stream.advance_to(69).is_err());
+    stream.advance_to(60).unwrap();
     assert_eq!(stream.cursor(), 60);
     stream.write(&NEW).unwrap();
     assert_eq!(stream.room(), 0);

@@ -4,3 +4,4 @@ pub(super) mod access;
 pub(super) mod adopt;
 pub(super) mod bo;
 pub(super) mod mapping;
+pub(super) mod stream;
