@@ -1,10 +1,10 @@
 """Runs tests and models with each mutant of a list, the quickest first, up to the first that notices it, and compares the survivors with those
 that are known.
 
-    mutants_engine.py LIST [--shard I/N] PROGRAM...
+    mutants_engine.py LIST [--shard I/N | --only FILE,FILE] PROGRAM...
 
 LIST has a line for each mutant: number, place, change. Each PROGRAM is a test program with the mutants in it. A mutant is killed by a program
-that fails, or that hangs. With --shard every mutant of part I of N is run, and those that are listed as survivors have to
+that fails, or that hangs. With --shard every mutant of part I of N is run, with --only every one of these files, and those that are listed as survivors have to
 survive; without it, every second one of the sample, by the environment's SEED.
 """
 
@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from mutants import read_list, read_sample, read_survivors, whole_function
+from mutants import file, read_list, read_sample, read_survivors, whole_function
 
 SURVIVORS = Path("ci/lib/mutants-engine-survivors")
 SAMPLE = Path("ci/lib/mutants-engine-sample")
@@ -137,13 +137,18 @@ def self_test():
 
 
 def main(list_file, *programs):
-    every = programs[:1] == ("--shard",)
+    every = programs[:1] in (("--shard",), ("--only",))
     mutants = read_list(Path(list_file).read_text())
     numbers = {mutant: number for number, mutant in mutants.items()}
     if len(numbers) != len(mutants) or not mutants:
         sys.exit("two mutants have one name, or there are none")
     known = read_survivors(SURVIVORS.read_text(), SURVIVORS)
-    if every:
+    if every and programs[0] == "--only":
+        files = programs[1].split(",")
+        if gone := set(files) - set(map(file, numbers)):
+            sys.exit(f"files without mutants: {' '.join(sorted(gone))}")
+        chosen, programs = [mutant for mutant in numbers if file(mutant) in files], programs[2:]
+    elif every:
         chosen, programs = [mutants[number] for number in of_shard(mutants, programs[1])], programs[2:]
     else:
         sample = read_sample(SAMPLE.read_text())
