@@ -1,4 +1,4 @@
-//! The marks of an object's only writer: `Marks::Own`.
+//! The marks of an object's only writer (`Marks::Own`), and the lines of an open stream.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -165,6 +165,35 @@ fn marks_after_a_flush_that_failed_half_way_are_found() {
     );
     write(&object, line(65));
     assert_eq!(flush(&object, Marks::Own, object.dirty().all()), [65]);
+}
+
+#[test]
+fn the_lines_of_an_open_stream_are_dirty_until_it_marks_them() {
+    let object = object();
+    let (dirty, all) = (object.dirty(), object.dirty().all());
+    let seen = || (dirty.count(), dirty.is_clean(), dirty.is_quickly_clean(line(0)));
+    assert!(dirty.open_stream(LineRange::new(60, 70)));
+    assert!(!dirty.open_stream(line(0)), "one at a time");
+    assert_eq!([59, 60, 69, 70].map(|number| dirty.any(line(number))), [false, true, true, false]);
+    assert_eq!(seen(), (10, false, false));
+    // Each flush takes them, and they stay the stream's; a line that is marked, too, is taken once.
+    dirty.mark_in(Marks::Own, line(60));
+    dirty.mark_in(Marks::Shared, line(61));
+    assert_eq!(seen(), (10, false, false));
+    for marks in [Marks::Own, Marks::Shared] {
+        assert_eq!(flush(&object, marks, all), (60..70).collect::<Vec<_>>());
+    }
+    assert_eq!(flush(&object, Marks::Shared, LineRange::new(0, 64)), [60, 61, 62, 63]);
+    dirty.mark_in(Marks::Own, LineRange::new(60, 66));
+    dirty.advance_stream(65);
+    assert_eq!(seen(), (10, false, false));
+    assert_eq!(flush(&object, Marks::Own, all), (60..70).collect::<Vec<_>>());
+    assert_eq!(flush(&object, Marks::Own, all), (65..70).collect::<Vec<_>>());
+    dirty.close_stream();
+    assert_eq!(seen(), (0, true, true));
+    assert_eq!(flush(&object, Marks::Own, all), []);
+    assert!(!dirty.any(all) && dirty.open_stream(line(0)));
+    assert_eq!(dirty.count(), 1);
 }
 
 #[test]
