@@ -152,8 +152,8 @@ impl DirtyLines {
         marks: Marks,
         lines: LineRange,
     ) -> Option<impl Iterator<Item = PageLines>> {
-        let has_own = marks == Marks::Own && self.open.is_empty() && !self.own.is_empty();
-        let are_own = has_own && self.shared.is_quickly_clean(lines);
+        // A stream is a writer, so that the marks of no other caller are its own meanwhile.
+        let are_own = marks == Marks::Own && !self.own.is_empty() && self.shared.is_quickly_clean(lines);
         (are_own && lines == self.all()).then(|| self.own.take_all())
     }
 
