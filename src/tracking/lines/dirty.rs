@@ -152,7 +152,7 @@ impl DirtyLines {
         marks: Marks,
         lines: LineRange,
     ) -> Option<impl Iterator<Item = PageLines>> {
-        // A stream is a writer, so that the marks of no other caller are its own meanwhile.
+        // Not while a stream is open, which is a writer: then no other caller has marks of its own.
         let are_own = marks == Marks::Own && !self.own.is_empty() && self.shared.is_quickly_clean(lines);
         (are_own && lines == self.all()).then(|| self.own.take_all())
     }
