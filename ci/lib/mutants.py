@@ -153,11 +153,11 @@ def judge_on_driver(program, mutants):
     awake = {mutant: number for mutant, number in mutants.items() if mutant not in asleep}
     found = set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for first in range(0, len(MACHINES), os.cpu_count()):
+        for first in range(0, len(MACHINES) if awake else 0, os.cpu_count()):
             machines = MACHINES[first : first + os.cpu_count()]
             left = [0, *(number for number in awake.values() if number not in found)]
             found |= set().union(*pool.map(lambda machine: compare_with_driver(program, machine, left), machines))
-        for machine in sleeping:
+        for machine in sleeping if asleep else ():
             left = [0, *(number for number in asleep.values() if number not in found)]
             found |= set().union(*pool.map(lambda number: compare_with_driver(program, machine, [number], "--suspend"), left))
     names = {mutant for mutant, number in mutants.items() if number in found}
