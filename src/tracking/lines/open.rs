@@ -30,9 +30,6 @@ impl OpenLines {
         // Acquire, here and for `first`, pairs with the Release of `advance` and `close`: a thread that no longer finds a line
         // here finds its mark, or the flush announced that took it.
         let end = self.end.load(Ordering::Acquire);
-        if end == 0 {
-            return LineRange::new(0, 0);
-        }
         LineRange::new(self.first.load(Ordering::Acquire).min(end), end)
     }
 
