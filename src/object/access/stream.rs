@@ -8,6 +8,9 @@
 //! them, in this thread or another one that has learned of the stores. A persistent ring stays open across submissions of what
 //! was announced; it costs each one a flush of the lines that are left, so that a short stream costs less than a long one.
 //!
+//! The GPU may read the BO meanwhile, and not write it, and nothing may store to the same lines through another mapping: like any access,
+//! a stream looks for such writes at its begin only.
+//!
 //! Stores through a mapping around the cache are drained by each submission meanwhile. A thread's stores leave its core's
 //! write-combining buffers before another thread learns of them only if it announces them.
 
@@ -92,7 +95,7 @@ impl<'bo> Stream<'bo> {
     }
 
     /// Returns the address of the next byte. The caller may store to the [`Stream::room`] bytes from there on, as long as the
-    /// stream exists, and says how many by [`Stream::advance`] or [`Stream::advance_to`]. After a submission by which the GPU writes the BO, take a new one.
+    /// stream exists, and says how many by [`Stream::advance`] or [`Stream::advance_to`].
     ///
     /// # Errors
     /// Those of invalidating stale lines.
