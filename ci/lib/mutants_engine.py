@@ -4,8 +4,8 @@ that are known.
     mutants_engine.py LIST [--shard I/N | --only FILE,FILE] PROGRAM...
 
 LIST has a line for each mutant: number, place, change. Each PROGRAM is a test program with the mutants in it. A mutant is killed by a program
-that fails, or that hangs. With --shard every mutant of part I of N is run, with --only every one of these files, and those that are listed as survivors have to
-survive; without it, every second one of the sample, by the environment's SEED.
+that fails, or that hangs. With --shard every mutant of part I of N is run, with --only every one of these files, and those that are
+listed as survivors have to survive; without either, every second one of the sample, by the environment's SEED.
 """
 
 import concurrent.futures

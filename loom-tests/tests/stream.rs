@@ -114,6 +114,16 @@ fn a_thread_that_finds_nothing_to_do_misses_no_store() {
 }
 
 #[test]
+fn a_second_stream_hides_no_mark_of_the_first() {
+    let again = |dirty: &DirtyLines, line: LineRange| {
+        end(dirty, line);
+        assert!(dirty.open_stream(LineRange::new(1, 2)));
+    };
+    against_a_submission([again, end], |_| true);
+    against_a_submission([again, end], is_dirty);
+}
+
+#[test]
 #[should_panic(expected = "known when submitted")]
 fn a_line_that_is_taken_out_before_it_is_marked_is_missed() {
     against_a_submission([announce_early, end], |_| true);

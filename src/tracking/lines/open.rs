@@ -42,12 +42,13 @@ impl OpenLines {
 
     /// Opens `lines`, whose end is not 0; returns whether no others were open.
     ///
-    /// A flush that finds the end with an earlier stream's beginning has not to find a store of this one.
+    /// A flush that reads this end beside an earlier stream's first line runs at the same time, before any store of this stream.
     pub(super) fn open(&self, lines: LineRange) -> bool {
-        // Relaxed: a later store is found with these by the order in which another thread learns of it.
+        // Relaxed: a thread that has learned of a store sees both; and a read-modify-write keeps the release of the last `close`.
         let opened = self.end.compare_exchange(0, lines.end(), Ordering::Relaxed, Ordering::Relaxed);
         if opened.is_ok() {
-            self.first.store(lines.first(), Ordering::Relaxed);
+            // Release: a flush that reads this beside an earlier stream's end finds the marks of that stream.
+            self.first.store(lines.first(), Ordering::Release);
         }
         opened.is_ok()
     }
