@@ -2,7 +2,7 @@
 //!
 //! Invariant: a submission by a thread that has learned of a stream's store shows it to the GPU, announced or not; what was stored
 //! before the end is submitted at last.
-//! Preemption bound: 3. Time: 1 s.
+//! Preemption bound: 3. Time: 10 s.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Completion, DirtyLines, Marks, State, complete};
