@@ -91,6 +91,20 @@ fn an_import_names_the_object_that_programs_map() {
 }
 
 #[test]
+fn an_import_has_the_level_that_zero_means() {
+    let case = |name: &str, expected| {
+        let exporter = Page::new("glk");
+        let fd = exporter.device.export(exporter.handle()).unwrap();
+        let importer = sim(name);
+        let handle = importer.import(fd.as_fd()).unwrap().handle;
+        assert_eq!(importer.caching(handle).unwrap(), expected, "{name}");
+    };
+    case("tgl,kernel=6.12", CachingMode::Cached);
+    case("mtl,kernel=6.12", CachingMode::None);
+    case("tgl,kernel=6.1", CachingMode::None);
+}
+
+#[test]
 fn acquiring_an_import_writes_everything_back_where_the_gpu_could_miss_it() {
     let case = |name: &str, expected| {
         let exporter = Page::new("tgl");
