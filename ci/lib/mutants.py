@@ -34,6 +34,9 @@ EXPLAINED = {
     "own-objects": "only the kernel's own objects behave differently",
 }
 
+# The search for mutants that change no answer of the newer kernels' rules. Other callers break a property there without a mutant.
+OLDEST = ("--kernel", "5.10", "--caller", "protocol")
+
 # Mutants that have to be killed on this platform, under this kernel, for each of these callers.
 EVERY = ("protocol", "library", "unknown", "hostile")
 NAMED = [
@@ -84,6 +87,11 @@ def judge(command, number, *arguments):
     return broken[1] if run.returncode == 1 and broken else "the explorer fails"
 
 
+def judge_at(command, number, places):
+    """What the explorer says of a mutant at the first of these places where it breaks a property."""
+    return next(filter(None, (judge(command, number, *where, "--states", str(NEAREST)) for where in places)), None)
+
+
 def ranges(numbers, count):
     """Some numbers as `count` lists of like length, or as more without gaps: FIRST-LAST each."""
     found, length = [], -(-len(numbers) // count)
@@ -96,7 +104,8 @@ def ranges(numbers, count):
 
 
 def compare(command, numbers):
-    """What each mutant changes: number -> (class, kernel); the class of one that no answer depends on is "unknown"."""
+    """What each mutant changes: number -> (class, kernel); the class of one that no answer of the compared kernels depends on is
+    "unknown"."""
     commands = [[command, "--compare", some] for some in ranges(numbers, os.cpu_count())]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     rows = [line.split("\t") for run in runs for line in run.communicate()[0].splitlines()]
@@ -300,12 +309,14 @@ def main(list_file, command, *options):
         sys.exit("the comparison found no mutant that behaves differently")
     verdicts = {mutant: None for mutant, change in classes.items() if change in EXPLAINED}
     chosen = [mutant for mutant in compared if mutant not in verdicts]
+    if "unknown" in classes.values() and judge(command, 0, *OLDEST):
+        sys.exit(f"{' '.join(OLDEST)}: broken without a mutant")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         work = {}
         for mutant in chosen:
             number = numbers[mutant]
-            where = ("--kernel", changes[number][1], "--states", str(NEAREST))
-            work[pool.submit(judge, command, number, *where)] = mutant
+            where = [("--kernel", changes[number][1]), *([OLDEST] if classes[mutant] == "unknown" else [])]
+            work[pool.submit(judge_at, command, number, where)] = mutant
         for done in concurrent.futures.as_completed(work):
             verdicts[work[done]] = done.result()
             print(f"{done.result() or 'survives'}\t{classes[work[done]]}\t{work[done]}", flush=True)
