@@ -37,7 +37,7 @@ use std::sync::Arc;
 use crate::backend::node::{self, Node};
 use crate::backend::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::engine::FlushReport;
-use crate::error::Result;
+use crate::error::{Result, room};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
 use crate::object::shared::{Extensions, Reuse, SharedDevice};
@@ -345,7 +345,7 @@ impl Device {
         submissions: &[Submission<'_>],
         execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
     ) -> Result<T> {
-        submit::bracket(&self.shared, submissions, execbuf).map(|(value, _)| value)
+        submit::bracket(&self.shared, submissions, execbuf)
     }
 
     /// Begins a submission like [`Device::submit_with`], for callers that cannot make the ioctl in a closure.
@@ -354,7 +354,7 @@ impl Device {
     /// # Errors
     /// As [`Device::submit_with`].
     pub fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
-        submit::begin(&self.shared, submissions, Bo::clone)
+        Prepared::begin(&self.shared, submissions)
     }
 
     /// Submits an empty batch over the BOs, like [`Device::submit_with`]; returns what was flushed for each.
@@ -363,7 +363,10 @@ impl Device {
     /// Those of [`Device::submit_with`] and of EXECBUFFER2: EIO if the GPU is wedged.
     pub fn submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
         let objects: Vec<ExecObject> = submit::exec_objects(submissions)?;
-        let ((), reports) = submit::bracket(&self.shared, submissions, |_| self.drm().execute(&objects))?;
-        Ok(reports)
+        submit::bracket(&self.shared, submissions, |reports| {
+            let mut copies = room("reports", reports.len())?;
+            copies.extend_from_slice(reports);
+            self.drm().execute(&objects).map(|()| copies)
+        })
     }
 }

@@ -8,11 +8,11 @@ use gem_coherency_policy::Errno;
 
 use crate::backend::ExecObject;
 use crate::engine::{FlushReport, StaleLines, Step};
-use crate::error::{Error, Result, room};
+use crate::error::{Error, Few, Result, grow_few, room};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
 use crate::object::shared::{
-    HasObject, InUse, Object, SharedBo, SharedDevice, UpcomingAccess, Use, prepare_accesses,
+    HasObject, InUse, Object, Preparation, Reports, SharedBo, SharedDevice, UpcomingAccess, Use,
 };
 use crate::policy::Path;
 use crate::vocabulary::{Access, Handle, MocsClass};
@@ -32,14 +32,60 @@ pub struct Submission<'a> {
 ///
 /// It records the GPU's writes when it is created, and again when it ends. End it after the ioctl: a CPU
 /// reader that runs before the ioctl consumes the first record, so the second one is required.
-///
-/// `B` is a clone of each BO, or a reference to it.
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
-pub struct Prepared<B: Borrow<Bo> = Bo> {
+pub struct Prepared {
     device: Arc<Confined<SharedDevice>>,
-    bos: Vec<InUse<Submitted<B>>>,
-    reports: Vec<FlushReport>,
+    /// Boxed, so that a move of this copies little.
+    begun: Box<Begun<Bo>>,
+}
+
+impl Prepared {
+    /// Begins the submission of clones of the BOs.
+    pub(super) fn begin(
+        device: &Arc<Confined<SharedDevice>>,
+        submissions: &[Submission<'_>],
+    ) -> Result<Self> {
+        let mut begun = Box::<Begun<Bo>>::default();
+        begun.begin(device, submissions, Bo::clone)?;
+        Ok(Self { device: Arc::clone(device), begun })
+    }
+
+    /// Returns what was flushed, or why nothing was: one report per submission, in order.
+    pub fn reports(&self) -> &[FlushReport] {
+        &self.begun.reports
+    }
+
+    /// Ends the submission after the ioctl, which failed with `errno` or succeeded.
+    ///
+    /// After EIO nothing is kept for reuse: a wedged GPU may still make the writes of earlier batches.
+    pub fn end(self, errno: Option<Errno>) {
+        stop_reuse_after(errno, &self.device);
+    }
+}
+
+/// Keeps nothing for reuse after EIO.
+#[inline]
+fn stop_reuse_after(errno: Option<Errno>, device: &SharedDevice) {
+    if errno == Some(Errno::EIO) {
+        device.reuse.set_limit(device, 0);
+    }
+}
+
+/// The BOs of a submission that has begun; it ends when this is dropped. `B` is a clone of each BO, or a reference to it.
+#[derive(Debug)]
+struct Begun<B: Borrow<Bo>> {
+    bos: Few<InUse<Submitted<B>>>,
+    reports: Reports,
+    /// Memory and caches are current: the ioctl may follow.
+    is_ready: bool,
+}
+
+impl<B: Borrow<Bo>> Default for Begun<B> {
+    #[inline]
+    fn default() -> Self {
+        Self { bos: Few::new(), reports: Reports::new(), is_ready: false }
+    }
 }
 
 /// A BO of a submission.
@@ -73,72 +119,72 @@ impl<B: Borrow<Bo>> Submitted<B> {
     }
 }
 
-impl<B: Borrow<Bo>> Prepared<B> {
-    /// Returns what was flushed, or why nothing was: one report per submission, in order.
-    pub fn reports(&self) -> &[FlushReport] {
-        &self.reports
-    }
-
-    /// Ends the submission after the ioctl, which failed with `errno` or succeeded; returns the reports.
-    ///
-    /// After EIO nothing is kept for reuse: a wedged GPU may still make the writes of earlier batches.
-    pub fn end(mut self, errno: Option<Errno>) -> Vec<FlushReport> {
-        if errno == Some(Errno::EIO) {
-            self.device.reuse.set_limit(&self.device, 0);
+impl<B: Borrow<Bo>> Begun<B> {
+    /// Makes memory and caches current for `submissions`, and records the upcoming GPU writes. `keep` keeps each BO until
+    /// the submission ends.
+    #[inline]
+    fn begin<'a>(
+        &mut self,
+        device: &Arc<Confined<SharedDevice>>,
+        submissions: &[Submission<'a>],
+        keep: impl Fn(&'a Bo) -> B,
+    ) -> Result<()> {
+        device.check()?;
+        let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
+        grow_few(&mut self.bos, "submissions", submissions.len())?;
+        let mut preparation = Preparation::new(Step::Submit, submissions.len(), &mut self.reports)?;
+        for &Submission { bo, access, mocs } in submissions {
+            let object = bo.shared();
+            if !Arc::ptr_eq(device, &object.device) {
+                return Err(Error::OtherDevice { handle: bo.handle().get() });
+            }
+            let begun = InUse::begin(Submitted { bo: keep(bo), access, mocs }, Use::Submit)?;
+            object.confirm_level()?;
+            preparation.add(UpcomingAccess {
+                object,
+                lines: object.tracked.dirty().all(),
+                next: Path::Gpu(mocs),
+                access,
+                stale: StaleLines::Leave,
+                marks: begun.marks,
+            })?;
+            self.bos.push(begun);
         }
-        std::mem::take(&mut self.reports)
+        preparation.perform()?;
+        self.is_ready = true;
+        self.note_gpu_accesses();
+        Ok(())
     }
-}
 
-impl<B: Borrow<Bo>> Drop for Prepared<B> {
-    fn drop(&mut self) {
+    /// Records the GPU's writes.
+    #[inline]
+    fn note_gpu_accesses(&self) {
         self.bos.iter().for_each(|bo| bo.owner.note_gpu_access());
     }
 }
 
-/// Makes memory and caches current for `submissions`, and records the upcoming GPU writes. `keep` keeps each BO until the
-/// submission ends.
-pub(super) fn begin<'a, B: Borrow<Bo>>(
-    device: &Arc<Confined<SharedDevice>>,
-    submissions: &[Submission<'a>],
-    keep: impl Fn(&'a Bo) -> B,
-) -> Result<Prepared<B>> {
-    device.check()?;
-    let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
-    let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
-    if let Some(one) = foreign {
-        return Err(Error::OtherDevice { handle: one.bo.handle().get() });
+impl<B: Borrow<Bo>> Drop for Begun<B> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.is_ready {
+            self.note_gpu_accesses();
+        }
     }
-    let mut bos = room("submissions", submissions.len())?;
-    for &Submission { bo, access, mocs } in submissions {
-        let begun = InUse::begin(Submitted { bo: keep(bo), access, mocs }, Use::Submit)?;
-        begun.owner.shared().confirm_level()?;
-        bos.push(begun);
-    }
-    let accesses = bos.iter().map(|begun: &InUse<Submitted<B>>| UpcomingAccess {
-        object: begun.owner.shared(),
-        lines: begun.owner.shared().tracked.dirty().all(),
-        next: Path::Gpu(begun.owner.mocs),
-        access: begun.owner.access,
-        stale: StaleLines::Leave,
-        marks: begun.marks,
-    });
-    let reports = prepare_accesses(accesses, Step::Submit)?;
-    bos.iter().for_each(|bo| bo.owner.note_gpu_access());
-    Ok(Prepared { device: Arc::clone(device), bos, reports })
 }
 
-/// Makes memory and caches current, calls `execbuf` with the reports, and records the GPU's writes; returns
-/// the result of `execbuf`, and the reports.
+/// Makes memory and caches current, calls `execbuf` with the reports, and records the GPU's writes; returns the result of
+/// `execbuf`.
+#[inline]
 pub(super) fn bracket<T>(
     device: &Arc<Confined<SharedDevice>>,
     submissions: &[Submission<'_>],
     execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
-) -> Result<(T, Vec<FlushReport>)> {
-    let prepared = begin(device, submissions, |bo| bo)?;
-    let done = execbuf(prepared.reports());
-    let reports = prepared.end(done.as_ref().err().map(Error::errno));
-    done.map(|value| (value, reports))
+) -> Result<T> {
+    let mut begun = Begun::default();
+    begun.begin(device, submissions, |bo| bo)?;
+    let done = execbuf(&begun.reports);
+    stop_reuse_after(done.as_ref().err().map(Error::errno), device);
+    done
 }
 
 /// Returns the objects of a batch, each once. The batch writes an object if one of its submissions does.

@@ -14,7 +14,7 @@ use gem_coherency_policy::{Errno, Unknown};
 use crate::vocabulary::CacheLevel;
 use hints::request_hint;
 pub use open::OpenError;
-pub use room::{grow, room};
+pub use room::{Few, grow, grow_few, room};
 
 /// The result of the crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

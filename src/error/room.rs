@@ -1,5 +1,7 @@
 //! Memory whose amount the caller of the library decides.
 
+use smallvec::SmallVec;
+
 use super::{Error, Result};
 
 /// A vector with room for `len` elements, whose number the caller of the library decides.
@@ -17,6 +19,19 @@ pub fn room<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
 /// # Errors
 /// As [`room`].
 pub fn grow<T>(elements: &mut Vec<T>, what: &'static str, more: usize) -> Result<()> {
+    let bytes = (elements.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
+    elements.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes })
+}
+
+/// A vector that allocates nothing for the few elements that most calls have.
+pub type Few<T> = SmallVec<[T; 4]>;
+
+/// As [`grow`].
+///
+/// # Errors
+/// As [`room`].
+#[inline]
+pub fn grow_few<T>(elements: &mut Few<T>, what: &'static str, more: usize) -> Result<()> {
     let bytes = (elements.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
     elements.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes })
 }

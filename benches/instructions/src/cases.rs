@@ -54,11 +54,12 @@ pub(super) struct Case {
 }
 
 /// Every case, in the order in which they run.
-pub(super) const CASES: [Case; 16] = [
+pub(super) const CASES: [Case; 17] = [
     Case { name: "decision", divisor: 1, run: decision },
     Case { name: "mark of a 64-byte write", divisor: 1, run: |way| mark(way, LINE_BYTES) },
     Case { name: "mark of a 4 KiB write", divisor: 1, run: |way| mark(way, PAGE_BYTES) },
     Case { name: "mark_written of 64 bytes, glk", divisor: 1, run: mark_written },
+    Case { name: "stream of 4 KiB, glk", divisor: 1, run: stream },
     Case { name: "clean check of 4 KiB", divisor: 1, run: |way| clean(way, PAGE_BYTES) },
     Case { name: "clean check of 1 GiB", divisor: 1, run: |way| clean(way, 1 << 30) },
     Case { name: "submit_with of 1 BO, tgl", divisor: 1, run: |way| prepare(way, "sim:tgl", 1) },
@@ -166,6 +167,40 @@ fn counted_mark_written_by_word(bo: &Bo, offset: u64) -> gem_coherency::Result<(
     (0..WORDS_OF_LINE).try_for_each(|word| bo.mark_written(offset + word * bytes, bytes))
 }
 
+/// A stream of a page is opened and ended, each time of a page of its own. The driver's stores are not counted.
+fn stream(way: Way) -> Result<()> {
+    let device = gem_coherency_sim::open("sim:glk")?;
+    let bo = device.alloc(AllocRequest::new(1 << 20).caching(CachingMode::None))?;
+    bo.map(MmapMode::Wb)?;
+    for page in 0..CALLS as u64 {
+        let offset = black_box(page * PAGE_BYTES);
+        match way {
+            Way::Library => counted_stream(black_box(&bo), offset)?,
+            Way::Planted => counted_streams_by_line(black_box(&bo), offset)?,
+        }
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_stream(bo: &Bo, offset: u64) -> gem_coherency::Result<()> {
+    let mut stream = bo.stream(offset, PAGE_BYTES)?;
+    stream.advance(PAGE_BYTES)?;
+    stream.finish();
+    Ok(())
+}
+
+/// As one would who begins a stream for each line.
+#[inline(never)]
+fn counted_streams_by_line(bo: &Bo, offset: u64) -> gem_coherency::Result<()> {
+    (0..PAGE_LINES).try_for_each(|line| {
+        let mut stream = bo.stream(offset + line * LINE_BYTES, LINE_BYTES)?;
+        stream.advance(LINE_BYTES)?;
+        stream.finish();
+        Ok(())
+    })
+}
+
 /// A map of an object of `bytes` bytes is found clean.
 fn clean(way: Way, bytes: u64) -> Result<()> {
     let map = LineMap::new(bytes)?;
@@ -195,8 +230,7 @@ fn counted_is_clean_by_counting(map: &LineMap) -> bool {
 fn prepare(way: Way, device: &str, bos: usize) -> Result<()> {
     let device = gem_coherency_sim::open(device)?;
     let bos = (0..bos).map(|_| clean_bo(&device)).collect::<Result<Vec<_>>>()?;
-    let (access, mocs) = (Access::Read, MocsClass::PageTable);
-    let submissions: Vec<_> = bos.iter().map(|bo| Submission { bo, access, mocs }).collect();
+    let submissions = reads(&bos);
     for _ in 0..CALLS {
         match way {
             Way::Library => counted_prepare(black_box(&device), black_box(&submissions))?,

@@ -14,7 +14,7 @@ use super::objects::{Owned, Pass as _, object, take_back};
 use super::report::write_report;
 use super::steps::gemco_report;
 use gem_coherency::device::{Prepared, Submission};
-use gem_coherency::error::room;
+use gem_coherency::error::{Few, grow_few};
 use gem_coherency::fork::Confined;
 use gem_coherency::object::FlushReport;
 use gem_coherency::object::ScanoutGuard;
@@ -100,8 +100,9 @@ impl Outs {
 ///
 /// # Safety
 /// Each names a BO that lives during `'a`, or null.
-unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission<'a>>, Failure> {
-    let mut submissions = room("submissions", list.len())?;
+unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Few<Submission<'a>>, Failure> {
+    let mut submissions = Few::new();
+    grow_few(&mut submissions, "submissions", list.len())?;
     for one in list {
         types::reserved(one.reserved, "submissions[].reserved")?;
         submissions.push(Submission {

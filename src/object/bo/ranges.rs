@@ -4,7 +4,7 @@
 use super::Bo;
 use crate::engine::{FlushReport, Object as _, StaleLines, Step};
 use crate::error::{Error, Result};
-use crate::object::shared::{UpcomingAccess, Use, prepare_accesses};
+use crate::object::shared::{UpcomingAccess, Use, prepare};
 use crate::policy::{Decision, Path, Verdict};
 use crate::tracking::State;
 use crate::units::ByteRange;
@@ -87,7 +87,7 @@ impl Bo {
             shared.tracked.word().update(State::note_gpu_write);
         }
         if report.decision.is_needed() {
-            prepare_accesses([upcoming].into_iter(), Step::Read)?.into_iter().for_each(|one| report.add(one));
+            report.add(prepare(upcoming, Step::Read)?);
         }
         Ok(report)
     }

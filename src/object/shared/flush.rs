@@ -7,7 +7,7 @@ use super::{SharedBo, WaitedBy};
 use crate::backend::{MappedLines, Mapping};
 use crate::cacheops::{self, LineOp};
 use crate::engine::{self, FlushReport, Object, StaleLines, Step, Task};
-use crate::error::{Error, Result, grow, room};
+use crate::error::{Error, Few, Result, grow, grow_few};
 use crate::policy::driver::{CpuMemory, Drain, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
 use crate::tracking::{Marks, Tracked};
@@ -104,47 +104,91 @@ impl Object for SharedBo {
     }
 }
 
-/// Prepares upcoming accesses: makes memory and caches current for them; returns one report for each.
+/// Makes memory and caches current for an upcoming access; returns the report.
 ///
 /// # Errors
-/// [`Error::NotAvailable`] for an access that the platform or the level lacks; those of mapping a BO that
-/// must be flushed, and of waiting. Then everything that was pending still is.
-///
-/// [`Error::NotAvailable`]: crate::Error::NotAvailable
-pub(crate) fn prepare_accesses<'a>(
-    accesses: impl ExactSizeIterator<Item = UpcomingAccess<'a>>,
+/// As [`Preparation::perform`].
+pub(crate) fn prepare(upcoming: UpcomingAccess<'_>, step: Step) -> Result<FlushReport> {
+    let report = engine::make_current_one(upcoming, step)?;
+    report.trace(upcoming.object.handle);
+    Ok(report)
+}
+
+/// Reports, one for each access of a submission.
+pub(crate) type Reports = Few<FlushReport>;
+
+/// Upcoming accesses for which memory and caches are made current together.
+pub(crate) struct Preparation<'a, 'r> {
     step: Step,
-) -> Result<Vec<FlushReport>> {
-    // Allocate before flushing, so that nothing fails afterwards.
-    let mut reports = room("reports", accesses.len())?;
-    let (mut tasks, mut places) = (Vec::new(), Vec::new());
-    for upcoming in accesses {
+    reports: &'r mut Reports,
+    /// The number of accesses.
+    count: usize,
+    /// What the accesses require that require something, each with the place of its report.
+    tasks: Vec<Task<'a, SharedBo>>,
+}
+
+impl<'a, 'r> Preparation<'a, 'r> {
+    /// Creates the preparation of `count` accesses, which adds their reports to `reports`.
+    ///
+    /// # Errors
+    /// [`Error::NoMemory`].
+    #[inline]
+    pub(crate) fn new(step: Step, count: usize, reports: &'r mut Reports) -> Result<Self> {
+        // Allocate before flushing, so that nothing fails afterwards.
+        grow_few(reports, "reports", count)?;
+        Ok(Self { step, reports, count, tasks: Vec::new() })
+    }
+
+    /// Adds an access. Until [`Preparation::perform`] nothing is done.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] for an access that the platform or the level lacks; [`Error::NoMemory`].
+    #[inline(always)]
+    pub(crate) fn add(&mut self, upcoming: UpcomingAccess<'a>) -> Result<()> {
         let report = match engine::nothing_to_do(&upcoming) {
             Some(decision) => {
-                let report = FlushReport::new(step, decision, 0);
+                let report = FlushReport::new(self.step, decision, 0);
                 report.trace(upcoming.object.handle);
                 report
             }
-            None => {
-                grow(&mut tasks, "submissions", 1)?;
-                grow(&mut places, "submissions", 1)?;
-                let task = Task::new(upcoming, step)?;
-                let report = task.report;
-                tasks.push(task);
-                places.push(reports.len());
-                report
-            }
+            None => self.add_task(upcoming)?,
         };
-        reports.push(report);
+        self.reports.push(report);
+        Ok(())
     }
-    engine::make_current(&mut tasks)?;
-    for (task, place) in tasks.iter().zip(places) {
-        task.report.trace(task.upcoming.object.handle);
-        if let Some(report) = reports.get_mut(place) {
-            *report = task.report;
+
+    /// Adds the task of an access; returns its report so far.
+    #[inline(never)]
+    fn add_task(&mut self, upcoming: UpcomingAccess<'a>) -> Result<FlushReport> {
+        let place = self.reports.len();
+        if self.tasks.is_empty() {
+            grow(&mut self.tasks, "submissions", self.count.saturating_sub(place))?;
         }
+        let task = Task::new(upcoming, self.step, place)?;
+        let report = task.report;
+        self.tasks.push(task);
+        Ok(report)
     }
-    Ok(reports)
+
+    /// Makes memory and caches current for the accesses, and completes their reports.
+    ///
+    /// # Errors
+    /// Those of mapping a BO that must be flushed, and of waiting. Then everything that was pending still is.
+    #[inline]
+    pub(crate) fn perform(self) -> Result<()> {
+        if self.tasks.is_empty() { Ok(()) } else { self.perform_tasks() }
+    }
+
+    fn perform_tasks(mut self) -> Result<()> {
+        engine::make_current(&mut self.tasks)?;
+        for task in &self.tasks {
+            task.report.trace(task.upcoming.object.handle);
+            if let Some(report) = self.reports.get_mut(task.place) {
+                *report = task.report;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl SharedBo {
@@ -167,9 +211,7 @@ impl SharedBo {
         let lines = self.tracked.dirty().all();
         let (next, stale) = (Path::Display, StaleLines::Leave);
         let upcoming = UpcomingAccess { object: self, lines, next, access: Access::Read, stale, marks };
-        let report = engine::make_current_one(upcoming, step)?;
-        report.trace(self.handle);
-        Ok(report)
+        prepare(upcoming, step)
     }
 
     /// Flushes the dirty lines that a reader of the object, or `next`, would miss. If none of them misses any, they stay dirty.
@@ -205,7 +247,7 @@ impl SharedBo {
         for next in ordered {
             let (access, stale) = (Access::Read, StaleLines::Leave);
             let upcoming = UpcomingAccess { object: self, lines, next, access, stale, marks };
-            prepare_accesses([upcoming].into_iter(), Step::Sync)?.into_iter().for_each(&mut report);
+            report(prepare(upcoming, Step::Sync)?);
         }
         Ok(())
     }

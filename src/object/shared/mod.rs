@@ -21,7 +21,7 @@ pub(crate) use bo::{New, Object, Origin, SharedBo};
 pub(crate) use caching::{PlainStores, caching_call, created_level, level_of, pat_index, reuse_key};
 pub(crate) use device::SharedDevice;
 pub(crate) use extensions::Extensions;
-pub(crate) use flush::{UpcomingAccess, prepare_accesses};
+pub(crate) use flush::{Preparation, Reports, UpcomingAccess, prepare};
 pub(crate) use in_use::{HasObject, InUse, Use};
 pub use lifetime::Released;
 pub(crate) use readers::Readers;

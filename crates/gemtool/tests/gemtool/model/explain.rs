@@ -66,7 +66,9 @@ fn submissions(platform: &str) -> Vec<String> {
         let bo = device.alloc(AllocRequest::new(4096).caching(caching)).unwrap();
         bo.map(MmapMode::Wb).unwrap();
         bo.write_bytes(0, b"new").unwrap();
-        let reports = device.begin_submit(&[Submission { bo: &bo, access, mocs }]).unwrap().end(None);
+        let reports = device
+            .submit_with(&[Submission { bo: &bo, access, mocs }], |reports| Ok(reports.to_vec()))
+            .unwrap();
         let line = format!(
             "explain --platform {platform} --level {level} --writer cpu --reader gpu --access {access} --mocs {mocs}"
         );
