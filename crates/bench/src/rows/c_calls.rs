@@ -1,7 +1,7 @@
-//! Calls from C beside the same calls from Rust.
+//! Calls from C beside the same calls from Rust, and a driver's loops from C beside what drivers do.
 //!
 //! The check of the pointer and the guard against panics take 4 ns, a report, kept for `gemco_explain`, 6 ns for a write and 14 for an
-//! upload, the allocations of `gemco_submit_begin` and `gemco_submit_end` 55 ns (AMD).
+//! upload (AMD). Between `gemco_submit_begin` and `gemco_submit_end`, the BOs and the reports are kept in memory that is allocated.
 //!
 //! # Safety
 //! The functions of the C interface get the objects of [`FromC`], and bytes of constants; both live as long as the call.
@@ -9,25 +9,32 @@
 
 use std::ptr::null_mut;
 
-use gem_coherency::device::Submission;
-use gem_coherency::object::Upload;
-use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency::device::{Device, Submission};
+use gem_coherency::object::{Bo, Upload};
+use gem_coherency::units::ByteRange;
+use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use gem_coherency_capi::{
-    gemco_bo, gemco_bo_mark_written, gemco_bo_upload, gemco_bo_write, gemco_device, gemco_submission,
-    gemco_submit_begin, gemco_submit_end,
+    gemco_bo, gemco_bo_flush, gemco_bo_map, gemco_bo_mark_written, gemco_bo_upload, gemco_bo_write,
+    gemco_device, gemco_stream_begin, gemco_stream_end, gemco_submission, gemco_submit_begin,
+    gemco_submit_end,
 };
 
+use super::size_text;
+use crate::bytes::{Bytes, Flusher};
 use crate::clock::per_operation;
 use crate::context::Context;
 use crate::error::Error;
 use crate::ordinary::{self, Part};
+use crate::peers::Loop;
 use crate::report::Found;
 use crate::rounds::Rounds;
 
 pub const NAME: &str = "c-interface";
+pub const DRIVER_LOOP: &str = "driver-loop";
 
-/// Number of calls in a turn.
+/// Number of calls in a turn, and of passes of a loop.
 const CALLS: u64 = 1024;
+const LOOPS: u64 = 16;
 /// Size of the BO in bytes.
 const SIZE: u64 = 64 << 10;
 /// The bytes of a write.
@@ -36,6 +43,13 @@ const WRITE: [u8; 64] = [1; 64];
 const UPLOAD: [u8; 4096] = [2; 4096];
 /// The sides.
 const SIDES: [&str; 2] = ["from C", "from Rust"];
+/// The size of a buffer that minigbm maps, and of anv's batches, in bytes.
+const BUFFER: u64 = 64 << 10;
+const BATCHES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
+/// The stored bytes.
+static DATA: [u8; BUFFER as usize] = [3; BUFFER as usize];
+/// The sides of the loops.
+const DRIVER_SIDES: [&str; 2] = ["from C", "clflush"];
 
 /// A BO as C has it.
 struct FromC {
@@ -44,6 +58,11 @@ struct FromC {
 }
 
 impl FromC {
+    fn new(device: &Device, bo: &Bo) -> Self {
+        let c = gemco_device::from(device.clone());
+        Self { bo: c.wrap(bo.clone()), device: c }
+    }
+
     fn write(&self, offset: u64) -> Result<(), Error> {
         // SAFETY: as the module says.
         done("gemco_bo_write", unsafe {
@@ -51,9 +70,32 @@ impl FromC {
         })
     }
 
-    fn mark(&self, offset: u64) -> Result<(), Error> {
+    fn mark(&self, offset: u64, len: u64) -> Result<(), Error> {
         // SAFETY: as the module says.
-        done("gemco_bo_mark_written", unsafe { gemco_bo_mark_written(&self.bo, offset, WRITE.len() as u64) })
+        done("gemco_bo_mark_written", unsafe { gemco_bo_mark_written(&self.bo, offset, len) })
+    }
+
+    fn map(&self) -> Result<(), Error> {
+        let (mode, mut pointer) = (MmapMode::Wb as u32, null_mut());
+        // SAFETY: as the module says, with room for the pointer.
+        done("gemco_bo_map", unsafe { gemco_bo_map(&self.bo, mode, &mut pointer) })
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        // SAFETY: as the module says.
+        done("gemco_bo_flush", unsafe { gemco_bo_flush(&self.bo, null_mut()) })
+    }
+
+    /// Makes the stores of `store`, which are to the first `len` bytes, by a stream.
+    fn stream(&self, len: u64, store: impl FnOnce()) -> Result<(), Error> {
+        let (mut stream, mut pointer) = (null_mut(), null_mut());
+        // SAFETY: as the module says, with room for the pointers.
+        done("gemco_stream_begin", unsafe {
+            gemco_stream_begin(&self.bo, 0, len, &mut stream, &mut pointer)
+        })?;
+        store();
+        // SAFETY: the stream that has just begun, which is not used again.
+        done("gemco_stream_end", unsafe { gemco_stream_end(stream, len, null_mut()) })
     }
 
     fn upload(&self, offset: u64) -> Result<(), Error> {
@@ -85,8 +127,7 @@ fn done(function: &'static str, result: i32) -> Result<(), Error> {
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let device = ordinary::device(Part::NoLlc)?;
     let bo = ordinary::bo(&device, SIZE)?;
-    let c = gemco_device::from(device.clone());
-    let c = FromC { bo: c.wrap(bo.clone()), device: c };
+    let c = FromC::new(&device, &bo);
     let batch = [Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable }];
     let (write, upload) = (WRITE.len() as u64, UPLOAD.len() as u64);
     compare(
@@ -101,7 +142,10 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         context,
         found,
         "64 bytes marked",
-        [&|call| c.mark(call * write % SIZE), &|call| Ok(bo.mark_written(call * write % SIZE, write)?)],
+        [
+            &|call| c.mark(call * write % SIZE, write),
+            &|call| Ok(bo.mark_written(call * write % SIZE, write)?),
+        ],
     )?;
     compare(
         context,
@@ -121,6 +165,66 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
             Ok(())
         }],
     )
+}
+
+/// Compares the loops of two drivers, where the GPU shares no cache, with the same by the library. SET_DOMAIN and EXECBUFFER2, which
+/// both make, are left out.
+///
+/// * minigbm maps a buffer and stores to it; the unmap flushes the mapping by CLFLUSH (`i915_bo_flush`).
+/// * anv stores a batch by a pointer, and flushes its bytes by CLFLUSH before it submits (`intel_flush_range`).
+pub fn driver_loop(context: &Context, found: &mut Found) -> Result<(), Error> {
+    let device = ordinary::device(Part::NoLlc)?;
+    let bo = ordinary::bo(&device, BUFFER)?;
+    let bytes = Bytes::of(&bo)?;
+    let c = FromC::new(&device, &bo);
+    let by_driver = |stored: ByteRange, flushed: ByteRange| {
+        bytes.store(stored, &DATA);
+        bytes.flush(Flusher::Loop(Loop::Clflush), flushed);
+        Ok(())
+    };
+    for len in context.effort.sizes(&[BUFFER / 16, BUFFER]) {
+        let range = bytes.range(0, len)?;
+        let by_library = || {
+            c.map()?;
+            bytes.store(range, &DATA);
+            c.mark(0, len)?;
+            c.flush()
+        };
+        let case = format!("{} of {} mapped, stored, flushed", size_text(len), size_text(BUFFER));
+        compare_loops(context, found, (bytes, &case), [&by_library, &|| by_driver(range, bytes.all())])?;
+    }
+    for len in context.effort.sizes(&BATCHES) {
+        let range = bytes.range(0, len)?;
+        let by_library = || {
+            c.stream(len, || bytes.store(range, &DATA))?;
+            c.submit()
+        };
+        let case = format!("a batch of {}", size_text(len));
+        compare_loops(context, found, (bytes, &case), [&by_library, &|| by_driver(range, range)])?;
+    }
+    Ok(())
+}
+
+/// Measures a loop from C, and the same as a driver makes it; before each turn the buffer is clean and in the cache.
+fn compare_loops(
+    context: &Context,
+    found: &mut Found,
+    (bytes, case): (Bytes<'_>, &str),
+    loops: [&dyn Fn() -> Result<(), Error>; 2],
+) -> Result<(), Error> {
+    let count = context.effort.pick(LOOPS, 2);
+    let mut rounds = Rounds::new(|| {
+        bytes.dirty(bytes.all());
+        bytes.flush(Flusher::WriteBack, bytes.all());
+        Ok(())
+    });
+    for (side, pass) in DRIVER_SIDES.into_iter().zip(loops) {
+        rounds.side(side, move || per_operation(count, || (0..count).try_for_each(|_| pass())));
+    }
+    let times = rounds.measure(context.effort)?;
+    let [c, driver] = DRIVER_SIDES;
+    found.push(times.line((DRIVER_LOOP, case), c, driver, Some(1.0)));
+    Ok(())
 }
 
 /// A call, with its number.

@@ -26,7 +26,7 @@ pub struct Row {
 }
 
 /// Every row, in the table's order.
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 15] = [
     Row { name: flush::NAME, run: flush::run },
     Row { name: small::NAME, run: small::run },
     Row { name: writes::NAME, run: writes::run },
@@ -37,6 +37,7 @@ const ROWS: [Row; 14] = [
     Row { name: frames::FRAME, run: frames::whole_frame },
     Row { name: upload::NAME, run: upload::run },
     Row { name: c_calls::NAME, run: c_calls::run },
+    Row { name: c_calls::DRIVER_LOOP, run: c_calls::driver_loop },
     Row { name: constant::NAME, run: constant::run },
     Row { name: reuse::NAME, run: reuse::run },
     Row { name: threads::NAME, run: threads::run },

@@ -1,6 +1,6 @@
 //! Submitting many BOs with few dirty lines each: one BO's time.
 //!
-//! A clean BO takes 33 ns (`frame` with an LLC) and 241 instructions (`ci/instructions`), one with four dirty lines 105 ns (AMD). A fifth is
+//! A clean BO takes 33 ns (`frame` with an LLC) and 223 instructions (`ci/instructions`), one with four dirty lines 105 ns (AMD). A fifth is
 //! four locked instructions of 2 ns and the write-backs (11 ns); the rest is passes over all BOs.
 
 use super::size_text;

@@ -14,7 +14,7 @@ Flushes and uploads work on ordinary memory of this process. Only the row 'reuse
 sim:glk, unless --device names another.
 
 Rows: flush, small-updates, writes, submit, batch-buffer, descriptor-heap, upload-ring, frame, upload, \
-c-interface, constant, reuse, threads, crossover.
+c-interface, driver-loop, constant, reuse, threads, crossover.
 
 Examples:
   gemtool bench

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::gemtool;
 
-const ROWS: [&str; 13] = [
+const ROWS: [&str; 15] = [
     "flush",
     "small-updates",
     "writes",
@@ -14,6 +14,8 @@ const ROWS: [&str; 13] = [
     "upload-ring",
     "frame",
     "upload",
+    "c-interface",
+    "driver-loop",
     "constant",
     "reuse",
     "threads",
