@@ -34,7 +34,7 @@ EXPLAINED = {
     "own-objects": "only the kernel's own objects behave differently",
 }
 
-# The search for mutants that change no answer of the newer kernels' rules. Other callers break a property there without a mutant.
+# The search for mutants of code that no compared kernel reaches. Other callers break a property there without a mutant.
 OLDEST = ("--kernel", "5.10", "--caller", "protocol")
 
 # Mutants that have to be killed on this platform, under this kernel, for each of these callers.
@@ -104,8 +104,7 @@ def ranges(numbers, count):
 
 
 def compare(command, numbers):
-    """What each mutant changes: number -> (class, kernel); the class of one that no answer of the compared kernels depends on is
-    "unknown"."""
+    """What each mutant changes: number -> (class, kernel); the class of one whose code no compared kernel reaches is "unknown"."""
     commands = [[command, "--compare", some] for some in ranges(numbers, os.cpu_count())]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     rows = [line.split("\t") for run in runs for line in run.communicate()[0].splitlines()]

@@ -112,8 +112,7 @@ pub fn make_current(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>
         UpcomingAccess { object, lines, next, access, stale, marks }
     };
     let accesses = agents.iter().map(upcoming).filter(|upcoming| engine::nothing_to_do(upcoming).is_none());
-    let mut tasks =
-        accesses.map(|upcoming| Task::new(upcoming, Step::Submit, 0)).collect::<Result<Vec<_>>>()?;
+    let mut tasks = accesses.map(|upcoming| Task::new(upcoming, Step::Submit)).collect::<Result<Vec<_>>>()?;
     engine::make_current(&mut tasks)?;
     Ok(tasks.into_iter().map(|task| task.report).collect())
 }

@@ -99,7 +99,7 @@ pub fn make_current_one<O: Object>(upcoming: UpcomingAccess<'_, O>, step: Step) 
 /// Carries out the task of one access.
 #[cold]
 fn perform_one<O: Object>(upcoming: UpcomingAccess<'_, O>, step: Step) -> Result<FlushReport> {
-    let mut task = Task::new(upcoming, step, 0)?;
+    let mut task = Task::new(upcoming, step)?;
     make_current(slice::from_mut(&mut task))?;
     Ok(task.report)
 }
@@ -109,7 +109,7 @@ fn perform_one<O: Object>(upcoming: UpcomingAccess<'_, O>, step: Step) -> Result
 pub struct Task<'a, O> {
     /// The access.
     pub upcoming: UpcomingAccess<'a, O>,
-    /// The access's place among the caller's.
+    /// The place of the report among those of a caller with several accesses, which sets it.
     pub place: usize,
     /// The requirements.
     required: RequiredWork,
@@ -122,19 +122,19 @@ pub struct Task<'a, O> {
 }
 
 impl<'a, O: Object> Task<'a, O> {
-    /// Creates the task of an access, which has this place among the caller's. The object's level must not change before the task is dropped.
+    /// Creates the task of an access. The object's level must not change before the task is dropped.
     ///
     /// # Errors
     /// [`Object::refused`], if the rules refuse the access.
     #[inline]
-    pub fn new(upcoming: UpcomingAccess<'a, O>, step: Step, place: usize) -> Result<Self> {
+    pub fn new(upcoming: UpcomingAccess<'a, O>, step: Step) -> Result<Self> {
         let decisions = upcoming.object.decisions(upcoming.next, upcoming.access);
         if let Some(rule) = decisions.refusal {
             return Err(upcoming.object.refused(upcoming.next, rule));
         }
         Ok(Self {
             upcoming,
-            place,
+            place: 0,
             required: upcoming.stale.restrict(decisions.required),
             has_gpu_write: false,
             in_flight: None,

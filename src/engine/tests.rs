@@ -186,7 +186,6 @@ fn make_current_for(objects: &[Written<'_>], next: Path) -> Result<()> {
                 marks: Marks::Shared,
             },
             Step::Submit,
-            0,
         )
     };
     let mut tasks = objects.iter().map(task).collect::<Result<Vec<_>>>().unwrap();

@@ -19,11 +19,10 @@ pub fn room<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
 /// # Errors
 /// As [`room`].
 pub fn grow<T>(elements: &mut Vec<T>, what: &'static str, more: usize) -> Result<()> {
-    let bytes = (elements.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
-    elements.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes })
+    elements.try_reserve(more).map_err(|_| no_memory::<T>(what, elements.len(), more))
 }
 
-/// A vector that allocates nothing for the few elements that most calls have.
+/// A vector that allocates nothing for up to four elements, as many as most calls have.
 pub type Few<T> = SmallVec<[T; 4]>;
 
 /// As [`grow`].
@@ -32,6 +31,12 @@ pub type Few<T> = SmallVec<[T; 4]>;
 /// As [`room`].
 #[inline]
 pub fn grow_few<T>(elements: &mut Few<T>, what: &'static str, more: usize) -> Result<()> {
-    let bytes = (elements.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
-    elements.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes })
+    elements.try_reserve(more).map_err(|_| no_memory::<T>(what, elements.len(), more))
+}
+
+/// Returns the error for `more` elements beside `len`.
+#[cold]
+fn no_memory<T>(what: &'static str, len: usize, more: usize) -> Error {
+    let bytes = (len as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
+    Error::NoMemory { what, bytes }
 }

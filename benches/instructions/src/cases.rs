@@ -141,19 +141,20 @@ fn counted_mark_by_word(map: &LineMap, lines: LineRange) -> gem_coherency::Resul
     })
 }
 
-/// A driver says that it stored 64 bytes, each time in a page of their own.
+/// A driver says that it stored 64 bytes.
 fn mark_written(way: Way) -> Result<()> {
+    on_pages(match way {
+        Way::Library => counted_mark_written,
+        Way::Planted => counted_mark_written_by_word,
+    })
+}
+
+/// Calls a function on a BO that is mapped through the cache, each time with the offset of another page.
+fn on_pages(counted: fn(&Bo, u64) -> gem_coherency::Result<()>) -> Result<()> {
     let device = gem_coherency_sim::open("sim:glk")?;
     let bo = device.alloc(AllocRequest::new(1 << 20).caching(CachingMode::None))?;
     bo.map(MmapMode::Wb)?;
-    for page in 0..CALLS as u64 {
-        let offset = black_box(page * PAGE_BYTES);
-        match way {
-            Way::Library => counted_mark_written(black_box(&bo), offset)?,
-            Way::Planted => counted_mark_written_by_word(black_box(&bo), offset)?,
-        }
-    }
-    Ok(())
+    (0..CALLS as u64).try_for_each(|page| Ok(counted(black_box(&bo), black_box(page * PAGE_BYTES))?))
 }
 
 #[inline(never)]
@@ -167,19 +168,12 @@ fn counted_mark_written_by_word(bo: &Bo, offset: u64) -> gem_coherency::Result<(
     (0..WORDS_OF_LINE).try_for_each(|word| bo.mark_written(offset + word * bytes, bytes))
 }
 
-/// A stream of a page is opened and ended, each time of a page of its own. The driver's stores are not counted.
+/// A stream of a page is opened and ended. The driver's stores are not counted.
 fn stream(way: Way) -> Result<()> {
-    let device = gem_coherency_sim::open("sim:glk")?;
-    let bo = device.alloc(AllocRequest::new(1 << 20).caching(CachingMode::None))?;
-    bo.map(MmapMode::Wb)?;
-    for page in 0..CALLS as u64 {
-        let offset = black_box(page * PAGE_BYTES);
-        match way {
-            Way::Library => counted_stream(black_box(&bo), offset)?,
-            Way::Planted => counted_streams_by_line(black_box(&bo), offset)?,
-        }
-    }
-    Ok(())
+    on_pages(match way {
+        Way::Library => counted_stream,
+        Way::Planted => counted_streams_by_line,
+    })
 }
 
 #[inline(never)]

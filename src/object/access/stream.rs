@@ -8,7 +8,7 @@
 //! them, in this thread or another one that has learned of the stores. A persistent ring stays open across submissions of what
 //! was announced; it costs each one a flush of the lines that are left, so that a short stream costs less than a long one.
 //!
-//! The GPU may read the BO meanwhile, and not write it, and nothing may store to the same lines through another mapping: like any access,
+//! Meanwhile the GPU may read the BO but must not write it, and nothing may store to the same lines through another mapping: like any access,
 //! a stream looks for such writes at its begin only.
 //!
 //! Stores through a mapping around the cache are drained by each submission meanwhile. A thread's stores leave its core's

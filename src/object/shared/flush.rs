@@ -107,7 +107,7 @@ impl Object for SharedBo {
 /// Makes memory and caches current for an upcoming access; returns the report.
 ///
 /// # Errors
-/// As [`Preparation::perform`].
+/// As [`Preparation::add`] and [`Preparation::perform`].
 pub(crate) fn prepare(upcoming: UpcomingAccess<'_>, step: Step) -> Result<FlushReport> {
     let report = engine::make_current_one(upcoming, step)?;
     report.trace(upcoming.object.handle);
@@ -123,7 +123,7 @@ pub(crate) struct Preparation<'a, 'r> {
     reports: &'r mut Reports,
     /// The number of accesses.
     count: usize,
-    /// What the accesses require that require something, each with the place of its report.
+    /// Those that require something.
     tasks: Vec<Task<'a, SharedBo>>,
 }
 
@@ -164,7 +164,8 @@ impl<'a, 'r> Preparation<'a, 'r> {
         if self.tasks.is_empty() {
             grow(&mut self.tasks, "submissions", self.count.saturating_sub(place))?;
         }
-        let task = Task::new(upcoming, self.step, place)?;
+        let mut task = Task::new(upcoming, self.step)?;
+        task.place = place;
         let report = task.report;
         self.tasks.push(task);
         Ok(report)

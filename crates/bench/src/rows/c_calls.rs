@@ -1,7 +1,7 @@
 //! Calls from C beside the same calls from Rust, and a driver's loops from C beside what drivers do.
 //!
 //! The check of the pointer and the guard against panics take 4 ns, a report, kept for `gemco_explain`, 6 ns for a write and 14 for an
-//! upload (AMD). Between `gemco_submit_begin` and `gemco_submit_end`, the BOs and the reports are kept in memory that is allocated.
+//! upload (AMD). For up to four BOs `gemco_submit_begin` allocates twice, and `gemco_submit_end` frees both.
 //!
 //! # Safety
 //! The functions of the C interface get the objects of [`FromC`], and bytes of constants; both live as long as the call.
@@ -41,15 +41,11 @@ const SIZE: u64 = 64 << 10;
 const WRITE: [u8; 64] = [1; 64];
 /// The bytes of an upload.
 const UPLOAD: [u8; 4096] = [2; 4096];
-/// The sides.
-const SIDES: [&str; 2] = ["from C", "from Rust"];
 /// The size of a buffer that minigbm maps, and of anv's batches, in bytes.
 const BUFFER: u64 = 64 << 10;
 const BATCHES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
 /// The stored bytes.
 static DATA: [u8; BUFFER as usize] = [3; BUFFER as usize];
-/// The sides of the loops.
-const DRIVER_SIDES: [&str; 2] = ["from C", "clflush"];
 
 /// A BO as C has it.
 struct FromC {
@@ -130,7 +126,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
     let c = FromC::new(&device, &bo);
     let batch = [Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable }];
     let (write, upload) = (WRITE.len() as u64, UPLOAD.len() as u64);
-    compare(
+    compare_calls(
         context,
         found,
         "64 bytes written",
@@ -138,7 +134,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
             Ok(bo.write_bytes(call * write % SIZE, &WRITE).map(drop)?)
         }],
     )?;
-    compare(
+    compare_calls(
         context,
         found,
         "64 bytes marked",
@@ -147,7 +143,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
             &|call| Ok(bo.mark_written(call * write % SIZE, write)?),
         ],
     )?;
-    compare(
+    compare_calls(
         context,
         found,
         "4 KiB uploaded",
@@ -156,7 +152,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Error> {
         }],
     )?;
     bo.flush()?;
-    compare(
+    compare_calls(
         context,
         found,
         "a clean BO submitted",
@@ -184,61 +180,107 @@ pub fn driver_loop(context: &Context, found: &mut Found) -> Result<(), Error> {
     };
     for len in context.effort.sizes(&[BUFFER / 16, BUFFER]) {
         let range = bytes.range(0, len)?;
-        let by_library = || {
-            c.map()?;
-            bytes.store(range, &DATA);
-            c.mark(0, len)?;
-            c.flush()
+        let pass = Pass {
+            case: format!("{} of {} mapped, stored, flushed", size_text(len), size_text(BUFFER)),
+            lines: range.lines().count(),
+            store: &|| {
+                c.map()?;
+                bytes.store(range, &DATA);
+                c.mark(0, len)
+            },
+            flush: &|| c.flush(),
+            by_driver: &|| by_driver(range, bytes.all()),
         };
-        let case = format!("{} of {} mapped, stored, flushed", size_text(len), size_text(BUFFER));
-        compare_loops(context, found, (bytes, &case), [&by_library, &|| by_driver(range, bytes.all())])?;
+        compare_passes(context, found, &bo, bytes, &pass)?;
     }
     for len in context.effort.sizes(&BATCHES) {
         let range = bytes.range(0, len)?;
-        let by_library = || {
-            c.stream(len, || bytes.store(range, &DATA))?;
-            c.submit()
+        let pass = Pass {
+            case: format!("a batch of {}", size_text(len)),
+            lines: range.lines().count(),
+            store: &|| c.stream(len, || bytes.store(range, &DATA)),
+            flush: &|| c.submit(),
+            by_driver: &|| by_driver(range, range),
         };
-        let case = format!("a batch of {}", size_text(len));
-        compare_loops(context, found, (bytes, &case), [&by_library, &|| by_driver(range, range)])?;
+        compare_passes(context, found, &bo, bytes, &pass)?;
     }
     Ok(())
 }
 
-/// Measures a loop from C, and the same as a driver makes it; before each turn the buffer is clean and in the cache.
-fn compare_loops(
+/// A pass of a loop, by the library and by a driver.
+struct Pass<'a> {
+    case: String,
+    /// Number of lines stored to.
+    lines: u64,
+    /// The library's stores, with their marks.
+    store: &'a dyn Fn() -> Result<(), Error>,
+    /// The library's flush.
+    flush: &'a dyn Fn() -> Result<(), Error>,
+    by_driver: &'a dyn Fn() -> Result<(), Error>,
+}
+
+/// Measures the passes, and checks that the library's flushes exactly the lines stored to; before each turn the buffer is in the
+/// cache.
+fn compare_passes(
     context: &Context,
     found: &mut Found,
-    (bytes, case): (Bytes<'_>, &str),
-    loops: [&dyn Fn() -> Result<(), Error>; 2],
+    bo: &Bo,
+    bytes: Bytes<'_>,
+    pass: &Pass<'_>,
 ) -> Result<(), Error> {
-    let count = context.effort.pick(LOOPS, 2);
-    let mut rounds = Rounds::new(|| {
+    let Pass { case, lines, store, flush, by_driver } = pass;
+    bo.flush()?;
+    store()?;
+    let stored = bo.dirty_lines();
+    flush()?;
+    let left = bo.dirty_lines();
+    if (stored, left) != (*lines, 0) {
+        let what =
+            format!("{stored} of {lines} lines were dirty before the flush of {case}, {left} after it");
+        found.wrong.push(format!("{DRIVER_LOOP}: {what}"));
+    }
+    let prepare = || {
         bytes.dirty(bytes.all());
         bytes.flush(Flusher::WriteBack, bytes.all());
         Ok(())
-    });
-    for (side, pass) in DRIVER_SIDES.into_iter().zip(loops) {
-        rounds.side(side, move || per_operation(count, || (0..count).try_for_each(|_| pass())));
-    }
-    let times = rounds.measure(context.effort)?;
-    let [c, driver] = DRIVER_SIDES;
-    found.push(times.line((DRIVER_LOOP, case), c, driver, Some(1.0)));
-    Ok(())
+    };
+    let by_library = |_| {
+        store()?;
+        flush()
+    };
+    let sides = [("from C", &by_library as Call<'_>), ("clflush", &|_| by_driver())];
+    compare(context, found, (DRIVER_LOOP, case, 1.0), context.effort.pick(LOOPS, 2), prepare, sides)
 }
 
 /// A call, with its number.
 type Call<'a> = &'a dyn Fn(u64) -> Result<(), Error>;
 
-/// Measures a call from C, and the same call from Rust.
-fn compare(context: &Context, found: &mut Found, case: &str, calls: [Call<'_>; 2]) -> Result<(), Error> {
-    let count = context.effort.pick(CALLS, 16);
-    let mut rounds = Rounds::new(|| Ok(()));
-    for (side, call) in SIDES.into_iter().zip(calls) {
+/// Measures calls from C, and the same calls from Rust.
+fn compare_calls(
+    context: &Context,
+    found: &mut Found,
+    case: &str,
+    [c, rust]: [Call<'_>; 2],
+) -> Result<(), Error> {
+    let calls = context.effort.pick(CALLS, 16);
+    compare(context, found, (NAME, case, 0.9), calls, || Ok(()), [("from C", c), ("from Rust", rust)])
+}
+
+/// Measures `count` calls of each side in a turn; `prepare` runs before each turn.
+fn compare<'a>(
+    context: &Context,
+    found: &mut Found,
+    (row, case, target): (&'static str, &str, f64),
+    count: u64,
+    prepare: impl FnMut() -> Result<(), Error> + 'a,
+    sides: [(&'static str, Call<'a>); 2],
+) -> Result<(), Error> {
+    let mut rounds = Rounds::new(prepare);
+    for (side, call) in sides {
         rounds.side(side, move || per_operation(count, || (0..count).try_for_each(call)));
     }
     let times = rounds.measure(context.effort)?;
-    let [c, rust] = SIDES;
-    found.push(times.line((NAME, case), c, rust, Some(0.9)));
+    let [(ours, _), (theirs, _)] = sides;
+    found.push(times.line((row, case), ours, theirs, Some(target)));
     Ok(())
 }

@@ -6,9 +6,17 @@ use gem_coherency::Errno;
 use gem_coherency::backend::{Drm, ExecObject, Extras};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Backing;
-use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency::vocabulary::{Access, CachingMode, Handle, MmapMode, MocsClass};
+use gem_coherency_sim::SimDevice;
 
 use crate::{Page, errno, sim};
+
+/// Imports the page of another device; returns the handle.
+#[track_caller]
+fn import(page: &Page, importer: &SimDevice) -> Handle {
+    let fd = page.device.export(page.handle()).unwrap();
+    importer.import(fd.as_fd()).unwrap().handle
+}
 
 #[test]
 fn an_own_dma_buf_is_the_same_object_by_the_same_name() {
@@ -31,7 +39,7 @@ fn a_dma_buf_keeps_its_object_and_names_it_anew() {
     device.map(bo.handle, MmapMode::Wb, 4096).unwrap().copy_in(0, b"kept").unwrap();
     let fd = device.export(bo.handle).unwrap();
     device.close(bo.handle).unwrap();
-    device.close(gem_coherency::vocabulary::Handle::new(1).unwrap()).unwrap();
+    device.close(Handle::new(1).unwrap()).unwrap();
     let back = device.import(fd.as_fd()).unwrap();
     assert_eq!(back.handle.get(), 1, "the lowest free name");
     drop(fd);
@@ -93,10 +101,8 @@ fn an_import_names_the_object_that_programs_map() {
 #[test]
 fn an_import_has_the_level_that_zero_means() {
     let case = |name: &str, expected| {
-        let exporter = Page::new("glk");
-        let fd = exporter.device.export(exporter.handle()).unwrap();
-        let importer = sim(name);
-        let handle = importer.import(fd.as_fd()).unwrap().handle;
+        let (exporter, importer) = (Page::new("glk"), sim(name));
+        let handle = import(&exporter, &importer);
         assert_eq!(importer.caching(handle).unwrap(), expected, "{name}");
     };
     case("tgl,kernel=6.12", CachingMode::Cached);
@@ -107,10 +113,8 @@ fn an_import_has_the_level_that_zero_means() {
 #[test]
 fn acquiring_an_import_writes_everything_back_where_the_gpu_could_miss_it() {
     let case = |name: &str, expected| {
-        let exporter = Page::new("tgl");
-        let fd = exporter.device.export(exporter.handle()).unwrap();
-        let importer = sim(name);
-        let handle = importer.import(fd.as_fd()).unwrap().handle;
+        let (exporter, importer) = (Page::new("tgl"), sim(name));
+        let handle = import(&exporter, &importer);
         let objects = [ExecObject { handle, access: Access::Read }];
         importer.execute(&objects).unwrap();
         importer.execute(&objects).unwrap();
