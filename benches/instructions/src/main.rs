@@ -63,8 +63,8 @@ enum Against {
 fn compare(way: Way, against: Against) -> Result<()> {
     let limits = limits::read(&CASES.map(|case| case.name))?;
     let counts = callgrind::count(way)?;
-    println!("| {:<34} | instructions | limit |         |", "case");
-    println!("|{:-<36}|-------------:|------:|---------|", "");
+    println!("| {:<34} | instructions |  limit |         |", "case");
+    println!("|{:-<36}|-------------:|-------:|---------|", "");
     let mut above = 0;
     for ((case, Limit { instructions: limit }), total) in CASES.iter().zip(limits).zip(counts) {
         // Rounded up: a limit holds for the whole.
@@ -75,7 +75,7 @@ fn compare(way: Way, against: Against) -> Result<()> {
         };
         let verdict = if count > limit { "above" } else { "within" };
         above += usize::from(count > limit);
-        println!("| {:<34} | {count:>12} | {limit:>5} | {verdict:<7} |", case.name);
+        println!("| {:<34} | {count:>12} | {limit:>6} | {verdict:<7} |", case.name);
     }
     match above {
         0 => Ok(()),
