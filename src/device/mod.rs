@@ -44,7 +44,7 @@ use crate::object::shared::{Extensions, Reuse, SharedDevice};
 use crate::platform::{self, CONSERVATIVE, Machine};
 use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
-use crate::tracking::Registry;
+use crate::tracking::{Registry, Submissions};
 use crate::vocabulary::{Handle, MocsClass};
 use gem_coherency_policy::Unknown;
 
@@ -130,6 +130,7 @@ impl Device {
                 is_conservative: machine.platform == &CONSERVATIVE,
                 registry: Registry::default(),
                 reuse: Reuse::new(),
+                submissions: Submissions::default(),
                 extensions: Extensions::default(),
                 memory_bytes,
                 largest_region_bytes,

@@ -2,6 +2,8 @@
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::ops::Deref;
+use std::ptr;
 use std::sync::Arc;
 
 use gem_coherency_policy::Errno;
@@ -15,6 +17,7 @@ use crate::object::shared::{
     HasObject, InUse, Object, Preparation, Reports, SharedBo, SharedDevice, UpcomingAccess, Use,
 };
 use crate::policy::Path;
+use crate::tracking::{Listed, Marks};
 use crate::vocabulary::{Access, Handle, MocsClass};
 
 /// The use of one BO by a batch.
@@ -35,9 +38,17 @@ pub struct Submission<'a> {
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
 pub struct Prepared {
-    device: Arc<Confined<SharedDevice>>,
     /// Boxed, so that a move of this copies little.
-    begun: Box<Begun<Bo>>,
+    kept: Box<Kept>,
+}
+
+/// A submission that has begun, with the BOs that it keeps.
+#[derive(Debug)]
+struct Kept {
+    /// Ends before the BOs are dropped.
+    begun: Begun<Arc<Confined<SharedDevice>>, Bo>,
+    /// Those that are listed only.
+    bos: Few<Bo>,
 }
 
 impl Prepared {
@@ -46,21 +57,26 @@ impl Prepared {
         device: &Arc<Confined<SharedDevice>>,
         submissions: &[Submission<'_>],
     ) -> Result<Self> {
-        let mut begun = Box::<Begun<Bo>>::default();
-        begun.begin(device, submissions, Bo::clone)?;
-        Ok(Self { device: Arc::clone(device), begun })
+        let mut kept = Box::new(Kept { begun: Begun::new(Arc::clone(device)), bos: Few::new() });
+        let Kept { begun, bos } = &mut *kept;
+        begun.begin(submissions, Bo::clone, |bo| {
+            grow_few(bos, "submissions", 1)?;
+            bos.push(bo.clone());
+            Ok(())
+        })?;
+        Ok(Self { kept })
     }
 
     /// Returns what was flushed, or why nothing was: one report per submission, in order.
     pub fn reports(&self) -> &[FlushReport] {
-        &self.begun.reports
+        &self.kept.begun.reports
     }
 
     /// Ends the submission after the ioctl, which failed with `errno` or succeeded.
     ///
     /// After EIO nothing is kept for reuse: a wedged GPU may still make the writes of earlier batches.
     pub fn end(self, errno: Option<Errno>) {
-        stop_reuse_after(errno, &self.device);
+        stop_reuse_after(errno, &self.kept.begun.device);
     }
 }
 
@@ -72,26 +88,28 @@ fn stop_reuse_after(errno: Option<Errno>, device: &SharedDevice) {
     }
 }
 
-/// The BOs of a submission that has begun; it ends when this is dropped. `B` is a clone of each BO, or a reference to it.
+/// The fewest submissions for which one list costs less than a count for each BO.
+const LISTED: usize = 3;
+
+/// A submission that has begun, of the device `D`; it ends when this is dropped. `B` is a clone of a BO, or a reference to it.
 #[derive(Debug)]
-struct Begun<B: Borrow<Bo>> {
-    bos: Few<InUse<Submitted<B>>>,
+struct Begun<D: Deref<Target = Confined<SharedDevice>>, B: Borrow<Bo>> {
+    device: D,
+    /// All its BOs are listed.
+    listed: Option<Listed>,
+    /// The BOs whose words count it: all, or if they are listed, those that were not clean or that the GPU writes.
+    counted: Few<InUse<Submitted<B>>>,
     reports: Reports,
     /// Memory and caches are current: the ioctl may follow.
     is_ready: bool,
-}
-
-impl<B: Borrow<Bo>> Default for Begun<B> {
-    #[inline]
-    fn default() -> Self {
-        Self { bos: Few::new(), reports: Reports::new(), is_ready: false }
-    }
 }
 
 /// A BO of a submission.
 #[derive(Debug)]
 struct Submitted<B: Borrow<Bo>> {
     bo: B,
+    /// The place among the submissions.
+    place: usize,
     access: Access,
     mocs: MocsClass,
 }
@@ -119,36 +137,63 @@ impl<B: Borrow<Bo>> Submitted<B> {
     }
 }
 
-impl<B: Borrow<Bo>> Begun<B> {
-    /// Makes memory and caches current for `submissions`, and records the upcoming GPU writes. `keep` keeps each BO until
-    /// the submission ends.
+impl<D: Deref<Target = Confined<SharedDevice>>, B: Borrow<Bo>> Begun<D, B> {
+    #[inline]
+    fn new(device: D) -> Self {
+        Self { device, listed: None, counted: Few::new(), reports: Reports::new(), is_ready: false }
+    }
+
+    /// Makes memory and caches current for `submissions`, and records the upcoming GPU writes. `keep` keeps a BO that is counted until
+    /// the submission ends, `keep_listed` one that is only listed.
     #[inline]
     fn begin<'a>(
         &mut self,
-        device: &Arc<Confined<SharedDevice>>,
         submissions: &[Submission<'a>],
         keep: impl Fn(&'a Bo) -> B,
+        mut keep_listed: impl FnMut(&'a Bo) -> Result<()>,
     ) -> Result<()> {
-        device.check()?;
+        self.device.check()?;
         let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
-        grow_few(&mut self.bos, "submissions", submissions.len())?;
+        if submissions.len() >= LISTED {
+            let objects = submissions.iter().map(|one| one.bo.shared().object.listed_as());
+            self.listed = self.device.submissions.begin(objects)?;
+        }
+        let is_listed = self.listed.is_some();
         let mut preparation = Preparation::new(Step::Submit, submissions.len(), &mut self.reports)?;
         for &Submission { bo, access, mocs } in submissions {
             let object = bo.shared();
-            if !Arc::ptr_eq(device, &object.device) {
+            if !ptr::eq(&*self.device, &*object.device) {
                 return Err(Error::OtherDevice { handle: bo.handle().get() });
             }
-            let begun = InUse::begin(Submitted { bo: keep(bo), access, mocs }, Use::Submit)?;
-            object.confirm_level()?;
-            preparation.add(UpcomingAccess {
+            let mut upcoming = UpcomingAccess {
                 object,
                 lines: object.tracked.dirty().all(),
                 next: Path::Gpu(mocs),
                 access,
                 stale: StaleLines::Leave,
-                marks: begun.marks,
-            })?;
-            self.bos.push(begun);
+                marks: Marks::Shared,
+            };
+            if is_listed
+                && access == Access::Read
+                && object.tracked.word().state().can_submit()
+                && preparation.add_idle(&upcoming)
+            {
+                keep_listed(bo)?;
+                continue;
+            }
+            let submitted = Submitted { bo: keep(bo), place: preparation.added(), access, mocs };
+            let begun = InUse::begin(submitted, Use::Submit)?;
+            object.confirm_level()?;
+            upcoming.marks = begun.marks;
+            preparation.add(upcoming)?;
+            grow_few(&mut self.counted, "submissions", 1)?;
+            self.counted.push(begun);
+        }
+        if let Some(listed) = self.listed
+            && !self.counted.is_empty()
+        {
+            let places = self.counted.iter().map(|bo| bo.owner.place);
+            self.device.submissions.count_apart(listed, places);
         }
         preparation.perform()?;
         self.is_ready = true;
@@ -159,15 +204,21 @@ impl<B: Borrow<Bo>> Begun<B> {
     /// Records the GPU's writes.
     #[inline]
     fn note_gpu_accesses(&self) {
-        self.bos.iter().for_each(|bo| bo.owner.note_gpu_access());
+        self.counted.iter().for_each(|bo| bo.owner.note_gpu_access());
     }
 }
 
-impl<B: Borrow<Bo>> Drop for Begun<B> {
+impl<D: Deref<Target = Confined<SharedDevice>>, B: Borrow<Bo>> Drop for Begun<D, B> {
     #[inline]
     fn drop(&mut self) {
         if self.is_ready {
             self.note_gpu_accesses();
+        }
+        // In a child of fork, the list may be locked for ever, and nobody needs it.
+        if let Some(listed) = self.listed.take()
+            && self.device.check().is_ok()
+        {
+            self.device.submissions.end(listed);
         }
     }
 }
@@ -180,8 +231,8 @@ pub(super) fn bracket<T>(
     submissions: &[Submission<'_>],
     execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
 ) -> Result<T> {
-    let mut begun = Begun::default();
-    begun.begin(device, submissions, |bo| bo)?;
+    let mut begun = Begun::new(&**device);
+    begun.begin(submissions, |bo| bo, |_| Ok(()))?;
     let done = execbuf(&begun.reports);
     stop_reuse_after(done.as_ref().err().map(Error::errno), device);
     done

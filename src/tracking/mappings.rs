@@ -94,6 +94,15 @@ impl<T: Remap> Mappings<T> {
         self.get(*MmapMode::ALL.get(place as usize)?)
     }
 
+    /// Returns the mode of the mapping that accesses use.
+    #[inline]
+    pub fn current_mode(&self) -> Option<MmapMode> {
+        // Relaxed, both: nothing is read through the mapping.
+        let place = self.current.load(Ordering::Relaxed).checked_sub(1)?;
+        let mode = *MmapMode::ALL.get(place as usize)?;
+        (self.usable.load(Ordering::Relaxed) & bit(mode) != 0).then_some(mode)
+    }
+
     /// Makes accesses use the mapping of this mode, which must exist.
     pub fn choose(&self, mode: MmapMode) {
         // Relaxed: as in `current`. A read-modify-write, as in `choose_if_none`, so that the two are ordered.

@@ -10,6 +10,9 @@
 //!   and its line flushed, before the data is there.
 //! - **Storing by a stream**: [`DirtyLines::open_stream`] after the begin; stores; marks, and then [`DirtyLines::advance_stream`] or
 //!   [`DirtyLines::close_stream`], which takes out of the stream's lines what is marked. A flush marks those that are left before it takes marks.
+//! - **Submitting**: [`Submissions::begin`], and then a look at each object: nothing else is needed for one of which
+//!   [`State::can_submit`] is true and nothing is pending. Otherwise, and without a place in the list, as below. The
+//!   ioctl; [`Submissions::end`]. Transitions that submissions block are made in [`Submissions::exclude`].
 //! - **Making memory current** (submit, scanout pin, export): [`State::begin_submit`];
 //!   [`Tracked::begin_flush`]; take the lines and the noted stores from the [`InFlightFlush`]; flush and drain;
 //!   fence; [`complete`]. Only then is memory current, including lines that another thread took and was still
@@ -33,7 +36,7 @@
 //! ```text
 //! L2  flushes
 //! L1  mappings   word
-//! L0  lines   gpu_writes   registry   reuse
+//! L0  lines   gpu_writes   registry   reuse   submissions
 //! ```
 //!
 //! * `flushes`: the state of one object, and the flushes that are open on it. Not how a line is flushed.
@@ -43,6 +46,7 @@
 //! * `gpu_writes`: whether the GPU's writes are over. Not where they went.
 //! * `registry`: the BO of each handle. Not the kernel's names.
 //! * `reuse`: objects that are kept for another allocation. Not whether one can be.
+//! * `submissions`: the submissions in progress, and their objects. Not what they wait for.
 
 mod flushes;
 mod gpu_writes;
@@ -50,6 +54,7 @@ mod lines;
 mod mappings;
 mod registry;
 mod reuse;
+mod submissions;
 mod word;
 
 #[cfg(loom)]
@@ -60,4 +65,5 @@ pub use lines::{DirtyLines, LineMap, Marks};
 pub use mappings::{Mappings, Past, Remap};
 pub use registry::{Adopted, Closed, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
+pub use submissions::{Listed, Submissions};
 pub use word::{Blocked, ObjectWord, State, Transition};

@@ -31,7 +31,8 @@ impl Bo {
         let device = &shared.device;
         let requested = mode_level(device.caps(), mode);
         shared.confirm_level()?;
-        let before = shared.try_update(|state| state.begin_level_change(requested))?.before.level();
+        let before =
+            shared.try_update_unsubmitted(|state| state.begin_level_change(requested))?.before.level();
         let call = caching_call(mode);
         let changes = before != requested || device.is_conservative();
         let change = || {

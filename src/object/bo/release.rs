@@ -36,7 +36,7 @@ impl Bo {
     /// [`crate::Error::Closed`], [`crate::Error::LevelChanging`]; GEM_CLOSE's.
     pub fn close(&self) -> Result<FlushReport> {
         self.check_process()?;
-        self.shared.try_update(State::close)?;
+        self.shared.try_update_unsubmitted(State::close)?;
         self.shared.device.close(&self.shared.object)?;
         let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
         report.trace(self.handle());

@@ -75,7 +75,7 @@ impl Bo {
     pub fn dont_need(&self) -> Result<Retained> {
         self.check_process()?;
         let shared = self.shared();
-        let before = shared.try_update(State::begin_dont_need)?.before;
+        let before = shared.try_update_unsubmitted(State::begin_dont_need)?.before;
         let advised = self.advise(Advice::DontNeed);
         // A request that failed changed nothing in the kernel.
         shared.tracked.word().update(|state| state.end_advice(advised.is_err() && !before.is_dont_need()));

@@ -11,7 +11,7 @@ use crate::fork::Confined;
 use crate::platform::{Call, Caps, Machine};
 use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
-use crate::tracking::{Closed, Registry};
+use crate::tracking::{Closed, Registry, Submissions};
 
 /// The state that the BOs of a device share.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct SharedDevice {
     /// Maps each GEM handle to its BO.
     pub(crate) registry: Registry<Arc<Confined<SharedBo>>>,
     pub(crate) reuse: Reuse,
+    /// The submissions in progress.
+    pub(crate) submissions: Submissions,
     pub(crate) extensions: Extensions,
     /// Size of the memory of objects in bytes, if the device reports it.
     pub(crate) memory_bytes: Option<u64>,

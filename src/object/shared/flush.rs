@@ -4,7 +4,7 @@ use super::in_use::Use;
 use super::mapping::refusal_errno;
 use super::readers::Readers;
 use super::{SharedBo, WaitedBy};
-use crate::backend::{MappedLines, Mapping};
+use crate::backend::MappedLines;
 use crate::cacheops::{self, LineOp};
 use crate::engine::{self, FlushReport, Object, StaleLines, Step, Task};
 use crate::error::{Error, Few, Result, grow, grow_few};
@@ -42,7 +42,7 @@ impl Object for SharedBo {
 
     #[inline]
     fn mode(&self) -> MmapMode {
-        self.maps.current().map_or(self.default_mode(), Mapping::mode)
+        self.maps.current_mode().unwrap_or_else(|| self.default_mode())
     }
 
     #[inline]
@@ -139,28 +139,38 @@ impl<'a, 'r> Preparation<'a, 'r> {
         Ok(Self { step, reports, count, tasks: Vec::new() })
     }
 
+    /// Returns the number of accesses that were added.
+    pub(crate) fn added(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// Adds an access if nothing has to be done for it; returns whether it did.
+    #[inline(always)]
+    pub(crate) fn add_idle(&mut self, upcoming: &UpcomingAccess<'a>) -> bool {
+        let Some(decision) = engine::nothing_to_do(upcoming) else { return false };
+        let report = FlushReport::new(self.step, decision, 0);
+        report.trace(upcoming.object.handle);
+        self.reports.push(report);
+        true
+    }
+
     /// Adds an access. Until [`Preparation::perform`] nothing is done.
     ///
     /// # Errors
     /// [`Error::NotAvailable`] for an access that the platform or the level lacks; [`Error::NoMemory`].
     #[inline(always)]
     pub(crate) fn add(&mut self, upcoming: UpcomingAccess<'a>) -> Result<()> {
-        let report = match engine::nothing_to_do(&upcoming) {
-            Some(decision) => {
-                let report = FlushReport::new(self.step, decision, 0);
-                report.trace(upcoming.object.handle);
-                report
-            }
-            None => self.add_task(upcoming)?,
-        };
-        self.reports.push(report);
+        if !self.add_idle(&upcoming) {
+            let report = self.add_task(upcoming)?;
+            self.reports.push(report);
+        }
         Ok(())
     }
 
     /// Adds the task of an access; returns its report so far.
     #[inline(never)]
     fn add_task(&mut self, upcoming: UpcomingAccess<'a>) -> Result<FlushReport> {
-        let place = self.reports.len();
+        let place = self.added();
         if self.tasks.is_empty() {
             grow(&mut self.tasks, "submissions", self.count.saturating_sub(place))?;
         }

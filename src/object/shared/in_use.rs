@@ -83,6 +83,12 @@ impl<O: HasObject> Drop for InUse<O> {
 }
 
 impl Object {
+    /// Returns the number by which submissions list the object: its address.
+    #[inline]
+    pub(crate) fn listed_as(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Makes a transition of the object word.
     ///
     /// # Errors
@@ -106,6 +112,19 @@ impl SharedBo {
         let in_use = InUse::begin(&*self.object, how)?;
         self.confirm_level()?;
         Ok(in_use)
+    }
+
+    /// Makes a transition of the object word that submissions in progress block.
+    ///
+    /// # Errors
+    /// Those of the transition; [`crate::Error::InUse`] while a submission lists the object.
+    pub(crate) fn try_update_unsubmitted(
+        &self,
+        mut transition: impl FnMut(State) -> Result<State, Blocked>,
+    ) -> Result<Transition> {
+        self.device.submissions.exclude(self.object.listed_as(), |listed| {
+            self.object.try_update(|state| state.with_listed(listed, &mut transition))
+        })
     }
 
     /// Begins a request.

@@ -169,6 +169,13 @@ impl State {
         self.0 & (WC_STORES.mask() | GTT_STORES.mask() | GPU_WROTE.mask()) != 0
     }
 
+    /// Returns whether a submission can use the object at its level, which the kernel has confirmed.
+    #[inline]
+    pub const fn can_submit(self) -> bool {
+        let excluded = CLOSED.mask() | PURGED.mask() | CHANGING.mask() | DONT_NEED.mask();
+        self.0 & (excluded | UNCONFIRMED.mask()) == 0
+    }
+
     /// Checks that the object can be used at all.
     #[inline]
     const fn check_alive(self) -> Result<(), Blocked> {
@@ -204,6 +211,25 @@ impl State {
     /// Returns the open guards and submissions as the reason why a transition is blocked.
     const fn in_use(self) -> Blocked {
         Blocked::InUse { writers: self.writers(), readers: self.readers(), submits: self.submits() }
+    }
+
+    /// Makes `transition`, which open submissions block, while `listed` submissions use the object that it does not count
+    /// ([`crate::tracking::Submissions`]).
+    ///
+    /// # Errors
+    /// Those of `transition`; [`Blocked::InUse`] with all submissions.
+    pub fn with_listed(
+        self,
+        listed: usize,
+        transition: impl FnOnce(Self) -> Result<Self, Blocked>,
+    ) -> Result<Self, Blocked> {
+        if listed == 0 {
+            return transition(self);
+        }
+        let counted = (self.get(SUBMITS) + listed as u64).min(SUBMITS.max());
+        let all = Self((self.0 & !SUBMITS.mask()) | (counted << SUBMITS.shift));
+        transition(all)?;
+        Err(all.in_use())
     }
 
     /// Checks that no guard or submission is open, and that the mappings are not being changed.
