@@ -22,7 +22,7 @@ use crate::report::Found;
 use crate::rounds::Rounds;
 
 /// The name of the library's side.
-const OURS: &str = "submit_with";
+pub const OURS: &str = "submit_with";
 /// The name of the library's side that stores by a stream.
 const STREAM: &str = "stream";
 /// Stored bytes; no store is longer.

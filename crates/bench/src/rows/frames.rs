@@ -3,15 +3,22 @@
 //! upload (`Bo::write_bytes`); batch and ring are also written by a stream (`Bo::stream`), by the peers' stores; of each of a frame's ten BOs four
 //! lines are written. Each is compared with what drivers do today, and with the necessary instructions.
 
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gem_coherency::device::Submission;
 use gem_coherency::units::{LINE_BYTES, PAGE_BYTES};
+use gem_coherency::vocabulary::{Access, MocsClass};
 
 use super::size_text;
+use crate::clock::per_operation;
 use crate::context::Context;
 use crate::error::Error;
 use crate::numbers::Numbers;
-use crate::ordinary::Part;
+use crate::ordinary::{self, Part};
 use crate::report::Found;
-use crate::updates::{Case, Guards, Order, Peer, Store, measure, to_lines};
+use crate::rounds::Rounds;
+use crate::updates::{Case, Guards, OURS, Order, Peer, Store, measure, to_lines};
 
 pub const BATCH_BUFFER: &str = "batch-buffer";
 pub const DESCRIPTOR_HEAP: &str = "descriptor-heap";
@@ -37,6 +44,11 @@ const FRAME_BOS: u64 = 200;
 const FRAME_CHANGED: u64 = 10;
 const FRAME_SIZE: u64 = 16 << 10;
 const FRAME_LINES: u64 = 4;
+/// Clean BOs of a submission whose tracked state is in the cache, and of one whose state is not: 20,000 take 5 MiB.
+const HOT_BOS: u64 = 200;
+const COLD_BOS: u64 = 20_000;
+/// Bytes that are loaded before a turn, so that the caches of the core have nothing else.
+const EVICTING: usize = 16 << 20;
 
 /// Returns the commands of a batch buffer of `size` bytes, front to back.
 fn commands(numbers: &mut Numbers, size: u64) -> Vec<Store> {
@@ -114,6 +126,65 @@ pub fn whole_frame(context: &Context, found: &mut Found) -> Result<(), Error> {
         let stores = |numbers: &mut Numbers| frame(numbers, bos, changed);
         let case = Case { part, bos, ..Case::of_bo(FRAME, name, FRAME_SIZE, &stores) };
         measure(context, found, &case, &peers)?;
+    }
+    clean_bos(context, found)
+}
+
+/// A node of a pointer chase, in a line of its own.
+#[repr(align(64))]
+struct Node {
+    next: usize,
+}
+
+/// Measures a submission of clean BOs where the GPU shares the CPU's cache, and nothing has to be done for any: one BO's time. In the cache, beside
+/// two locked instructions; otherwise, beside a load from a line for each BO, whose address the load before gave.
+fn clean_bos(context: &Context, found: &mut Found) -> Result<(), Error> {
+    let hot = context.effort.pick(HOT_BOS, 16);
+    let cold = context.effort.pick(COLD_BOS, 64);
+    for (bos, suffix, peer, target) in
+        [(hot, "", "2 locked adds", 1.0), (cold, ", not in the cache", "pointer chase", 0.83)]
+    {
+        let device = ordinary::device(Part::Llc)?;
+        let all = (0..bos).map(|_| ordinary::bo(&device, PAGE_BYTES)).collect::<Result<Vec<_>, _>>()?;
+        let mut numbers = Numbers::new();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        numbers.shuffle(&mut order);
+        let batch: Vec<_> = order
+            .iter()
+            .filter_map(|&number| all.get(number))
+            .map(|bo| Submission { bo, access: Access::Read, mocs: MocsClass::PageTable })
+            .collect();
+        let mut nodes: Vec<_> = (0..all.len()).map(|_| Node { next: 0 }).collect();
+        for (&from, &to) in order.iter().zip(order.iter().cycle().skip(1)) {
+            if let Some(node) = nodes.get_mut(from) {
+                node.next = to;
+            }
+        }
+        let evicting = vec![1_u8; if bos == cold { EVICTING } else { 0 }];
+        let mut rounds = Rounds::new(|| {
+            black_box(evicting.iter().step_by(LINE_BYTES as usize).map(|&byte| u64::from(byte)).sum::<u64>());
+            Ok(())
+        });
+        let submit = || Ok(device.submit_with(&batch, |reports| Ok(black_box(reports.len())))?);
+        rounds.side(OURS, || per_operation(bos, submit));
+        let counter = AtomicU64::new(0);
+        rounds.side(peer, || {
+            per_operation(bos, || {
+                let mut at = 0;
+                for _ in 0..bos {
+                    if bos == cold {
+                        at = nodes.get(at).map_or(0, |node| node.next);
+                    } else {
+                        counter.fetch_add(1, Ordering::SeqCst);
+                        counter.fetch_add(1, Ordering::SeqCst);
+                    }
+                }
+                black_box(at);
+                Ok(())
+            })
+        });
+        let case = format!("{bos} clean BOs with an LLC{suffix}");
+        found.push(rounds.measure(context.effort)?.line((FRAME, &case), OURS, peer, Some(target)));
     }
     Ok(())
 }
