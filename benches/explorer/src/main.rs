@@ -8,10 +8,10 @@
 //! itself: which states are known, in what order they come, when it is over, and which way leads to
 //! a violation.
 //!
-//! Five searches are compared, and two of kernels that leak. Of stateright 0.30.2 (0.31.0 is slower), on an Intel Xeon (2 cores, rustc
-//! 1.95.0), when the searches had 10,688 to 951,410 states (they have more now): 1.13 to 1.26 times the explorer's time, and 1.1 to 1.6
-//! times its memory (0.6 to 33.4 MiB); the explorer made 369,000 to 437,000 states a second. A second thread gains nothing: a move takes
-//! about 50 ns, and changes a counter and a lock that both share.
+//! Five searches are compared, and two of kernels that leak. Stateright 0.30.2 (0.31.0 is slower) takes 1.11 to 1.24 times the explorer's time, and
+//! 1.1 to 1.8 times its memory (0.6 to 33.8 MiB), on an Intel Xeon (2 cores, rustc 1.95.0); the explorer makes 328,000 to 409,000 states
+//! a second. A second thread gains nothing within one search: a move takes about 50 ns, and changes a counter and a lock that both share.
+//! `gemtool check` runs two searches at once.
 //!
 //! # Layers
 //!

@@ -23,9 +23,12 @@ fn broken(property: Property) -> u64 {
     FIRST_BROKEN + property as u64
 }
 
-/// Returns the property that is broken in `state`, if any.
-fn what_is_broken(state: u64) -> Option<Property> {
-    Property::ALL.iter().copied().find(|&property| broken(property) == state)
+impl Peer {
+    /// Returns the property that is broken in `state`, or that the move to it broke.
+    fn broken_in(&self, state: u64) -> Option<Property> {
+        let of_move = Property::ALL.iter().copied().find(|&property| broken(property) == state);
+        of_move.or_else(|| self.0.check(state).err())
+    }
 }
 
 impl Model for Peer {
@@ -55,7 +58,7 @@ impl Model for Peer {
 
     fn properties(&self) -> Vec<stateright::Property<Self>> {
         // One, however many the explorer knows: stateright goes on after a violation while there are others to look for.
-        vec![stateright::Property::always(NOTHING_BROKEN, |_, &state| state < FIRST_BROKEN)]
+        vec![stateright::Property::always(NOTHING_BROKEN, |peer, &state| peer.broken_in(state).is_none())]
     }
 }
 
@@ -71,7 +74,7 @@ pub fn explore(space: Space, threads: usize) -> Result<Found> {
         None => None,
         Some(path) => {
             let states = path.into_states();
-            let property = states.last().and_then(|&state| what_is_broken(state));
+            let property = states.last().and_then(|&state| checker.model().broken_in(state));
             Some((property.ok_or("stateright's trace ends in a good state")?, states.len() - 1))
         }
     };

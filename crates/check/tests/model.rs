@@ -270,6 +270,7 @@ fn the_space_is_what_the_search_explores() {
                 waiting.push_back(next);
             }
         };
+        space.check(state).unwrap();
         space.successors(state, visit).unwrap();
     }
     assert_eq!(seen.len() as u64, search.run(|_| ()).unwrap().size.states);

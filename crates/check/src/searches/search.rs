@@ -55,30 +55,47 @@ pub(crate) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<F
     let mut used = Used::default();
     let mut size = Size::default();
     let mut violation = None;
-    let mut reached = Vec::new();
+    // The states that actions lead to from one state, and these actions.
+    let (mut reached, mut actions) = (Vec::new(), Vec::new());
     visited.insert(system.first(&mut used).pack(), 0);
     // The index of the next state, and that of the end of the current level.
     let (mut next, mut level_end) = (0_u32, 1_u32);
-    'search: while let Some(packed) = visited.get(next) {
+    while let Some(packed) = visited.get(next) {
         let state = State::unpack(packed);
         reached.clear();
+        actions.clear();
+        let mut broken = None;
         for &step in system.actions() {
-            match system.apply(&state, step, &mut used) {
+            match system.act(&state, step, &mut used) {
                 Ok(to) => {
                     size.transitions += 1;
                     let to = to.pack();
                     if to != packed {
                         reached.push(to);
+                        actions.push(step);
                     }
                 }
                 Err(Stop::Impossible) => {}
                 Err(Stop::Broken(property, _)) => {
-                    violation = Some(Violation { property, states: visited.path(next), last: step });
-                    break 'search;
+                    broken = Some((property, step));
+                    break;
                 }
             }
         }
-        visited.insert_all(&reached, next);
+        let first_new = visited.insert_all(&reached, next);
+        // A state that an action leads to comes before an action that breaks a property by itself.
+        for index in first_new..visited.len() as u32 {
+            let Some(new) = visited.get(index) else { break };
+            if let Err(property) = system.check(&State::unpack(new)) {
+                let place = reached.iter().position(|&to| to == new);
+                broken = place.and_then(|place| actions.get(place)).map(|&step| (property, step));
+                break;
+            }
+        }
+        if let Some((property, last)) = broken {
+            violation = Some(Violation { property, states: visited.path(next), last });
+            break;
+        }
         next += 1;
         if next % 4096 == 0 {
             progress(visited.len() as u64);
@@ -120,19 +137,27 @@ impl Space {
         self.0.first(&mut ()).pack()
     }
 
-    /// Calls `visit` with every successor of a packed state.
+    /// Calls `visit` with every successor of a packed state. [`Space::check`] checks one.
     ///
     /// # Errors
-    /// The property that an action breaks.
+    /// The property that an action breaks, whatever state it leads to.
     pub fn successors(&self, packed: u64, mut visit: impl FnMut(u64)) -> std::result::Result<(), Property> {
         let state = State::unpack(packed);
         for &step in self.0.actions() {
-            match self.0.apply(&state, step, &mut ()) {
+            match self.0.act(&state, step, &mut ()) {
                 Ok(to) => visit(to.pack()),
                 Err(Stop::Impossible) => {}
                 Err(Stop::Broken(property, _)) => return Err(property),
             }
         }
         Ok(())
+    }
+
+    /// Checks the properties of a packed state.
+    ///
+    /// # Errors
+    /// A property that it breaks.
+    pub fn check(&self, packed: u64) -> std::result::Result<(), Property> {
+        self.0.check(&State::unpack(packed))
     }
 }

@@ -44,16 +44,18 @@ impl Visited {
         true
     }
 
-    /// Adds the states that are new.
+    /// Adds the states that are new; returns the index of the first of them.
     ///
     /// Reads all slots before it uses any of them: the reads are independent, so the processor waits for
     /// memory only once.
-    pub(crate) fn insert_all(&mut self, states: &[u64], parent: Index) {
+    pub(crate) fn insert_all(&mut self, states: &[u64], parent: Index) -> Index {
+        let first = self.states.len() as Index;
         let fetched = states.iter().fold(0, |all, &state| all ^ self.slots[self.home(state)]);
         std::hint::black_box(fetched);
         for &state in states {
             self.insert(state, parent);
         }
+        first
     }
 
     /// Returns the preferred slot of `state`.

@@ -118,8 +118,15 @@ impl System {
         &self.actions
     }
 
-    /// Makes an action.
+    /// Makes an action, and checks the resulting state.
     pub(crate) fn apply(&self, state: &State, step: Action, log: &mut impl Log) -> Result<State, Stop> {
+        let next = self.act(state, step, log)?;
+        self.check(&next).map_err(|property| Stop::Broken(property, next))?;
+        Ok(next)
+    }
+
+    /// Makes an action. The resulting state is not checked: [`System::check`] once for each state is enough.
+    pub(crate) fn act(&self, state: &State, step: Action, log: &mut impl Log) -> Result<State, Stop> {
         let mut next = *state;
         match step {
             Action::CacheMove(cache_move, line) if next.resident => {
@@ -152,7 +159,6 @@ impl System {
             Action::Pwrite(granule, awake) => self.pwrite(&mut next, granule, awake, log)?,
         }
         next.forget_passed();
-        self.check(&next)?;
         Ok(next)
     }
 
@@ -329,20 +335,21 @@ impl System {
     }
 
     /// Checks the properties of a state.
-    fn check(&self, state: &State) -> Result<(), Stop> {
+    ///
+    /// # Errors
+    /// A broken property.
+    pub(crate) fn check(&self, state: &State) -> Result<(), Property> {
         if self.kernel.broken(state.kernel).is_some() && self.is_checked(Property::KernelInvariants) {
-            return Err(Stop::Broken(Property::KernelInvariants, *state));
+            return Err(Property::KernelInvariants);
         }
         if self.memory.tells_age && !(0..GRANULES).all(|granule| state.has_newest(granule)) {
-            return Err(Stop::Broken(Property::NoLostWrite, *state));
+            return Err(Property::NoLostWrite);
         }
-        if self.guards_lines() && self.setting.mutation == Mutation::None && self.is_checked(Property::Marked)
-        {
-            for line in 0..LINES {
-                if !self.is_marked(state, line) {
-                    return Err(Stop::Broken(Property::Marked, *state));
-                }
-            }
+        let checks_marks = self.guards_lines()
+            && self.setting.mutation == Mutation::None
+            && self.is_checked(Property::Marked);
+        if checks_marks && !(0..LINES).all(|line| self.is_marked(state, line)) {
+            return Err(Property::Marked);
         }
         Ok(())
     }

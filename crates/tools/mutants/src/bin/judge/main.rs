@@ -119,6 +119,9 @@ fn nearest(search: &Search, states: usize) -> Result<Found, gem_coherency::Error
     let mut seen = HashSet::from([space.first()]);
     let mut waiting = VecDeque::from([space.first()]);
     while let Some(state) = waiting.pop_front() {
+        if let Err(property) = space.check(state) {
+            return Ok(Found { states: seen.len(), broken: Some((property, None)) });
+        }
         let visit = |next| {
             if seen.len() < states && seen.insert(next) {
                 waiting.push_back(next);
