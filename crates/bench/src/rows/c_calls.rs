@@ -32,6 +32,9 @@ use crate::rounds::Rounds;
 pub const NAME: &str = "c-interface";
 pub const DRIVER_LOOP: &str = "driver-loop";
 
+/// The name of the library's side.
+const OURS: &str = "from C";
+
 /// Number of calls in a turn, and of passes of a loop.
 const CALLS: u64 = 1024;
 const LOOPS: u64 = 16;
@@ -173,11 +176,12 @@ pub fn driver_loop(context: &Context, found: &mut Found) -> Result<(), Error> {
     let bo = ordinary::bo(&device, BUFFER)?;
     let bytes = Bytes::of(&bo)?;
     let c = FromC::new(&device, &bo);
-    let by_driver = |stored: ByteRange, flushed: ByteRange| {
+    let by = |flusher: Flusher, stored: ByteRange, flushed: ByteRange| {
         bytes.store(stored, &DATA);
-        bytes.flush(Flusher::Loop(Loop::Clflush), flushed);
+        bytes.flush(flusher, flushed);
         Ok(())
     };
+    let clflush = Flusher::Loop(Loop::Clflush);
     for len in context.effort.sizes(&[BUFFER / 16, BUFFER]) {
         let range = bytes.range(0, len)?;
         let pass = Pass {
@@ -189,7 +193,8 @@ pub fn driver_loop(context: &Context, found: &mut Found) -> Result<(), Error> {
                 c.mark(0, len)
             },
             flush: &|| c.flush(),
-            by_driver: &|| by_driver(range, bytes.all()),
+            by_driver: &|| by(clflush, range, bytes.all()),
+            floor: &|| by(Flusher::WriteBack, range, range),
         };
         compare_passes(context, found, &bo, bytes, &pass)?;
     }
@@ -200,7 +205,8 @@ pub fn driver_loop(context: &Context, found: &mut Found) -> Result<(), Error> {
             lines: range.lines().count(),
             store: &|| c.stream(len, || bytes.store(range, &DATA)),
             flush: &|| c.submit(),
-            by_driver: &|| by_driver(range, range),
+            by_driver: &|| by(clflush, range, range),
+            floor: &|| by(Flusher::WriteBack, range, range),
         };
         compare_passes(context, found, &bo, bytes, &pass)?;
     }
@@ -217,6 +223,8 @@ struct Pass<'a> {
     /// The library's flush.
     flush: &'a dyn Fn() -> Result<(), Error>,
     by_driver: &'a dyn Fn() -> Result<(), Error>,
+    /// The stores, and one CLWB of each line stored to.
+    floor: &'a dyn Fn() -> Result<(), Error>,
 }
 
 /// Measures the passes, and checks that the library's flushes exactly the lines stored to; before each turn the buffer is in the
@@ -228,7 +236,7 @@ fn compare_passes(
     bytes: Bytes<'_>,
     pass: &Pass<'_>,
 ) -> Result<(), Error> {
-    let Pass { case, lines, store, flush, by_driver } = pass;
+    let Pass { case, lines, store, flush, by_driver, floor } = pass;
     bo.flush()?;
     store()?;
     let stored = bo.dirty_lines();
@@ -248,8 +256,8 @@ fn compare_passes(
         store()?;
         flush()
     };
-    let sides = [("from C", &by_library as Call<'_>), ("clflush", &|_| by_driver())];
-    compare(context, found, (DRIVER_LOOP, case, 1.0), context.effort.pick(LOOPS, 2), prepare, sides)
+    let peers = [("clflush", (&|_| by_driver()) as Call<'_>, Some(1.0)), ("floor", &|_| floor(), None)];
+    compare(context, found, (DRIVER_LOOP, case), context.effort.pick(LOOPS, 2), prepare, &by_library, &peers)
 }
 
 /// A call, with its number.
@@ -263,24 +271,30 @@ fn compare_calls(
     [c, rust]: [Call<'_>; 2],
 ) -> Result<(), Error> {
     let calls = context.effort.pick(CALLS, 16);
-    compare(context, found, (NAME, case, 0.9), calls, || Ok(()), [("from C", c), ("from Rust", rust)])
+    compare(context, found, (NAME, case), calls, || Ok(()), c, &[("from Rust", rust, Some(0.9))])
 }
+
+/// A side that calls from C are compared with: its name, its calls, and the target.
+type Peer<'a> = (&'static str, Call<'a>, Option<f64>);
 
 /// Measures `count` calls of each side in a turn; `prepare` runs before each turn.
 fn compare<'a>(
     context: &Context,
     found: &mut Found,
-    (row, case, target): (&'static str, &str, f64),
+    name: (&'static str, &str),
     count: u64,
     prepare: impl FnMut() -> Result<(), Error> + 'a,
-    sides: [(&'static str, Call<'a>); 2],
+    from_c: Call<'a>,
+    peers: &[Peer<'a>],
 ) -> Result<(), Error> {
     let mut rounds = Rounds::new(prepare);
-    for (side, call) in sides {
+    let ours = (OURS, from_c);
+    for (side, call) in [ours].into_iter().chain(peers.iter().map(|&(side, call, _)| (side, call))) {
         rounds.side(side, move || per_operation(count, || (0..count).try_for_each(call)));
     }
     let times = rounds.measure(context.effort)?;
-    let [(ours, _), (theirs, _)] = sides;
-    found.push(times.line((row, case), ours, theirs, Some(target)));
+    for &(side, _, target) in peers {
+        found.push(times.line(name, OURS, side, target));
+    }
     Ok(())
 }
