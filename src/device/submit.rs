@@ -189,9 +189,7 @@ impl<D: Deref<Target = Confined<SharedDevice>>, B: Borrow<Bo>> Begun<D, B> {
             grow_few(&mut self.counted, "submissions", 1)?;
             self.counted.push(begun);
         }
-        if let Some(listed) = self.listed
-            && !self.counted.is_empty()
-        {
+        if let Some(listed) = self.listed.filter(|_| !self.counted.is_empty()) {
             let places = self.counted.iter().map(|bo| bo.owner.place);
             self.device.submissions.count_apart(listed, places);
         }
@@ -215,9 +213,7 @@ impl<D: Deref<Target = Confined<SharedDevice>>, B: Borrow<Bo>> Drop for Begun<D,
             self.note_gpu_accesses();
         }
         // In a child of fork, the list may be locked for ever, and nobody needs it.
-        if let Some(listed) = self.listed.take()
-            && self.device.check().is_ok()
-        {
+        if let Some(listed) = self.listed.take().filter(|_| self.device.check().is_ok()) {
             self.device.submissions.end(listed);
         }
     }
