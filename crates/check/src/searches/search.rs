@@ -94,6 +94,8 @@ pub(crate) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<F
         }
         if let Some((property, last)) = broken {
             violation = Some(Violation { property, states: visited.path(next), last });
+            // Those that were found beside the violation do not count.
+            size.states = u64::from(first_new);
             break;
         }
         next += 1;
@@ -111,7 +113,9 @@ pub(crate) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<F
             });
         }
     }
-    size.states = visited.len() as u64;
+    if violation.is_none() {
+        size.states = visited.len() as u64;
+    }
     size.bytes = visited.bytes();
     size.time = start.elapsed();
     Ok(Found { size, violation, used })
