@@ -46,6 +46,7 @@ prepare_kernel() {
   have apt-get || fail "the kernel comes from Debian's archive, and this is not Debian"
   case $series in
     5.10) pack_from_suite "$series" bullseye ;;
+    7.2) pack_from_suite "$series" sid ;;
     *) pack_from_system "$series" ;;
   esac
 }
@@ -65,7 +66,7 @@ pack_from_system() {
 # Packs the kernel of the series from a suite that is not the system's. apt gets a configuration, lists and a cache of its
 # own, in a folder that is removed afterwards: the system's are only read.
 pack_from_suite() {
-  local series=$1 suite=$2 keyring=/usr/share/keyrings/debian-archive-keyring.gpg apt package status=0
+  local series=$1 suite=$2 keyring=/usr/share/keyrings/debian-archive-keyring.gpg apt package newest='' status=0
   [ -f "$keyring" ] || fail "no $keyring to check the suite $suite with (package debian-archive-keyring)"
   apt=$(mktemp -d "$cache/apt.XXXXXX")
   mkdir -p "$apt"/{apt.conf.d,lists/partial,archives/partial}
@@ -82,12 +83,19 @@ pack_from_suite() {
   say "looking for the suite $suite"
   apt-get update -qq >"$apt/log" 2>&1 || true
   package=$(kernel_package "$series")
-  if [ -n "$package" ]; then pack "$package" || status=$?; else cat "$apt/log" >&2; status=77; fi
+  if [ -n "$package" ]; then
+    pack "$package" || status=$?
+  else
+    newest=$(apt-cache depends linux-image-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2 }') || true
+    cat "$apt/log" >&2
+    status=77
+  fi
   unset APT_CONFIG
   rm -rf "$apt"
   case $status in
     0) ;;
-    77) skip "no kernel $series: the mirrors no longer have Debian's suite $suite, or cannot be reached (I915_VM_MIRROR names another one)" ;;
+    77) [ -z "$newest" ] || skip "no kernel $series: Debian's suite $suite has $newest now"
+      skip "no kernel $series: the mirrors no longer have Debian's suite $suite, or cannot be reached (I915_VM_MIRROR names another one)" ;;
     *) fail "cannot prepare $package" ;;
   esac
 }
@@ -96,16 +104,20 @@ pack_from_suite() {
 # which may be an archive whose lists have expired.
 suite_sources() {
   local suite=$1 options="arch=amd64 target=Packages signed-by=$2" site
+  # A mirror may lag behind a suite that changes every day.
+  if [ "$suite" = sid ]; then options+=" check-valid-until=no"; fi
   # shellcheck disable=SC2016 # apt-get expands it
   apt-get indextargets --format '$(SITE)' 'Identifier: Packages' | sort -u | while read -r site; do
     case $site in
       */debian) echo "deb [$options] $site $suite main" ;;
-      */debian-security) echo "deb [$options] $site $suite-security main" ;;
+      */debian-security) if [ "$suite" != sid ]; then echo "deb [$options] $site $suite-security main"; fi ;;
     esac
   done
   if [ -n "${I915_VM_MIRROR-}" ]; then
     echo "deb [$options check-valid-until=no] $I915_VM_MIRROR/debian $suite main"
-    echo "deb [$options check-valid-until=no] $I915_VM_MIRROR/debian-security $suite-security main"
+    if [ "$suite" != sid ]; then
+      echo "deb [$options check-valid-until=no] $I915_VM_MIRROR/debian-security $suite-security main"
+    fi
   fi
 }
 
