@@ -22,7 +22,7 @@ static KNOWN: [(KernelVersion, Basis); 5] = [
     (KernelVersion::new(5, 10), Basis::Run),
     (KernelVersion::new(6, 1), Basis::Run),
     (KernelVersion::new(6, 12), Basis::Run),
-    (KernelVersion::new(7, 2), Basis::Read),
+    (KernelVersion::new(7, 2), Basis::Run),
     (KernelVersion::new(7, 3), Basis::Read),
 ];
 

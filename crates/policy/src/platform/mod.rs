@@ -33,7 +33,7 @@ mod topology;
 pub use caching::{level_mode, mode_level};
 pub use calls::{Call, Refusal};
 pub use display::formats::{Format, Layout, Plane};
-pub use display::modifiers::{Aux, Compression, Compressor, Modifier, Tiles};
+pub use display::modifiers::{Aux, CompressedFormats, Compression, Compressor, Modifier, Tiles};
 pub use engines::{CommandParser, Engine, EngineClass};
 pub use gtt::Swizzle;
 pub use kernels::{Basis, KernelBasis};

@@ -30,6 +30,7 @@ use std::time::Instant;
 use gem_coherency::Errno;
 use nix::libc::{SEEK_HOLE, SEEK_SET};
 
+use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::mappings::linear_views;
 use crate::kernel::objects::dma_buf::{DmaBuf, Opened};
 use crate::memory::program::Pages;
@@ -42,6 +43,7 @@ use crate::sync::progress::Patience;
 use crate::{Minor, SimDevice};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::KernelVersion;
 
 /// Largest size of a dma-buf of ordinary memory, in bytes.
 const MOST_FOREIGN_BYTES: u64 = 1 << 30;
@@ -54,6 +56,8 @@ const FIRST_OF_PROGRAM: u32 = 1 << 30;
 pub struct Process {
     memory: Memory,
     pub(crate) files: Files,
+    /// The kernel of the devices that were opened.
+    kernel: Option<KernelVersion>,
 }
 
 impl Process {
@@ -62,12 +66,12 @@ impl Process {
     /// Mappings get addresses, and files get descriptors, that are none of the program's own. The GPU cannot use the
     /// program's own pages: requests that pin them (USERPTR) fail with EFAULT.
     pub fn of_program(memory: Arc<dyn ProgramMemory>) -> Self {
-        Self { memory: Memory::of_program(memory), files: Files::from(FIRST_OF_PROGRAM) }
+        Self { memory: Memory::of_program(memory), files: Files::from(FIRST_OF_PROGRAM), kernel: None }
     }
 
     /// Creates the process of a program that is not simulated and whose own kernel gives files their descriptors.
     pub fn of_program_with_files(memory: Arc<dyn ProgramMemory>, files: Arc<dyn ProgramFiles>) -> Self {
-        Self { memory: Memory::of_program(memory), files: Files::Program(files) }
+        Self { memory: Memory::of_program(memory), files: Files::Program(files), kernel: None }
     }
 
     /// Creates the process of a child of such a program: it has the same mappings.
@@ -75,7 +79,7 @@ impl Process {
     /// # Errors
     /// EINVAL for a process that is simulated.
     pub fn fork(&self, memory: Arc<dyn ProgramMemory>, files: Arc<dyn ProgramFiles>) -> Result<Self, Errno> {
-        Ok(Self { memory: self.memory.fork(memory)?, files: Files::Program(files) })
+        Ok(Self { memory: self.memory.fork(memory)?, files: Files::Program(files), kernel: self.kernel })
     }
 
     /// Unmaps the pages of `len` bytes at `address`, which may be parts of mappings: munmap(2).
@@ -118,6 +122,7 @@ impl Process {
 
     /// Installs an open file of a device, which the process then shares with its owner; returns its descriptor.
     pub fn share(&mut self, device: Arc<SimDevice>) -> i32 {
+        self.kernel = Some(device.system.machine.kernel);
         // A table of 2^31 descriptors does not fill up.
         self.files.install(File::Device(device), true).unwrap_or(-1)
     }
@@ -214,7 +219,7 @@ impl Process {
     /// mmap(2), shared, of `len` bytes of a file; returns the address.
     ///
     /// # Errors
-    /// EINVAL, EBADF, EOVERFLOW, EACCES, ENODEV or ENOMEM, as in the kernel.
+    /// EINVAL, EBADF, EOVERFLOW, EACCES, EPERM, ENODEV or ENOMEM, as in the kernel.
     pub fn mmap(&mut self, len: u64, pages: Pages, fd: i32, offset: u64) -> Result<u64, Errno> {
         if !offset.is_multiple_of(PAGE_BYTES) {
             return Err(Errno::EINVAL);
@@ -244,6 +249,10 @@ impl Process {
         let window = match &file.0 {
             File::Device(device) => requests::mmap(device, len, offset)?,
             File::DmaBuf(dma_buf) if pages.stores() && !dma_buf.writable => return Err(Errno::EACCES),
+            // path_noexec of the dma-bufs' file system.
+            File::DmaBuf(_) if pages == Pages::Executable && self.kernel >= Some(LINUX_7_2) => {
+                return Err(Errno::EPERM);
+            }
             File::DmaBuf(dma_buf) => requests::mmap_dma_buf(dma_buf, len, offset)?,
             File::Fence(_) | File::Syncobj(_) if pages.stores() => return Err(Errno::EACCES),
             File::Fence(_) | File::Syncobj(_) => return Err(Errno::ENODEV),

@@ -18,6 +18,9 @@ const TICKS: u64 = 1000;
 pub(crate) const LINUX_5_10: KernelVersion = KernelVersion::new(5, 10);
 /// The first kernel with version 5 of MMAP_OFFSET.
 pub(crate) const MMAP_VERSION_5: KernelVersion = KernelVersion::new(6, 12);
+/// The first kernel that stores PWRITE's bytes by the file's own operation, zeroes the results of a CREATE_DUMB that fails,
+/// and maps no dma-buf for execution (seen on 7.2, not on 6.12).
+pub(crate) const LINUX_7_2: KernelVersion = KernelVersion::new(7, 2);
 
 /// The classes of memory regions (`I915_MEMORY_CLASS_*`).
 const CLASS_SYSTEM: u16 = 0;

@@ -67,10 +67,10 @@ impl Format {
 
     /// Returns the format's layout with this modifier: compressed framebuffers have more planes
     /// (`drm_get_format_info`, `intel_fb_get_format_info`).
-    pub fn with_modifier(self, modifier: Option<&Modifier>) -> Self {
+    pub fn with_modifier(self, modifier: Option<&Modifier>, kernel: KernelVersion) -> Self {
         let rows = modifier.map_or(&[][..], |modifier| modifier.layouts);
-        let row = rows.iter().find(|(codes, _)| codes.contains(&self.code));
-        Self { layout: row.map_or(self.layout, |(_, layout)| *layout), ..self }
+        let row = rows.iter().find(|row| row.formats.contains(&self.code) && kernel >= row.since);
+        Self { layout: row.map_or(self.layout, |row| row.layout), ..self }
     }
 
     /// Returns the width and height of a plane of a framebuffer, in pixels.

@@ -17,7 +17,18 @@ pub struct Modifier {
     /// The compression, or `None`.
     pub compression: Option<Compression>,
     /// The formats that have more planes with this modifier.
-    pub layouts: &'static [(&'static [u32], Layout)],
+    pub layouts: &'static [CompressedFormats],
+}
+
+/// Formats that are compressed in the same way.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CompressedFormats {
+    /// The formats.
+    pub formats: &'static [u32],
+    /// Their layout.
+    pub layout: Layout,
+    /// The first kernel that compresses them.
+    pub since: KernelVersion,
 }
 
 /// A tiling that the display can read.
@@ -78,27 +89,56 @@ impl Modifier {
 /// The first kernel with Meteor Lake's modifiers (observed on 6.12, absent on 6.1).
 const METEOR_LAKE: KernelVersion = KernelVersion::new(6, 7);
 
+/// The first kernel that compresses [`RGB_10`] and [`RGB_16F`] (0c787d4f61df, c315fbfa44f4, 7c35015fab5d; observed on 7.2, absent
+/// on 6.12).
+pub(super) const DEEP: KernelVersion = KernelVersion::new(6, 13);
+
 const RGB: &[u32] = &[DRM_FORMAT_XRGB8888, DRM_FORMAT_XBGR8888, DRM_FORMAT_ARGB8888, DRM_FORMAT_ABGR8888];
+/// 10 bits for each colour.
+pub(super) const RGB_10: &[u32] =
+    &[DRM_FORMAT_XRGB2101010, DRM_FORMAT_XBGR2101010, DRM_FORMAT_ARGB2101010, DRM_FORMAT_ABGR2101010];
+/// Half floats.
+pub(super) const RGB_16F: &[u32] =
+    &[DRM_FORMAT_XRGB16161616F, DRM_FORMAT_XBGR16161616F, DRM_FORMAT_ARGB16161616F, DRM_FORMAT_ABGR16161616F];
 const PACKED_YUV: &[u32] = &[DRM_FORMAT_YUYV, DRM_FORMAT_YVYU, DRM_FORMAT_UYVY, DRM_FORMAT_VYUY];
 
+/// Formats that every kernel compresses.
+const fn always(formats: &'static [u32], layout: Layout) -> CompressedFormats {
+    CompressedFormats { formats, layout, since: KernelVersion::new(0, 0) }
+}
+
+const fn deep(formats: &'static [u32], layout: Layout) -> CompressedFormats {
+    CompressedFormats { formats, layout, since: DEEP }
+}
+
 /// Formats with a CCS plane: a byte for 8 by 16 pixels (`skl_ccs_formats`).
-const TILED: &[(&[u32], Layout)] = &[(RGB, layout(&[px(4), px(1)], (8, 16), 0))];
+const TILED: &[CompressedFormats] =
+    &[always(RGB, layout(&[px(4), px(1)], (8, 16), 0)), deep(RGB_10, layout(&[px(4), px(1)], (8, 16), 0))];
 /// Formats with a CCS plane for each other plane: a byte for 2 by 32 pixels of 4 bytes (`gen12_ccs_formats`).
-const LINES: &[(&[u32], Layout)] = &[
-    (RGB, layout(&[px(4), blocks(1, 2, 1)], (1, 1), 0)),
-    (PACKED_YUV, layout(&[px(2), blocks(1, 2, 1)], (2, 1), 0)),
-    (&[DRM_FORMAT_XYUV8888], layout(&[px(4), blocks(1, 2, 1)], (1, 1), 0)),
-    (&[DRM_FORMAT_NV12], layout(&[px(1), px(2), blocks(1, 4, 1), blocks(1, 4, 1)], (2, 2), 0)),
-    (
+const LINES: &[CompressedFormats] = &[
+    always(RGB, layout(&[px(4), blocks(1, 2, 1)], (1, 1), 0)),
+    deep(RGB_10, layout(&[px(4), blocks(1, 2, 1)], (1, 1), 0)),
+    deep(RGB_16F, layout(&[px(8), px(1)], (1, 1), 0)),
+    always(PACKED_YUV, layout(&[px(2), blocks(1, 2, 1)], (2, 1), 0)),
+    always(&[DRM_FORMAT_XYUV8888], layout(&[px(4), blocks(1, 2, 1)], (1, 1), 0)),
+    always(&[DRM_FORMAT_NV12], layout(&[px(1), px(2), blocks(1, 4, 1), blocks(1, 4, 1)], (2, 2), 0)),
+    always(
         &[DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016],
         layout(&[px(2), px(4), blocks(1, 2, 1), blocks(1, 2, 1)], (2, 2), 0),
     ),
 ];
 /// Formats with a CCS plane and a plane for the clear colour (`gen12_ccs_cc_formats`).
-const LINES_CLEAR: &[(&[u32], Layout)] =
-    &[(RGB, layout(&[px(4), blocks(1, 2, 1), blocks(0, 2, 1)], (1, 1), 0))];
+const LINES_CLEAR: &[CompressedFormats] = &[
+    always(RGB, layout(&[px(4), blocks(1, 2, 1), blocks(0, 2, 1)], (1, 1), 0)),
+    deep(RGB_10, layout(&[px(4), blocks(1, 2, 1), px(0)], (1, 1), 0)),
+    deep(RGB_16F, layout(&[px(8), px(1), px(0)], (1, 1), 0)),
+];
 /// Formats with a plane for the clear colour only (`gen12_flat_ccs_cc_formats`).
-const FLAT_CLEAR: &[(&[u32], Layout)] = &[(RGB, layout(&[px(4), blocks(0, 2, 1)], (1, 1), 0))];
+const FLAT_CLEAR: &[CompressedFormats] = &[
+    always(RGB, layout(&[px(4), blocks(0, 2, 1)], (1, 1), 0)),
+    deep(RGB_10, layout(&[px(4), px(0)], (1, 1), 0)),
+    deep(RGB_16F, layout(&[px(8), px(0)], (1, 1), 0)),
+];
 
 const fn plain(code: u64, versions: (u8, u8), tiles: Tiles) -> Modifier {
     Modifier { code, versions, tiles, compression: None, layouts: &[] }

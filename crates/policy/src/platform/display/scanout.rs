@@ -3,7 +3,7 @@
 use crate::drm_fourcc::*;
 use crate::vocabulary::KernelVersion;
 
-use super::modifiers::{Compressor, Modifier, Tiles};
+use super::modifiers::{Compressor, DEEP, Modifier, RGB_10, RGB_16F, Tiles};
 use crate::platform::table::*;
 use crate::platform::{Machine, Platform};
 
@@ -173,7 +173,9 @@ impl Machine {
         if !has(self.platform.shown()) || !self.has_tiles(modifier) {
             return false;
         }
-        let rgb = has(&[ALPHA, &[DRM_FORMAT_XRGB8888, DRM_FORMAT_XBGR8888]]);
+        let deep =
+            self.kernel >= DEEP && ((version >= 11 && has(&[RGB_10])) || (version >= 12 && has(&[RGB_16F])));
+        let rgb = deep || has(&[ALPHA, &[DRM_FORMAT_XRGB8888, DRM_FORMAT_XBGR8888]]);
         match modifier.compression.map(|compression| compression.by) {
             Some(by) if !self.shows_compressed(by) => false,
             Some(Compressor::Render) => rgb,
@@ -257,6 +259,23 @@ mod tests {
         let rendered =
             |platform| shows(platform, 12, DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS);
         assert!(rendered(&ADLP) && rendered(&RKL) && !rendered(&ICL));
+    }
+
+    #[test]
+    fn deep_colours_are_compressed_from_icl_or_tgl_on_by_later_kernels() {
+        let shown = |platform: &'static Platform, kernel, format| {
+            let code = match platform.display_version() {
+                12.. => I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS,
+                _ => I915_FORMAT_MOD_Y_TILED_CCS,
+            };
+            shows(platform, kernel, format, code)
+        };
+        for (platform, ten, half) in [(&SKL, false, false), (&ICL, true, false), (&TGL, true, true)] {
+            assert_eq!(shown(platform, 13, DRM_FORMAT_XRGB2101010), ten, "{}", platform.name);
+            assert_eq!(shown(platform, 13, DRM_FORMAT_ABGR16161616F), half, "{}", platform.name);
+            assert!(!shown(platform, 12, DRM_FORMAT_XRGB2101010));
+            assert!(shown(platform, 12, DRM_FORMAT_XRGB8888));
+        }
     }
 
     #[test]

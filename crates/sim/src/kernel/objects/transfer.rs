@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 
 use super::object::Object;
+use crate::kernel::hardware::LINUX_7_2;
 use crate::memory::backing_store::AccessContext;
 use crate::sync::progress::Patience;
 use gem_coherency::backend::Advice;
@@ -20,6 +21,9 @@ use gem_coherency::units::{ByteRange, LINE_BYTES, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Domains};
 use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE};
+
+/// The most bytes that one operation of a file writes (`MAX_RW_COUNT`).
+const MOST_AT_ONCE: u64 = 0x7fff_f000;
 
 /// A destination of bytes.
 pub(crate) trait Sink {
@@ -168,12 +172,16 @@ pub(crate) fn pwrite<S: Source>(
             if state.purged || state.advice == Advice::DontNeed {
                 return fault(call);
             }
+            if object.system().machine.kernel >= LINUX_7_2 && range.len() > MOST_AT_ONCE {
+                return Err(Error::Ioctl { request: call, errno: Errno::EFBIG });
+            }
             object.happen(&mut state, call, Event::Pwrite { partial, awake })?;
         }
         page_cache
     };
     if page_cache {
-        return copy_in(object, call, range, source, Way::PageCache);
+        let by_file = object.system().machine.kernel >= LINUX_7_2;
+        return copy_in(object, call, range, source, if by_file { Way::File } else { Way::PageCache });
     }
     object.wait_for(call, Access::Write, patience)?;
     let (around, through_aperture, struct_pages) = {
@@ -206,6 +214,8 @@ pub(crate) fn pwrite<S: Source>(
 enum Way {
     /// Into the page cache, before the object has pages (`shmem_pwrite`).
     PageCache,
+    /// The same by the file's own operation (`generic_perform_write`).
+    File,
     /// Through the aperture (`i915_gem_gtt_pwrite_fast`).
     Aperture,
     /// Through the CPU cache, with flushes before partial writes of lines and after all writes
@@ -225,7 +235,16 @@ impl Way {
                 bytes.resize(len, 0);
                 Cow::Owned(bytes)
             }
-            Self::Cache { .. } => bytes,
+            Self::File | Self::Cache { .. } => bytes,
+        }
+    }
+
+    /// Returns the errno of a copy of which only the first `stored` bytes could be read.
+    fn errno(self, stored: u64) -> Errno {
+        match self {
+            // A write that is short is no error of the file's.
+            Self::File if stored > 0 => Errno::EIO,
+            Self::File | Self::PageCache | Self::Aperture | Self::Cache { .. } => Errno::EFAULT,
         }
     }
 }
@@ -239,7 +258,7 @@ fn copy_in<S: Source>(
 ) -> Result<()> {
     let ctx = object.access_context(&object.state());
     let (route, before, after) = match way {
-        Way::PageCache => (Route::CpuCached, None, None),
+        Way::PageCache | Way::File => (Route::CpuCached, None, None),
         Way::Aperture => (Route::Aperture, None, None),
         Way::Cache { before, after } => (Route::CpuCached, before, after),
     };
@@ -256,7 +275,8 @@ fn copy_in<S: Source>(
         let bytes = if all { bytes } else { way.after_a_fault(bytes, len) };
         object.backing().write(ctx, route, piece.offset(), &bytes)?;
         if !all {
-            done = fault(call);
+            let stored = piece.offset() - range.offset() + bytes.len() as u64;
+            done = Err(Error::Ioctl { request: call, errno: way.errno(stored) });
             break;
         }
         after.flush(object, ctx, piece)?;

@@ -3,6 +3,7 @@
 use gem_coherency::Errno;
 
 use crate::SimDevice;
+use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -29,7 +30,11 @@ const PITCH_BYTES: u32 = 64;
 
 /// `drm_mode_create_dumb` and `i915_gem_dumb_create`.
 fn create_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_create_dumb) -> Result<()> {
-    caller.device.create_dumb_ioctl(args).map(drop)
+    let created = caller.device.create_dumb_ioctl(args).map(drop);
+    if created.is_err() && caller.device.system.machine.kernel >= LINUX_7_2 {
+        (args.handle, args.pitch, args.size) = (0, 0, 0);
+    }
+    created
 }
 
 /// Returns whether the picture is not empty, and its size fits in 32 bits.

@@ -70,6 +70,18 @@ fn what_is_refused_at_once_leaves_the_struct_and_later_zeroes_it() {
 }
 
 #[test]
+fn a_refusal_of_linux_7_2_zeroes_the_results() {
+    for (device, asked, errno) in [
+        ("sim:glk,kernel=7.2", [0, 1, 32], Errno::EINVAL),
+        ("sim:glk,kernel=7.2", [1, 1, 24], Errno::EINVAL),
+        ("sim:dg2,kernel=7.2", [0x7fff_ffff, 1, 8], Errno::E2BIG),
+    ] {
+        case(device, asked, Some(errno), (0, 0, 0));
+    }
+    case("sim:glk,kernel=7.2", [768, 1024, 32], None, (1, 4096, 3 << 20));
+}
+
+#[test]
 fn render_nodes_make_no_dumb_buffers() {
     let mut process = Process::default();
     let fd = process.open(&SimDevice::open("sim:glk").unwrap(), Minor::Render);

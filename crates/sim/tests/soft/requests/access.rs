@@ -224,7 +224,7 @@ fn transfers_check_size_then_address_then_object_then_range() {
 #[test]
 fn a_pwrite_that_faults_leaves_what_its_way_leaves() {
     // Checks the 200 bytes at 0 after a PWRITE whose source ends after 100.
-    let case = |name: &str, pages: bool, expected: [u8; 3]| {
+    let case = |name: &str, pages: bool, errno: Errno, expected: [u8; 3]| {
         let mut program = Program::new(name);
         program.process.store(DATA, &[7; 8192]).unwrap();
         if pages {
@@ -234,7 +234,7 @@ fn a_pwrite_that_faults_leaves_what_its_way_leaves() {
         }
         program.process.munmap(READ_ONLY).unwrap();
         program.process.store(DATA + 8192 - 100, &[8; 100]).unwrap();
-        assert_eq!(program.pwrite(0, 200, DATA + 8192 - 100), Err(Errno::EFAULT), "{name}");
+        assert_eq!(program.pwrite(0, 200, DATA + 8192 - 100), Err(errno), "{name}");
         program.process.store(DATA, &[1; 300]).unwrap();
         program.pread(0, 300, DATA).unwrap();
         let mut seen = [1; 300];
@@ -242,12 +242,46 @@ fn a_pwrite_that_faults_leaves_what_its_way_leaves() {
         assert_eq!([seen[0], seen[99], seen[100]], expected, "{name} {pages}");
     };
     // The page cache looks at both ends first.
-    case("glk", false, [0, 0, 0]);
-    case("tgl", false, [0, 0, 0]);
+    case("glk", false, Errno::EFAULT, [0, 0, 0]);
+    case("tgl", false, Errno::EFAULT, [0, 0, 0]);
+    // The file's own operation stores what there is, and is short.
+    case("glk,kernel=7.2", false, Errno::EIO, [8, 8, 0]);
     // Through the cache the bytes that there are arrive.
-    case("tgl", true, [8, 8, 7]);
+    case("tgl", true, Errno::EFAULT, [8, 8, 7]);
+    case("tgl,kernel=7.2", true, Errno::EFAULT, [8, 8, 7]);
     // Through the aperture zeroes follow them.
-    case("glk", true, [8, 8, 0]);
+    case("glk", true, Errno::EFAULT, [8, 8, 0]);
+}
+
+#[test]
+fn a_pwrite_without_pages_of_linux_7_2_has_the_errors_of_a_file() {
+    let case = |name: &str, expected: [Errno; 3]| {
+        let mut program = Program::new(name);
+        // The second page of the source is not there; then the first one.
+        let short = program.pwrite(0, 8192, READ_ONLY);
+        let mut other = Program::new(name);
+        let none = other.pwrite(0, 4096, HOLE);
+        let create = drm_i915_gem_create { size: 0x8000_1000, ..Default::default() };
+        let handle = other.ask(DRM_IOCTL_I915_GEM_CREATE.code, create).unwrap().handle;
+        let args = drm_i915_gem_pwrite { handle, size: 0x7fff_f001, data_ptr: HOLE, ..Default::default() };
+        let long = other.ask(DRM_IOCTL_I915_GEM_PWRITE.code, args).map(drop);
+        assert_eq!([short, none, long], expected.map(Err), "{name}");
+    };
+    case("glk,kernel=7.2", [Errno::EIO, Errno::EFAULT, Errno::EFBIG]);
+    case("glk,kernel=6.12", [Errno::EFAULT; 3]);
+}
+
+#[test]
+fn linux_7_2_maps_no_dma_buf_for_execution() {
+    let map = |name: &str, flags: u32| {
+        let mut program = Program::new(name);
+        let args = drm_prime_handle { handle: 1, flags, ..Default::default() };
+        let fd = program.ask(DRM_IOCTL_PRIME_HANDLE_TO_FD.code, args).unwrap().fd;
+        [0, 1 << 20].map(|offset| program.process.mmap(4096, Pages::Executable, fd, offset).err())
+    };
+    assert_eq!(map("glk,kernel=6.12", DRM_RDWR), [None, Some(Errno::EINVAL)]);
+    assert_eq!(map("glk,kernel=7.2", DRM_RDWR), [Some(Errno::EPERM); 2]);
+    assert_eq!(map("glk,kernel=7.2", 0), [Some(Errno::EACCES); 2], "a mapping for writing, too");
 }
 
 #[test]

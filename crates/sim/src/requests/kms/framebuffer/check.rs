@@ -31,7 +31,7 @@ pub(super) fn format(device: &SimDevice, args: &drm_mode_fb_cmd2) -> Result<Form
     if args.width == 0 || args.height == 0 {
         return Err(Errno::EINVAL);
     }
-    let format = format.with_modifier(Modifier::find(args.modifier[0], machine.kernel));
+    let format = format.with_modifier(Modifier::find(args.modifier[0], machine.kernel), machine.kernel);
     for index in 0..4 {
         plane(&format, args, index)?;
     }
