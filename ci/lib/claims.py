@@ -15,7 +15,7 @@ PAGE = Path("docs/verification.md")
 # What stands around the list in the page.
 BEGIN, END = "<!-- made by ci/lib/claims.py -->", "<!-- end -->"
 # Keys of ci/test, which are no text.
-KEYS = ("order:", "beside:", "apt:")
+KEYS = ("order:", "lane:", "apt:")
 
 
 def first_sentence(lines):

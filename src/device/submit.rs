@@ -191,7 +191,7 @@ impl<D: Deref<Target = Confined<SharedDevice>>, B: Borrow<Bo>> Begun<D, B> {
         }
         if let Some(listed) = self.listed.filter(|_| !self.counted.is_empty()) {
             let places = self.counted.iter().map(|bo| bo.owner.place);
-            self.device.submissions.count_apart(listed, places);
+            self.device.submissions.unlist(listed, places);
         }
         preparation.perform()?;
         self.is_ready = true;

@@ -67,8 +67,8 @@ impl<const N: usize> Submissions<N> {
         Ok(None)
     }
 
-    /// Lists no longer the objects at these places among those of [`Submissions::begin`], because their words count the submission.
-    pub fn count_apart(&self, Listed(number): Listed, objects: impl Iterator<Item = usize>) {
+    /// Removes objects from the list, by their places in [`Submissions::begin`]: their words count the submission.
+    pub fn unlist(&self, Listed(number): Listed, objects: impl Iterator<Item = usize>) {
         let Some(Padded(place)) = self.places.get(number) else { return };
         let mut place = place.lock();
         for object in objects {
@@ -138,7 +138,7 @@ mod tests {
         submissions.end(one);
         assert_eq!([7, 8, 9].map(count), [0, 0, 1]);
         let again = list(&submissions, &[8, 7, 7]).unwrap();
-        submissions.count_apart(again, [2, 3].into_iter());
+        submissions.unlist(again, [2, 3].into_iter());
         assert_eq!([7, 8, 9].map(count), [1, 1, 1]);
         submissions.end(other);
         submissions.end(again);

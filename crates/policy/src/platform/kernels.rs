@@ -95,7 +95,7 @@ mod tests {
             ("6.1", Run),
             ("6.2", Assumed),
             ("6.12", Run),
-            ("7.2", Read),
+            ("7.2", Run),
             ("7.3", Read),
             ("7.4", Assumed),
             ("8.0", Assumed),
