@@ -70,7 +70,8 @@ pub(crate) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<F
                 Ok(to) => {
                     size.transitions += 1;
                     let to = to.pack();
-                    if to != packed {
+                    // The first state is checked with those that it leads to.
+                    if to != packed || next == 0 {
                         reached.push(to);
                         actions.push(step);
                     }
@@ -84,11 +85,12 @@ pub(crate) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<F
         }
         let first_new = visited.insert_all(&reached, next);
         // A state that an action leads to comes before an action that breaks a property by itself.
-        for index in first_new..visited.len() as u32 {
+        for index in if next == 0 { 0 } else { first_new }..visited.len() as u32 {
             let Some(new) = visited.get(index) else { break };
-            if let Err(property) = system.check(&State::unpack(new)) {
-                let place = reached.iter().position(|&to| to == new);
-                broken = place.and_then(|place| actions.get(place)).map(|&step| (property, step));
+            let Err(property) = system.check(&State::unpack(new)) else { continue };
+            let place = reached.iter().position(|&to| to == new);
+            if let Some(&step) = place.and_then(|place| actions.get(place)) {
+                broken = Some((property, step));
                 break;
             }
         }

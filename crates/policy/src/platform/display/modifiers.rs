@@ -107,6 +107,7 @@ const fn always(formats: &'static [u32], layout: Layout) -> CompressedFormats {
     CompressedFormats { formats, layout, since: KernelVersion::new(0, 0) }
 }
 
+/// Formats that kernels compress from [`DEEP`] on.
 const fn deep(formats: &'static [u32], layout: Layout) -> CompressedFormats {
     CompressedFormats { formats, layout, since: DEEP }
 }
