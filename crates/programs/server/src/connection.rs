@@ -22,7 +22,7 @@ use crate::mirror::{Forwarded, Mirror};
 use crate::program::asked::Asked;
 use crate::program::client::Client;
 use crate::program::interrupts::is_interrupted;
-use crate::program::shared::Shared;
+use crate::program::session::Shared;
 
 /// The time after which a waiting request looks whether its program still exists.
 const LOOK: Duration = Duration::from_millis(100);

@@ -24,7 +24,7 @@ use crate::folder::Folder;
 use crate::folder::node::MOST_DEVICES;
 use crate::judge::Judge;
 use crate::mirror::{Disagreement, Mirror};
-use crate::program::shared::Shared;
+use crate::program::session::Shared;
 use crate::requests::RequestCount;
 
 /// The folder of files in memory (shm_overview(7)).

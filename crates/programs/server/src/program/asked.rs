@@ -8,7 +8,7 @@ use gem_coherency_protocol::{Call, Frame};
 use gem_coherency_sim::SimDevice;
 
 use super::client::Client;
-use super::shared::Shared;
+use super::session::Shared;
 use crate::judge::Program;
 
 /// The program of a client whose request came on a connection.

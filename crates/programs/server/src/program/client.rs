@@ -11,7 +11,7 @@ use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _, ProgramMemory};
 use nix::unistd::Pid;
 
 use super::remote::Remote;
-use super::shared::Shared;
+use super::session::Shared;
 use super::stale::StaleLines;
 use crate::judge::RecordWriters;
 

@@ -6,5 +6,5 @@ mod eventfd;
 pub(crate) mod interrupts;
 mod maps;
 mod remote;
-pub(crate) mod shared;
+pub(crate) mod session;
 pub(crate) mod stale;

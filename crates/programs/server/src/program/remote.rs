@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 
 use super::eventfd::Eventfd;
 use super::maps;
-use super::shared::Shared;
+use super::session::Shared;
 use super::stale::StaleLines;
 
 /// Number of pages that are looked at by one system call (`UIO_MAXIOV`).
