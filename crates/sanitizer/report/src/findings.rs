@@ -101,7 +101,7 @@ impl Places {
     }
 
     /// Returns the places of a call stack; the first frame is that of a call, or of an instruction.
-    pub(super) fn stack(&mut self, frames: &[Frame], first_is_call: bool) -> Vec<PlaceRow> {
+    pub(crate) fn stack(&mut self, frames: &[Frame], first_is_call: bool) -> Vec<PlaceRow> {
         let frames = frames.iter().enumerate();
         frames.flat_map(|(n, frame)| self.place(frame, n > 0 || first_is_call)).collect()
     }
