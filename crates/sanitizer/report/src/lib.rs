@@ -6,33 +6,25 @@
 //! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
 //!
 //! ```text
-//! L3  sanitized
-//! L2  history   platform_verdicts   suppressions -> domain_changes -> flushes
-//! L1  findings
-//! L0  coverage   disagreements
+//! L2  sanitized
+//! L1  history   accepted
+//! L0  rows
 //! ```
 //!
 //! * `sanitized`: the whole report of a run. Not its text.
 //! * `history`: what happened to the object of a finding, for a picture. Not the picture.
-//! * `platform_verdicts`: the verdicts of many platforms on one run. Not how they judge.
-//! * `suppressions`: findings that are known and accepted, each with a reason. Not findings.
-//! * `domain_changes`: the changes of domains, by place. Not flushes.
-//! * `flushes`: the flushes, by place. Not findings.
-//! * `findings`: the findings, and places in programs. Not flushes.
-//! * `coverage`: what the devices simulated of a program's work. Not what was found.
-//! * `disagreements`: the requests that a real kernel answered otherwise. Not findings.
+//! * `accepted`: findings that are known and accepted, each with a reason. Not findings.
+//! * `rows`: findings, flushes and domain changes, with the places in programs, and what was simulated. Not what is accepted.
 
 #![deny(unsafe_code)]
 
-mod coverage;
-mod disagreements;
-mod domain_changes;
-mod findings;
-mod flushes;
+mod accepted;
 mod history;
-mod platform_verdicts;
+mod rows;
 mod sanitized;
-mod suppressions;
+
+use accepted::suppressions;
+use rows::{coverage, disagreements, domain_changes, findings, flushes, platform_verdicts};
 
 pub use coverage::{CoverageRow, rows as coverage};
 pub use disagreements::DisagreementRow;

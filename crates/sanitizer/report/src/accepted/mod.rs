@@ -1,0 +1,3 @@
+//! What is accepted of the findings of a run.
+
+pub(crate) mod suppressions;

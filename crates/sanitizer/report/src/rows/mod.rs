@@ -1,0 +1,8 @@
+//! The rows of a report: what was found and what was simulated, with functions and lines of source.
+
+pub(crate) mod coverage;
+pub(crate) mod disagreements;
+pub(crate) mod domain_changes;
+pub(crate) mod findings;
+pub(crate) mod flushes;
+pub(crate) mod platform_verdicts;
