@@ -207,7 +207,11 @@ fn run_sim(args: &args::Sim, form: Form) -> Result<Outcome, Failure> {
 /// Runs a program, and writes what it did wrong: standard output is the program's.
 #[cfg(feature = "programs")]
 fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
-    let mut report = cmd::programs::sim::sanitize(args)?;
+    let mut report = cmd::programs::sim::sanitize(args, |finding| {
+        let mut out = io::stderr().lock();
+        // Standard error may be closed; the report has the finding, too.
+        let _ = render::programs::sanitize::one(finding, &mut Page::of_stdout(&mut out));
+    })?;
     let mut drawn = Ok(());
     if let Some(picture) = &mut report.picture
         && let Some(view) = &picture.view
@@ -227,6 +231,8 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
     let mut page = Page::of_stdout(&mut out);
     if args.sarif {
         page.json(&render::programs::sarif::of(&report))?;
+    } else if args.junit {
+        page.raw(&render::programs::junit::of(&report))?;
     } else {
         page.report(&report, form)?;
     }

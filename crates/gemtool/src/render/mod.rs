@@ -25,7 +25,7 @@ use gem_coherency::vocabulary::{Access, KernelVersion};
 use serde::Serialize;
 
 /// Columns of a page that is not a terminal.
-const PAGE_COLUMNS: usize = 100;
+pub const PAGE_COLUMNS: usize = 100;
 /// Smallest width of a page on a terminal.
 const LEAST_COLUMNS: usize = 60;
 
@@ -82,7 +82,7 @@ impl<'a> Page<'a> {
     }
 
     /// Creates a page without colours.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "programs"))]
     pub fn plain(out: &'a mut dyn Write, columns: usize) -> Self {
         Self { out, columns, colours: false }
     }

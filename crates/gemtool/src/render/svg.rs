@@ -294,7 +294,7 @@ impl fmt::Display for Paint {
 }
 
 /// Text with markup characters escaped.
-struct Escaped<'a>(&'a str);
+pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

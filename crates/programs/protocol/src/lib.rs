@@ -25,7 +25,7 @@
 //! * `call`: system calls by the instruction. Not a call of libc.
 //! * `flushes`: the log of flushes in shared memory. Not how they were trapped.
 //! * `sites`: call stacks and the counts of those that flush. Not symbols.
-//! * `names`: environment, folder and socket by which a program finds the server. Not a connection.
+//! * `names`: environment, folder and socket by which a program finds the server, and the build of both. Not a connection.
 
 #![deny(unsafe_code)]
 
@@ -44,10 +44,10 @@ pub use flushes::{
     append, entry_at,
 };
 pub use message::{
-    Call, EVICTS, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SEE_LOADS, SHOWS_LINEAR, SHOWS_MEMORY,
-    SHOWS_NOTHING, WANTS_FINDINGS, WANTS_LOADS,
+    Call, EVICTS, MESSAGE_BYTES, Message, NOT_A_FILE, OTHER_BUILD, Request, SEE_LOADS, SHOWS_LINEAR,
+    SHOWS_MEMORY, SHOWS_NOTHING, WANTS_EXITS, WANTS_FINDINGS, WANTS_LOADS,
 };
-pub use names::{ENVIRONMENT, FOLDER, SOCKET};
+pub use names::{BUILD, ENVIRONMENT, FOLDER, SOCKET, TEST};
 pub use process::share_memory;
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};
 pub use socket::{

@@ -113,13 +113,18 @@ pub const EVICTS: u64 = 16;
 pub const WANTS_FINDINGS: u64 = 1;
 /// The server wants the first load of each line of [`Call::Stale`]; otherwise only loads that get old bytes.
 pub const WANTS_LOADS: u64 = 2;
+/// The server wants to know how the program exits ([`Request::Exit`]).
+pub const WANTS_EXITS: u64 = 4;
+/// The errno of [`Request::Hello`] if the program's library and the server are of different builds.
+pub const OTHER_BUILD: i32 = libc::EPROTONOSUPPORT;
 
 numbered! {
     /// A program's request to the server.
     Request {
-        /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the process's id. The
-        /// reply has the number, and what the server wants ([`WANTS_FINDINGS`], [`WANTS_LOADS`]). An id that is not the sender's, as the
-        /// kernel says, counts if the two share their memory.
+        /// The first of a connection: the number of the process as the server named it, 0 for a new one, the process's id, and
+        /// [`BUILD`](crate::BUILD) of the program's library. The payload has the name of the program's test, if it has one. The reply has
+        /// the number, what the server wants ([`WANTS_FINDINGS`], [`WANTS_LOADS`], [`WANTS_EXITS`]), and the server's build, also with the
+        /// errno [`OTHER_BUILD`]. An id that is not the sender's, as the kernel says, counts if the two share their memory.
         Hello = 1,
         /// Opens the node with a minor number: the number, and whether to close the descriptor on execve(2). The server
         /// calls [`Call::Install`]; the reply has the descriptor's number.
@@ -158,6 +163,8 @@ numbered! {
         Stores = 16,
         /// The process is about to close the file with a cookie, or to exit: 0.
         BeforeExitOrClose = 17,
+        /// The process exits with a status, or executes another program: 0. For a server that wants it ([`WANTS_EXITS`]).
+        Exit = 18,
     }
 }
 
@@ -182,6 +189,8 @@ numbered! {
         Stale = 107,
         /// The first load of each page of lines is to be seen: as [`Self::Stale`]. The log says of which pages it cannot be.
         SeeLoads = 108,
+        /// Ends the program by SIGABRT in the thread that made the request. The answer, if the program goes on, is empty.
+        Halt = 109,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The start of the library, forks of the process, and its end.
 
 use std::cell::Cell;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use gem_coherency_protocol::Request;
 use gem_coherency_trap::watch;
@@ -32,6 +32,27 @@ fn intercept() {
     // SAFETY: the functions live as long as the library, which is never unloaded.
     unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(in_child)) };
     traps::start();
+    // SAFETY: as above.
+    unsafe { on_exit(at_exit, std::ptr::null_mut()) };
+}
+
+unsafe extern "C" {
+    /// Calls a function with the exit status when the process exits (on_exit(3)).
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    before_exit(status);
+}
+
+/// Tells a server that wants to know it that the process exits with a status, or executes another program: 0.
+pub(crate) fn before_exit(status: c_int) {
+    let is_process = || matches!(identity::of_caller(), Caller::Process);
+    let Some(server) = server().filter(|_| connection::tells_exits() && is_process()) else { return };
+    // A server that is gone counts no tests.
+    if let Ok((_, descriptors)) = requests::make(server, &Request::Exit.with([status as u32 as u64])) {
+        descriptors.close();
+    }
 }
 
 /// Keeps other threads from what a child would inherit half done, and asks the server for the child's connection.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{
-    MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, WANTS_FINDINGS, WANTS_LOADS, ask_for_senders,
-    frames, share_memory,
+    BUILD, MOST_PAYLOAD, Message, NOT_A_FILE, OTHER_BUILD, Received, Request, WANTS_EXITS, WANTS_FINDINGS,
+    WANTS_LOADS, ask_for_senders, frames, share_memory,
 };
 use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Process, SimDevice, end_shaders_when};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -22,7 +22,8 @@ use crate::mirror::{Forwarded, Mirror};
 use crate::program::asked::Asked;
 use crate::program::client::Client;
 use crate::program::interrupts::is_interrupted;
-use crate::program::session::Shared;
+use crate::program::session::Session;
+use crate::sessions::{Member, Sessions};
 
 /// The time after which a waiting request looks whether its program still exists.
 const LOOK: Duration = Duration::from_millis(100);
@@ -31,12 +32,15 @@ const LOOK: Duration = Duration::from_millis(100);
 type Reply = Result<(Message, Option<OwnedFd>), Errno>;
 
 /// A program's connection.
+///
+/// The order of the fields is that of their ends: the client is gone when the connection is, and then the test may end.
 pub(crate) struct Connection {
-    shared: Arc<Shared>,
+    session: Arc<Session>,
     socket: Arc<OwnedFd>,
     client: Option<Arc<Client>>,
-    /// The last field, so that the client is gone when the connection is.
     live: Live,
+    member: Option<Member>,
+    sessions: Arc<Sessions>,
 }
 
 impl Connection {
@@ -45,13 +49,15 @@ impl Connection {
     /// # Errors
     /// ENOMEM, ENOSPC.
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        sessions: Arc<Sessions>,
         socket: OwnedFd,
-        client: Option<Arc<Client>>,
+        process: Option<(Arc<Client>, Option<Member>)>,
     ) -> Result<Self, Errno> {
         ask_for_senders(socket.as_raw_fd()).map_err(Errno::new)?;
-        let live = shared.connections.add(socket.as_fd())?;
-        Ok(Self { shared, socket: Arc::new(socket), client, live })
+        let live = sessions.common.connections.add(socket.as_fd())?;
+        let (client, member) = process.map_or((None, None), |(client, member)| (Some(client), member));
+        let session = Arc::clone(member.as_ref().map_or(&sessions.common, Member::session));
+        Ok(Self { session, socket: Arc::new(socket), client, live, member, sessions })
     }
 
     /// Starts the connection's thread.
@@ -68,7 +74,7 @@ impl Connection {
         self.converse();
         // The process's objects may be gone now.
         self.client = None;
-        self.shared.update_folder();
+        self.session.update_folder();
     }
 
     fn converse(&mut self) {
@@ -79,15 +85,20 @@ impl Connection {
             let Received { message, payload_bytes, descriptors, sender } = received;
             let given = descriptors.into_first();
             self.live.settle();
-            self.shared.files.reap();
+            self.session.files.reap();
             if let Some(judge) = self.judge() {
-                judge.settle(&self.shared.devices);
+                judge.settle(&self.session.devices);
             }
             let payload = payload.get(..payload_bytes).unwrap_or_default();
             let reply = Request::from_number(message.number)
                 .ok_or(Errno::ENOSYS)
                 .and_then(|request| self.request(request, message.operands, payload, given, sender));
-            self.shared.update_folder();
+            self.session.update_folder();
+            if let (Some(judge), Some(client)) = (self.judge(), &self.client)
+                && judge.halts()
+            {
+                self.program(client).halt();
+            }
             let sent = match &reply {
                 Ok((message, Some(end))) => {
                     gem_coherency_protocol::send(fd, message, &[], &[end.as_raw_fd()])
@@ -113,14 +124,16 @@ impl Connection {
         let sender = || sender.map(Pid::from_raw).ok_or(Errno::EPROTO);
         let given = || given.map(Into::into).ok_or(Errno::EBADF);
         match (request, operands) {
-            (Request::Hello, [number, pid, ..]) => return self.hello(number, process(sender()?, pid)),
+            (Request::Hello, [number, pid, build, ..]) => {
+                return self.hello(number, process(sender()?, pid), build, payload);
+            }
             (Request::Child, _) => {
                 let client = self.client()?;
                 client.set_pid(sender()?);
                 return Ok((Message::done([client.number()]), None));
             }
             (Request::Open, [minor, closes_on_exec, ..]) => {
-                let node = self.shared.node(minor).ok_or(Errno::ENODEV)?;
+                let node = self.session.node(minor).ok_or(Errno::ENODEV)?;
                 return self.open(node, closes_on_exec != 0);
             }
             (Request::Reopen, [cookie, closes_on_exec, ..]) => {
@@ -161,20 +174,23 @@ impl Connection {
                 if let Some(judge) = self.judge()
                     && first < end
                 {
-                    judge.loaded(&self.shared.devices, object, LineRange::new(first, end), frames(payload));
+                    judge.loaded(&self.session.devices, object, LineRange::new(first, end), frames(payload));
                 }
             }
-            (Request::Folder, _) => self.shared.folder.make(&self.shared.devices)?,
+            (Request::Folder, _) => {
+                let common = &self.sessions.common;
+                common.folder.as_ref().ok_or(Errno::ENODEV)?.make(&common.devices)?;
+            }
             (Request::Stores, _) => {
                 let file = given()?;
                 if let Some(judge) = self.judge() {
-                    judge.add_stores(&self.shared.devices, file, self.client()?.writers());
+                    judge.add_stores(&self.session.devices, file, self.client()?.writers());
                 }
             }
             (Request::Sites, _) => {
                 let file = given()?;
                 if let Some(judge) = self.judge() {
-                    judge.add_flushes(&self.shared.devices, file, self.client()?.writers());
+                    judge.add_flushes(&self.session.devices, file, self.client()?.writers());
                 }
             }
             (Request::BeforeExitOrClose, [cookie, ..]) => {
@@ -182,6 +198,11 @@ impl Connection {
                     && let Some(judge) = self.judge()
                 {
                     judge.before_exit_or_close(&self.program(self.client()?), cookie != 0);
+                }
+            }
+            (Request::Exit, [status, ..]) => {
+                if let (Some(member), client) = (&self.member, self.client()?) {
+                    member.note_exit(client.number(), status as u32 as i32);
                 }
             }
         }
@@ -192,19 +213,19 @@ impl Connection {
     fn ioctl(&self, file: &OpenFile, code: u32, argument: u64) -> Reply {
         let client = self.client()?;
         let on = file.device().map(AsRef::as_ref);
-        let screens = self.judge().and_then(|judge| judge.before(&self.shared.devices, on, code));
+        let screens = self.judge().and_then(|judge| judge.before(&self.session.devices, on, code));
         // Not what the request itself will write.
         let made_stale = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
         let done = self.carry_out(client, file, code, argument);
         file.device().into_iter().for_each(|device| device.note_stale_lines());
-        let number = file.device().and_then(|device| self.shared.number_of(device));
-        self.shared.requests.count(number, code, done);
-        self.shared.clock.changed();
+        let number = file.device().and_then(|device| self.session.number_of(device));
+        self.session.requests.count(number, code, done);
+        self.session.clock.changed();
         tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
         if let Some(judge) = self.judge() {
             // A dma-buf's requests are logged by the devices whose objects it has.
             let is_dma_buf = matches!(file.kind(), FileKind::DmaBuf(_));
-            let all = self.shared.devices.iter().filter(|_| is_dma_buf);
+            let all = self.session.devices.iter().filter(|_| is_dma_buf);
             let program = self.program(client);
             judge.after(
                 &program,
@@ -224,7 +245,7 @@ impl Connection {
 
     /// Makes a request, also on the real device if there is one.
     fn carry_out(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
-        let real = file.device().and_then(|device| Some((device, self.shared.mirror(device)?)));
+        let real = file.device().and_then(|device| Some((device, self.session.mirror(device)?)));
         let Some((device, mirror)) = real else { return self.attempt(client, file, code, argument) };
         let request = Forwarded { device, memory: client.memory(), code, argument };
         if let Some(answer) = mirror.fact(&request) {
@@ -253,24 +274,39 @@ impl Connection {
         }
     }
 
-    /// Names the process, or joins the process with a number.
-    fn hello(&mut self, number: u64, pid: Pid) -> Reply {
-        let known = if number == 0 { None } else { self.shared.client(number) };
-        let client = known.unwrap_or_else(|| Client::new(&self.shared, pid));
+    /// Names the process, or joins the process with a number; `test` is the name of its test.
+    fn hello(&mut self, number: u64, pid: Pid, build: u64, test: &[u8]) -> Reply {
+        if build != BUILD {
+            tracing::error!(%pid, "the library of a program is of another build");
+            let reply =
+                Message { operands: Message::done([0, 0, BUILD]).operands, ..Message::failed(OTHER_BUILD) };
+            return Ok((reply, None));
+        }
+        if let Some(member) = self.sessions.join(number, test, pid)? {
+            self.session = Arc::clone(member.session());
+            self.member = Some(member);
+        }
+        let known = if number == 0 { None } else { self.session.client(number) };
+        let client = known.unwrap_or_else(|| {
+            let client = Client::new(&self.session, pid);
+            self.member.iter().for_each(|member| member.add_program(client.number()));
+            client
+        });
         let number = client.number();
         self.client = Some(client);
         let judge = self.judge();
         let flag = |flag, is_wanted| if is_wanted { flag } else { 0 };
-        let wants =
-            flag(WANTS_FINDINGS, judge.is_some()) | flag(WANTS_LOADS, judge.is_some_and(Judge::wants_loads));
-        Ok((Message::done([number, wants]), None))
+        let wants = flag(WANTS_FINDINGS, judge.is_some())
+            | flag(WANTS_LOADS, judge.is_some_and(Judge::wants_loads))
+            | flag(WANTS_EXITS, self.member.is_some());
+        Ok((Message::done([number, wants, BUILD]), None))
     }
 
     /// Opens a node.
     ///
     /// The program has the only descriptor when the reply reaches it: a close(2) right after it closes the file.
     fn open(&self, node: Node, close_on_exec: bool) -> Reply {
-        let device = self.shared.devices.get(node.device).ok_or(Errno::ENXIO)?;
+        let device = self.session.devices.get(node.device).ok_or(Errno::ENXIO)?;
         let file = OpenFile::of_device(Arc::new(device.open_again(node.minor)));
         let fd = self.client()?.install(&self.socket, file, close_on_exec)?;
         Ok((Message::done([fd as u64]), None))
@@ -293,29 +329,29 @@ impl Connection {
     /// Prepares a child process; returns its connection.
     fn fork(&self) -> Reply {
         let (theirs, ours) = pair()?;
-        let client = Some(self.client()?.fork()?);
-        Self::new(Arc::clone(&self.shared), ours, client)?.start("child")?;
+        let process = (self.client()?.fork()?, self.member.as_ref().map(Member::another));
+        Self::new(Arc::clone(&self.sessions), ours, Some(process))?.start("child")?;
         Ok((Message::default(), Some(theirs)))
     }
 
     /// Returns the node by which a device's file was opened.
     fn node_of(&self, device: &SimDevice) -> Option<Node> {
-        let index = self.shared.devices.iter().position(|other| other.is_same_device(device))?;
+        let index = self.session.devices.iter().position(|other| other.is_same_device(device))?;
         let minor = device.minor();
         Some(Node { device: index, minor })
     }
 
     fn file(&self, cookie: u64) -> Result<OpenFile, Errno> {
-        self.shared.files.get(cookie).ok_or(Errno::new(NOT_A_FILE))
+        self.session.files.get(cookie).ok_or(Errno::new(NOT_A_FILE))
     }
 
     fn judge(&self) -> Option<&dyn Judge> {
-        self.shared.judge.as_deref()
+        self.session.judge.as_deref()
     }
 
     /// Returns the program of a client as the judge sees it during a request.
     fn program<'a>(&'a self, client: &'a Client) -> Asked<'a> {
-        Asked { shared: &self.shared, client, connection: &self.socket }
+        Asked { session: &self.session, client, connection: &self.socket }
     }
 
     fn client(&self) -> Result<&Arc<Client>, Errno> {

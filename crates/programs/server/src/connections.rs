@@ -28,7 +28,7 @@ pub(crate) struct Connections {
     ended: Condvar,
     /// Reports the connections whose program has closed its end.
     closed: Epoll,
-    /// Number of connections so far.
+    /// Number of connections and programs so far.
     named: AtomicU64,
 }
 
@@ -47,12 +47,17 @@ impl Connections {
     /// # Errors
     /// ENOMEM, ENOSPC.
     pub(crate) fn add(self: &Arc<Self>, socket: BorrowedFd<'_>) -> Result<Live, Errno> {
-        // Relaxed: a unique number; it publishes no other data.
-        let number = self.named.fetch_add(1, Ordering::Relaxed);
+        let number = self.name();
         // A hang-up is always reported.
         self.closed.add(socket, EpollEvent::new(EpollFlags::empty(), number)).map_err(errno)?;
         self.live().insert(number);
         Ok(Live { all: Arc::clone(self), number })
+    }
+
+    /// Returns a number that no other connection and no other program has.
+    pub(crate) fn name(&self) -> u64 {
+        // Relaxed: a unique number; it publishes no other data.
+        self.named.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn live(&self) -> MutexGuard<'_, BTreeSet<u64>> {

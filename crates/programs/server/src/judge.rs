@@ -43,6 +43,9 @@ pub trait Judge: fmt::Debug + Send + Sync {
     /// Files of programs may have been closed.
     fn settle(&self, devices: &[SimDevice]);
 
+    /// Tells what was found since the last time; returns whether the program that shows it is to be halted.
+    fn halts(&self) -> bool;
+
     /// Returns whether loads of an object have to be seen.
     fn sees_loads(&self, object: u64) -> bool;
 

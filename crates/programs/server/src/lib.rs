@@ -17,17 +17,17 @@
 //! # Layers
 //!
 //! ```text
-//! L5  coverage
-//! L4  server
-//! L3  connection
+//! L5  server
+//! L4  connection
+//! L3  sessions
 //! L2  program
 //! L1  connections   folder   mirror
 //! L0  clock   error   files   judge   requests
 //! ```
 //!
-//! * `coverage`: what the devices simulated. Not what programs did wrong.
 //! * `server`: the start and the end of a server, and its threads. Not requests.
 //! * `connection`: the requests of one thread of a program. Not their effect on a device.
+//! * `sessions`: the session of each test of a suite, or of all programs. Not the tests' results.
 //! * `program`: the processes of programs, and the state that all connections share. Not messages.
 //! * `connections`: the sockets that are open, and their number. Not their requests.
 //! * `folder`: the files that stand for `/dev/dri`, sysfs and debugfs. Not devices.
@@ -43,7 +43,6 @@
 mod clock;
 mod connection;
 mod connections;
-mod coverage;
 mod error;
 mod files;
 mod folder;
@@ -52,11 +51,13 @@ mod mirror;
 mod program;
 mod requests;
 mod server;
+mod sessions;
 
-pub use coverage::DeviceCoverage;
 pub use error::ServeError;
 pub use judge::{Done, Judge, Program, RecordWriters};
 pub use mirror::Disagreement;
+pub use program::session::{DeviceCoverage, Session};
 pub use program::stale::StaleLines;
 pub use requests::RequestCount;
 pub use server::{Server, Settings};
+pub use sessions::{Ended, Suite, Test};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use gem_coherency::Errno as DeviceErrno;
 use gem_coherency_protocol::{ENVIRONMENT, FOLDER, SOCKET, ask_for_senders};
 use gem_coherency_sim::{PREFIX, SimDevice, deliver_events};
 use nix::errno::Errno;
@@ -19,19 +20,17 @@ use nix::sys::socket::{
 use tempfile::TempDir;
 
 use crate::connection::Connection;
+use crate::connections::Connections;
 use crate::error::ServeError;
 use crate::folder::Folder;
 use crate::folder::node::MOST_DEVICES;
 use crate::judge::Judge;
-use crate::mirror::{Disagreement, Mirror};
-use crate::program::session::Shared;
-use crate::requests::RequestCount;
+use crate::mirror::Mirror;
+use crate::program::session::Session;
+use crate::sessions::{Sessions, Suite};
 
 /// The folder of files in memory (shm_overview(7)).
 const MEMORY: &str = "/dev/shm";
-
-/// Objects of a device that have numbers of their own.
-const OBJECTS: u64 = 1 << 32;
 
 /// The settings of a server.
 #[derive(Clone, Debug, Default)]
@@ -40,12 +39,14 @@ pub struct Settings {
     pub folder: Option<PathBuf>,
     /// The judge of what programs do, if they are judged; it judges no other server.
     pub judge: Option<Arc<dyn Judge>>,
+    /// The suite whose tests have a session each, in place of one for all programs.
+    pub suite: Option<Arc<dyn Suite>>,
 }
 
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
-    pub(crate) shared: Arc<Shared>,
+    sessions: Arc<Sessions>,
     folder: PathBuf,
     /// The folder, if it is removed with the server.
     _temporary: Option<TempDir>,
@@ -99,31 +100,29 @@ impl Server {
                 mirrors.insert(number, mirror);
             }
         }
-        if let Some(judge) = &settings.judge {
-            judge.begin(&devices);
-        }
-        for (number, device) in (0..).zip(&devices) {
-            // Programs and findings name an object by its number alone.
-            device.number_objects_from(number * OBJECTS + 1);
-        }
         let socket = folder.join(SOCKET);
         let listener = Arc::new(Listener::at(&socket).map_err(failed(socket.clone()))?);
+        let of_folder =
+            |errno: DeviceErrno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get()));
         // Nobody else has the folder now.
         let files = Folder::new(folder.join(FOLDER))?;
-        let shared = Shared::new(devices, files, mirrors, settings.judge.clone())
-            .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
-        let shared = Arc::new(shared);
+        let shared = (Arc::new(Connections::new().map_err(of_folder)?), Arc::default());
+        let mut session =
+            Session::new(devices, mirrors, settings.judge.clone(), shared).map_err(of_folder)?;
+        session.folder = Some(files);
+        let specs = specs.iter().map(|spec| spec.as_ref().to_owned()).collect();
+        let sessions = Arc::new(Sessions::new(session, specs, settings.suite.clone()));
         let accepting = {
-            let (shared, listener) = (Arc::clone(&shared), Arc::clone(&listener));
+            let (sessions, listener) = (Arc::clone(&sessions), Arc::clone(&listener));
             let thread = std::thread::Builder::new().name("accept".to_owned());
-            thread.spawn(move || accept(&shared, &listener.socket)).map_err(failed(folder.clone()))?
+            thread.spawn(move || accept(&sessions, &listener.socket)).map_err(failed(folder.clone()))?
         };
         let delivering = {
-            let shared = Arc::clone(&shared);
+            let sessions = Arc::clone(&sessions);
             let thread = std::thread::Builder::new().name("events".to_owned());
-            thread.spawn(move || deliver(&shared)).map_err(failed(folder.clone()))?
+            thread.spawn(move || deliver(&sessions)).map_err(failed(folder.clone()))?
         };
-        Ok(Self { shared, folder, _temporary: temporary, listener, threads: vec![accepting, delivering] })
+        Ok(Self { sessions, folder, _temporary: temporary, listener, threads: vec![accepting, delivering] })
     }
 
     /// Returns the server's folder.
@@ -136,40 +135,14 @@ impl Server {
         (ENVIRONMENT, &self.folder)
     }
 
-    /// Returns the requests of all programs so far, by code.
-    pub fn requests(&self) -> Vec<RequestCount> {
-        self.shared.requests.all()
+    /// Returns the session of all programs. With a suite it has none: each test has its own.
+    pub fn session(&self) -> &Session {
+        &self.sessions.common
     }
 
-    /// Returns the devices; in place of a real device, the software device beside it.
-    pub fn devices(&self) -> &[SimDevice] {
-        &self.shared.devices
-    }
-
-    /// Returns the requests so far that the kernel of a real device answered otherwise than the software device.
-    pub fn disagreements(&self) -> Vec<Disagreement> {
-        self.shared.mirrors.values().flat_map(|mirror| mirror.disagreements()).collect()
-    }
-
-    /// Ends the shaders that run, and those that are started from now on, because no program waits for them.
-    pub fn stop_shaders(&self) {
-        self.shared.devices.iter().for_each(SimDevice::stop_shaders);
-    }
-
-    /// Returns the number of programs that are connected.
-    pub fn programs(&self) -> usize {
-        self.shared.clients_count()
-    }
-
-    /// Closes the files that programs have closed.
-    pub fn reap(&self) {
-        self.shared.files.reap();
-    }
-
-    /// Returns the number of files that programs have open.
-    pub fn open_files(&self) -> usize {
-        self.reap();
-        self.shared.files.count()
+    /// Waits at most `longest` until no test of the suite has a program, and ends those that have.
+    pub fn finish_tests(&self, longest: Duration) {
+        self.sessions.finish(longest);
     }
 }
 
@@ -177,12 +150,14 @@ impl Drop for Server {
     fn drop(&mut self) {
         // Ends accept(2); the connections end with their programs.
         let _ = shutdown(self.listener.socket.as_raw_fd(), Shutdown::Both);
-        self.stop_shaders();
-        self.shared.clock.stop();
+        self.sessions.all().iter().for_each(|session| session.stop_shaders());
+        self.session().clock.stop();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-        self.shared.folder.remove();
+        if let Some(folder) = &self.session().folder {
+            folder.remove();
+        }
     }
 }
 
@@ -235,22 +210,23 @@ fn is_served(address: &UnixAddr) -> bool {
 }
 
 /// Delivers events until the clock is stopped.
-fn deliver(shared: &Shared) {
+fn deliver(sessions: &Sessions) {
     loop {
         let now = Instant::now();
-        let next = [shared.files.deliver(now), deliver_events(now)].into_iter().flatten().min();
-        if !shared.clock.wait(next) {
+        let of_files = sessions.all().into_iter().filter_map(|session| session.files.deliver(now));
+        let next = of_files.chain(deliver_events(now)).min();
+        if !sessions.common.clock.wait(next) {
             return;
         }
     }
 }
 
 /// Accepts connections until the socket is shut down.
-fn accept(shared: &Arc<Shared>, listener: &UnixListener) {
+fn accept(sessions: &Arc<Sessions>, listener: &UnixListener) {
     loop {
         match listener.accept() {
             Ok((socket, _)) => {
-                let started = Connection::new(Arc::clone(shared), socket.into(), None)
+                let started = Connection::new(Arc::clone(sessions), socket.into(), None)
                     .and_then(|connection| connection.start("program"));
                 if let Err(error) = started {
                     tracing::error!(%error, "a connection is closed");

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use gem_coherency_protocol::{
-    Call, MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, SOCKET, cookie, receive, send,
+    BUILD, Call, MOST_PAYLOAD, Message, NOT_A_FILE, Received, Request, SOCKET, cookie, receive, send,
 };
 use gem_coherency_server::{Server, Settings};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
@@ -22,7 +22,7 @@ impl Program {
         let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).unwrap();
         connect(fd.as_raw_fd(), &UnixAddr::new(&server.folder().join(SOCKET)).unwrap()).unwrap();
         let program = Self(fd);
-        assert_ne!(program.request(Request::Hello, [0, pid.into()]).0.operands[0], 0, "a number");
+        assert_ne!(program.request(Request::Hello, [0, pid.into(), BUILD]).0.operands[0], 0, "a number");
         program
     }
 
@@ -55,23 +55,23 @@ fn becomes(number: impl Fn() -> usize, wanted: usize) {
 #[test]
 fn the_files_of_a_program_are_freed_when_its_sockets_close() {
     let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
-    assert_eq!((server.programs(), server.open_files()), (0, 0));
+    assert_eq!((server.session().programs(), server.session().open_files()), (0, 0));
     let (one, other) = (Program::start(&server), Program::start(&server));
-    assert_eq!(server.programs(), 2);
+    assert_eq!(server.session().programs(), 2);
     let file = one.request(Request::Open, [128]).1.unwrap();
     let copy = file.try_clone().unwrap();
-    assert_eq!(server.open_files(), 1);
+    assert_eq!(server.session().open_files(), 1);
     let cookie = cookie(file.as_raw_fd()).unwrap();
     drop(file);
-    assert_eq!(server.open_files(), 1, "a copy is open");
+    assert_eq!(server.session().open_files(), 1, "a copy is open");
     assert_eq!(other.request(Request::Describe, [cookie]).0.operands[..2], [1, 128]);
     drop(copy);
-    assert_eq!(server.open_files(), 0, "at once");
+    assert_eq!(server.session().open_files(), 0, "at once");
     assert_eq!(other.request(Request::Describe, [cookie]).0.errno, NOT_A_FILE);
     drop(one);
-    becomes(|| server.programs(), 1);
+    becomes(|| server.session().programs(), 1);
     drop(other);
-    becomes(|| server.programs(), 0);
+    becomes(|| server.session().programs(), 0);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn an_unknown_request_is_refused() {
     let file = program.request(Request::Open, [0]).1.unwrap();
     let cookie = cookie(file.as_raw_fd()).unwrap();
     assert_eq!(program.request(Request::Ioctl, [cookie, 0x0000_64ff, 0]).0.errno, 22, "EINVAL");
-    let [count] = &server.requests()[..] else { panic!("one request was counted") };
+    let [count] = &server.session().requests()[..] else { panic!("one request was counted") };
     assert_eq!((count.code, count.count), (0x64ff, 1));
     send(program.0.as_raw_fd(), &Message::new(77, []), &[], &[]).unwrap();
     let reply = receive(program.0.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap().message;

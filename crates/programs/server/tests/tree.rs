@@ -43,7 +43,7 @@ fn files_are_made_when_a_program_asks_and_end_with_the_server() {
         assert_eq!(ask(folder.path()), 0, "{time}");
         assert_eq!(names(folder.path()), [FOLDER, SOCKET], "{time}");
     }
-    assert_eq!(server.programs(), 0);
+    assert_eq!(server.session().programs(), 0);
     drop(server);
     assert!(names(folder.path()).is_empty());
 }

@@ -1,8 +1,10 @@
 //! The mistakes of programs: accesses that miss newer bytes, by the place in the program that stored them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::sync::Mutex;
@@ -53,6 +55,8 @@ pub struct Finding {
     pub times: u64,
     /// The platforms on which it is a mistake, if the run is judged by several; otherwise empty.
     pub platforms: Vec<&'static str>,
+    /// The program was halted there.
+    pub halted: bool,
 }
 
 impl Finding {
@@ -80,8 +84,15 @@ impl Finding {
             flushes: Vec::new(),
             times: 1,
             platforms: Vec::new(),
+            halted: false,
         }
     }
+}
+
+/// Is told of findings when they happen.
+pub trait Listener: fmt::Debug + Send + Sync {
+    /// Hears of a finding that no other one equals, during the request that shows it; returns whether the program is to be halted there.
+    fn hear(&self, finding: &Finding) -> bool;
 }
 
 /// Lines of an object that a place flushed lately.
@@ -109,6 +120,8 @@ const MOST_HISTORIES: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     found: Mutex<Vec<Finding>>,
+    /// Number of findings that were told to a listener.
+    heard: AtomicUsize,
     /// The histories of the first findings' objects, in the order of the findings.
     told: Mutex<Vec<Option<History>>>,
     /// The histories of all objects, if they are recorded.
@@ -203,6 +216,24 @@ impl Findings {
     fn records(&self) -> Vec<SiteCounts> {
         let Records { open, ended } = &*self.records.lock();
         open.iter().flat_map(|(file, _)| records_in(file)).chain(ended.iter().cloned()).collect()
+    }
+
+    /// Tells the findings since the last call to `listener`; returns whether it halts the program at one of them.
+    pub(crate) fn tell(&self, listener: &dyn Listener) -> bool {
+        let (first, untold) = {
+            let found = self.found.lock();
+            // Relaxed: only changed under the lock.
+            let first = self.heard.swap(found.len(), Ordering::Relaxed);
+            (first, found.get(first..).unwrap_or_default().to_vec())
+        };
+        let mut halts = false;
+        for (index, finding) in (first..).zip(&untold) {
+            if listener.hear(finding) {
+                halts = true;
+                self.found.lock().get_mut(index).into_iter().for_each(|finding| finding.halted = true);
+            }
+        }
+        halts
     }
 
     /// Returns the findings, in the order of their first times.

@@ -6,14 +6,14 @@
 //! use gem_coherency_sanitizer::Sanitizer;
 //! use gem_coherency_server::{Server, Settings};
 //!
-//! let sanitizer = Arc::new(Sanitizer::new(&[], false));
+//! let sanitizer = Arc::new(Sanitizer::new(&[], false, None));
 //! let server = Server::start(&["sim:glk"], &Settings { judge: Some(sanitizer.clone()), ..Settings::default() })?;
 //! let (name, folder) = server.environment();
 //! std::process::Command::new("./program")
 //!     .env("LD_PRELOAD", "/usr/lib/libgem_coherency_preload.so")
 //!     .env(name, folder)
 //!     .status()?;
-//! for finding in sanitizer.findings(&server) {
+//! for finding in sanitizer.findings(server.session()) {
 //!     println!("{:?} of {:?}", finding.kind, finding.store);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -59,7 +59,7 @@ mod screens;
 mod stale;
 
 pub use domain_calls::DomainSite;
-pub use findings::{Finding, RecentFlush};
+pub use findings::{Finding, Listener, RecentFlush};
 pub use gem_coherency_memory_model::Mistake;
 pub use history::{History, Step, What};
 pub use need::{Counts, Need};

@@ -7,47 +7,48 @@ use std::sync::{Arc, OnceLock};
 use gem_coherency::platform::Platform;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
-use gem_coherency_server::{Done, Judge, Program, RecordWriters, Server};
+use gem_coherency_server::{Done, Judge, Program, RecordWriters, Session};
 use gem_coherency_sim::{MadeStale, Screens, SimDevice};
 
 use crate::domain_calls::DomainSite;
-use crate::findings::{Finding, Findings};
+use crate::findings::{Finding, Findings, Listener};
 use crate::history::History;
 use crate::run_judges::{FlushSite, RunJudges};
 use crate::{collect, loads, screens};
 
-/// Judges the programs of one server.
+/// Judges the programs of one session.
 #[derive(Debug)]
 pub struct Sanitizer {
     findings: Findings,
+    listener: Option<Arc<dyn Listener>>,
     platforms: Vec<&'static Platform>,
     /// The judges of the devices' traces, once there are devices.
     judges: OnceLock<RunJudges>,
 }
 
 impl Sanitizer {
-    /// Creates the judge of a server that is not started yet.
+    /// Creates the judge of a session that has not begun, and that tells `listener` of findings when they happen.
     ///
     /// What programs do is judged by `platforms` in place of the devices' own, and the devices then tell every program the newest bytes;
     /// without any, by the devices' own. With `history`, the histories of objects are recorded, too, for findings by the devices' own.
     #[must_use]
-    pub fn new(platforms: &[&'static Platform], history: bool) -> Self {
+    pub fn new(platforms: &[&'static Platform], history: bool, listener: Option<Arc<dyn Listener>>) -> Self {
         let findings = Findings::new(history && platforms.is_empty());
-        Self { findings, platforms: platforms.to_vec(), judges: OnceLock::new() }
+        Self { findings, listener, platforms: platforms.to_vec(), judges: OnceLock::new() }
     }
 
     /// Returns what programs did wrong so far.
     #[must_use]
-    pub fn findings(&self, server: &Server) -> Vec<Finding> {
-        server.reap();
-        screens::settle(&self.findings, server.devices());
+    pub fn findings(&self, session: &Session) -> Vec<Finding> {
+        session.reap();
+        screens::settle(&self.findings, session.devices());
         self.findings.all()
     }
 
     /// Returns the flushes of programs so far by place, with the verdicts that they have if the run ends now.
     #[must_use]
-    pub fn flush_sites(&self, server: &Server) -> Vec<FlushSite> {
-        self.judges.get().map(|judges| judges.sites(server.devices())).unwrap_or_default()
+    pub fn flush_sites(&self, session: &Session) -> Vec<FlushSite> {
+        self.judges.get().map(|judges| judges.sites(session.devices())).unwrap_or_default()
     }
 
     /// Returns the number of lines that a GPU wrote without looking into the cache, where a program may have stored the bytes that were
@@ -60,9 +61,9 @@ impl Sanitizer {
     /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
     /// unless several platforms judge.
     #[must_use]
-    pub fn refusals(&self, server: &Server) -> BTreeMap<&'static str, Vec<&'static str>> {
+    pub fn refusals(&self, session: &Session) -> BTreeMap<&'static str, Vec<&'static str>> {
         let judges = self.judges.get().filter(|judges| judges.by_many);
-        judges.map(|judges| judges.refusals(server.devices())).unwrap_or_default()
+        judges.map(|judges| judges.refusals(session.devices())).unwrap_or_default()
     }
 
     /// Returns the number of flushes and accesses that were lost, so that judgements by several platforms may be wrong: programs made
@@ -166,6 +167,10 @@ impl Judge for Sanitizer {
 
     fn settle(&self, devices: &[SimDevice]) {
         screens::settle(&self.findings, devices);
+    }
+
+    fn halts(&self) -> bool {
+        self.listener.as_deref().is_some_and(|listener| self.findings.tell(listener))
     }
 
     fn sees_loads(&self, object: u64) -> bool {

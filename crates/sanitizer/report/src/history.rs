@@ -10,7 +10,8 @@ use gem_coherency_sanitizer::{Finding, History, What};
 use gem_coherency_sim::LineStates;
 use serde::Serialize;
 
-use crate::findings::{FindingRow, PlaceRow, Places};
+use crate::rows::findings::FindingRow;
+use crate::rows::places::{PlaceRow, Places};
 
 /// A picture of a finding that was asked for.
 #[derive(Clone, Debug, Serialize)]

@@ -4,18 +4,21 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use gem_coherency::platform::Platform;
-use gem_coherency_sanitizer::Sanitizer;
-use gem_coherency_server::Server;
+use gem_coherency_sanitizer::{Finding, Sanitizer};
+use gem_coherency_server::Session;
 use serde::Serialize;
 
-use crate::coverage::{self, CoverageRow, NOTHING_JUDGED};
-use crate::disagreements::DisagreementRow;
-use crate::domain_changes::{self, DomainRow};
-use crate::findings::{FindingRow, Places};
-use crate::flushes::{self, FlushRow};
+use crate::accepted::baseline::Baseline;
+use crate::accepted::suppressions::{self, Suppression};
+use crate::collection::{Collection, TestRow};
 use crate::history::{self, Picture};
-use crate::platform_verdicts::{self, PlatformsRow};
-use crate::suppressions::{self, Suppression};
+use crate::rows::coverage::{self, CoverageRow, NOTHING_JUDGED};
+use crate::rows::disagreements::DisagreementRow;
+use crate::rows::domain_changes::DomainRow;
+use crate::rows::findings::FindingRow;
+use crate::rows::flushes::FlushRow;
+use crate::rows::places::Places;
+use crate::rows::platform_verdicts::{self, PlatformsRow};
 
 /// The mistakes of a program.
 #[derive(Clone, Debug, Serialize)]
@@ -36,6 +39,10 @@ pub struct Sanitized {
     pub picture: Option<Picture>,
     /// The suppressions, and what each of them hid.
     pub suppressions: Vec<Suppression>,
+    /// How the findings differ from the baseline, if there is one.
+    pub baseline: Option<Baseline>,
+    /// The tests, if the program is a suite of them.
+    pub tests: Vec<TestRow>,
     /// The verdicts of the platforms, if there are several judges.
     pub platforms: Vec<PlatformsRow>,
     /// Number of lines that the GPU wrote, and may have lost: the program may have stored the bytes that were there, and flushed
@@ -43,6 +50,8 @@ pub struct Sanitized {
     pub possibly_lost: u64,
     /// Number of flushes and accesses that the judges did not see: more than the logs have room for between two requests.
     pub lost: u64,
+    /// Number of rows that the report leaves out: more than it holds.
+    pub dropped: u64,
     /// The requests that the kernel of a real device answered otherwise than the software device.
     pub disagreements: Vec<DisagreementRow>,
     /// The sentence that nothing was judged, with the reason; `None` if something was.
@@ -71,38 +80,50 @@ pub struct PictureOf {
     pub finding: NonZeroUsize,
 }
 
+/// What is known of findings before a run.
+#[derive(Clone, Debug, Default)]
+pub struct Accepted {
+    /// Findings that are accepted, each with a reason.
+    pub suppressions: Vec<Suppression>,
+    /// Findings that were known before.
+    pub baseline: Option<Baseline>,
+}
+
+impl Accepted {
+    /// Returns whether a finding is suppressed or known.
+    pub(crate) fn accepts(&self, finding: &FindingRow) -> bool {
+        self.suppressions.iter().any(|line| line.hides(finding))
+            || self.baseline.as_ref().is_some_and(|baseline| baseline.has(finding))
+    }
+}
+
 impl Sanitized {
-    /// Returns what `sanitizer`, the judge of `server`, found in a run: by the platforms in `judges`, or if there are none by the devices'
-    /// own.
+    /// Returns what was collected of a run, judged by the platforms in `judges`, or if there are none by the devices' own.
     #[must_use]
     pub fn of(
         run: Run,
-        server: &Server,
-        sanitizer: &Sanitizer,
+        collection: Collection,
         judges: &[&'static Platform],
-        mut suppressions: Vec<Suppression>,
-        picture: Option<PictureOf>,
+        Accepted { mut suppressions, mut baseline }: Accepted,
     ) -> Self {
-        let by_many = !judges.is_empty();
-        let mut places = Places::new();
-        let found = sanitizer.findings(server);
-        let mut findings: Vec<_> = found.iter().map(|finding| places.finding(finding)).collect();
-        let mut flushes = flushes::rows(&mut places, &sanitizer.flush_sites(server), by_many);
-        let mut domain_changes = domain_changes::rows(&mut places, &sanitizer.domain_sites(), by_many);
+        let dropped = collection.dropped();
+        let Collection {
+            findings,
+            flushes,
+            domain_changes,
+            tests,
+            coverage,
+            refusals,
+            possibly_lost,
+            lost,
+            ..
+        } = collection;
+        let (mut findings, mut flushes, mut domain_changes) = (findings.all, flushes.all, domain_changes.all);
         suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
-        let coverage = coverage::rows(server);
+        baseline.iter_mut().for_each(|baseline| baseline.compare(&mut findings));
         // What was found was judged.
         let nothing_judged = if findings.is_empty() { coverage::nothing_judged(&coverage) } else { None };
-        let platforms = platform_verdicts::verdicts(judges, &sanitizer.refusals(server), &findings);
-        let picture = picture.map(|PictureOf { path, finding }| {
-            let finding = finding.get();
-            let shown =
-                findings.iter().enumerate().filter(|(_, row)| row.suppressed.is_none()).nth(finding - 1);
-            let view = shown.and_then(|(at, row)| {
-                history::view(&mut places, found.get(at)?, row, sanitizer.history(at)?)
-            });
-            Picture { path, finding, written: false, view }
-        });
+        let platforms = platform_verdicts::verdicts(judges, &refusals, &findings);
         let Run { devices, program, status } = run;
         Self {
             devices,
@@ -111,21 +132,52 @@ impl Sanitized {
             findings,
             flushes,
             domain_changes,
-            picture,
+            picture: None,
             suppressions,
+            baseline,
+            tests: tests.all,
             platforms,
-            possibly_lost: sanitizer.possibly_lost(),
-            lost: sanitizer.lost(),
-            disagreements: server.disagreements().iter().map(DisagreementRow::of).collect(),
+            possibly_lost,
+            lost,
+            dropped,
+            disagreements: Vec::new(),
             nothing_judged,
             coverage,
         }
     }
 
-    /// Returns whether nothing was found, other than flushes that are merely useless, and what is suppressed.
+    /// Adds what only a run with one session has: the requests that a real kernel answered otherwise, and a picture if one is asked for.
+    #[must_use]
+    pub fn with_session(self, session: &Session, sanitizer: &Sanitizer, picture: Option<PictureOf>) -> Self {
+        let found = sanitizer.findings(session);
+        let picture = picture.map(|picture| self.draw(sanitizer, &found, picture));
+        let disagreements = session.disagreements().iter().map(DisagreementRow::of).collect();
+        Self { picture, disagreements, ..self }
+    }
+
+    /// Returns the picture of one of the findings, which the rows are of.
+    fn draw(&self, sanitizer: &Sanitizer, found: &[Finding], of: PictureOf) -> Picture {
+        let PictureOf { path, finding } = of;
+        let rows = self.findings.iter().enumerate();
+        let shown = rows.filter(|(_, row)| row.suppressed.is_none()).nth(finding.get() - 1);
+        let view = shown.and_then(|(at, row)| {
+            history::view(&mut Places::new(), found.get(at)?, row, sanitizer.history(at)?)
+        });
+        Picture { path, finding: finding.get(), written: false, view }
+    }
+
+    /// Replaces the baseline, if there is one, by the findings.
+    ///
+    /// # Errors
+    /// As [`Baseline::update`].
+    pub fn update_baseline(&mut self) -> Result<(), String> {
+        self.baseline.as_mut().map_or(Ok(()), |baseline| baseline.update(&self.findings))
+    }
+
+    /// Returns whether nothing was found, other than flushes that are merely useless, and what is suppressed or known.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.findings.iter().all(|finding| finding.suppressed.is_some())
+        self.findings.iter().all(FindingRow::is_accepted)
     }
 
     /// Returns the exit status: the program's, unless there are findings and a status for them, or nothing was judged and that is not

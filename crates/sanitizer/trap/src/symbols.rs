@@ -98,6 +98,12 @@ impl Symbols {
         Symbols { modules: HashMap::new(), debug_folder: folder.into() }
     }
 
+    /// Returns the number of objects whose tables are kept.
+    #[must_use]
+    pub fn modules(&self) -> usize {
+        self.modules.len()
+    }
+
     /// Returns the place of an address of a file; a call that was inlined there counts as the place.
     ///
     /// DWARF of the file or of its debug file (by build ID, then by `.gnu_debuglink`) comes first, then its symbol table,

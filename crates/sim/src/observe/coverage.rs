@@ -58,17 +58,47 @@ pub struct Work {
     pub skipped: Reasons,
 }
 
-impl Work {
-    /// Returns the number of commands that were skipped.
-    pub fn all_skipped(&self) -> u64 {
-        self.skipped.values().sum()
-    }
-}
-
 impl Coverage {
     /// Returns whether an access by a batch, by the display engine or by the kernel for a program was judged.
     pub fn is_judged(&self) -> bool {
         self.followed_submissions > 0 || self.display_reads > 0 || self.transfers > 0
+    }
+
+    /// Adds what another device simulated.
+    pub fn add(&mut self, other: &Self) {
+        let counts = [
+            (&mut self.submissions, other.submissions),
+            (&mut self.followed_submissions, other.followed_submissions),
+            (&mut self.commands, other.commands),
+            (&mut self.copies, other.copies),
+            (&mut self.judged_surfaces, other.judged_surfaces),
+            (&mut self.display_reads, other.display_reads),
+            (&mut self.transfers, other.transfers),
+        ];
+        counts.into_iter().for_each(|(count, more)| *count += more);
+        self.draws.add(&other.draws);
+        self.dispatches.add(&other.dispatches);
+        add_reasons(&mut self.skipped_commands, &other.skipped_commands);
+        add_reasons(&mut self.unfinished, &other.unfinished);
+    }
+}
+
+/// Adds numbers by reason.
+fn add_reasons(reasons: &mut Reasons, others: &Reasons) {
+    for (reason, count) in others {
+        *reasons.entry(reason.clone()).or_default() += count;
+    }
+}
+
+impl Work {
+    fn add(&mut self, other: &Self) {
+        self.followed += other.followed;
+        add_reasons(&mut self.skipped, &other.skipped);
+    }
+
+    /// Returns the number of commands that were skipped.
+    pub fn all_skipped(&self) -> u64 {
+        self.skipped.values().sum()
     }
 }
 

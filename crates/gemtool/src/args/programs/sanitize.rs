@@ -55,6 +55,8 @@ Examples:
   gemtool sanitize --device /dev/dri/renderD128 -- ./app
   gemtool sanitize jsl --error-exitcode 9 --output report.txt -- vkcube --c 10
   gemtool sanitize glk --suppressions known.txt -- ./app
+  gemtool sanitize glk --baseline known --error-exitcode 9 -- ./app
+  gemtool sanitize glk --tests --junit --output a.xml -- piglit run gpu out
   gemtool sanitize glk --platforms all -- ./app
   gemtool sanitize glk --svg finding.svg -- ./app
   gemtool sanitize glk --sarif --output report.sarif -- ./app
@@ -87,9 +89,30 @@ pub struct Sanitize {
     #[arg(long)]
     pub allow_nothing_judged: bool,
 
-    /// Accept what this file lists: a kind, a pattern of a function, a file or a module, and a reason a line
+    /// Accept what this file lists: a kind, a pattern of a function, a file or a module, and a reason a line. Or the name of a list
+    /// that gemtool has: mesa-22.3, mesa-25.0, mesa-26.2. May be given several times
     #[arg(long, value_name = "FILE")]
-    pub suppressions: Option<PathBuf>,
+    pub suppressions: Vec<PathBuf>,
+
+    /// Accept the findings of this file, and tell which others are new, and which are gone
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+
+    /// Replace the baseline by the findings of this run
+    #[arg(long, requires = "baseline")]
+    pub update_baseline: bool,
+
+    /// Judge each test that PROGRAM starts on devices of its own: GEM_COHERENCY_TEST names it, or else its command line
+    #[arg(long, conflicts_with_all = ["device", "svg"])]
+    pub tests: bool,
+
+    /// Print each finding on standard error when it happens
+    #[arg(long)]
+    pub stream: bool,
+
+    /// Abort the program at its first finding that is not accepted, by SIGABRT in the thread that shows it
+    #[arg(long)]
+    pub halt_on_first: bool,
 
     /// Draw what happened to the object of a finding into this SVG file
     #[arg(long, value_name = "FILE", conflicts_with = "platforms")]
@@ -102,6 +125,10 @@ pub struct Sanitize {
     /// Write the report as SARIF 2.1.0, for code hosts and editors
     #[arg(long, conflicts_with = "json")]
     pub sarif: bool,
+
+    /// Write the report as JUnit XML, for CI services: a test case for each test
+    #[arg(long, conflicts_with_all = ["json", "sarif"])]
+    pub junit: bool,
 
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, last = true, allow_hyphen_values = true)]

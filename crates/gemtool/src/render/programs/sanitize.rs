@@ -14,6 +14,7 @@ use gem_coherency_report::{
 use crate::render::programs::coverage;
 use crate::render::programs::frames::shown;
 use crate::render::programs::history::callers;
+use crate::render::programs::suite;
 use crate::render::{Align, Page, Report, Table, bytes, counted, visible};
 
 /// Most frames of a call stack that are shown, beside the first one with a source line.
@@ -26,15 +27,23 @@ impl Report for Sanitized {
             page.gap()?;
         }
         let judged = !self.platforms.is_empty();
-        for (number, finding) in (1..).zip(&self.findings).filter(|(_, row)| row.suppressed.is_none()) {
-            finding_text(finding, judged.then_some(number), page)?;
+        let numbered = judged || !self.tests.is_empty();
+        for (number, finding) in (1..).zip(&self.findings).filter(|(_, row)| !row.is_accepted()) {
+            finding_text(finding, numbered.then_some(number), judged, page)?;
             page.gap()?;
         }
+        suite::section(self, page)?;
+        baseline(self, page)?;
         flushes(self, judged, page)?;
         page.gap()?;
         domain_changes(self, judged, page)?;
         verdicts_of_platforms(&self.platforms, page)?;
         lost(self.lost, page)?;
+        if self.dropped > 0 {
+            let rows = counted(self.dropped, "row");
+            page.line(&format!("{rows} of tests, findings or places left out: the report holds no more."))?;
+            page.gap()?;
+        }
         suppressions(&self.suppressions, page)?;
         disagreements(&self.disagreements, page)?;
         if let Some(picture) = &self.picture {
@@ -117,6 +126,7 @@ fn suppressions(rows: &[Suppression], page: &mut Page<'_>) -> io::Result<()> {
     page.heading("Suppressions")?;
     let heads = [
         ("hid", Align::Right),
+        ("file", Align::Left),
         ("line", Align::Right),
         ("kind", Align::Left),
         ("pattern", Align::Left),
@@ -125,7 +135,8 @@ fn suppressions(rows: &[Suppression], page: &mut Page<'_>) -> io::Result<()> {
     let mut table = Table::new(2, &heads);
     for row in rows {
         let (hid, line) = (row.hidden.to_string(), row.line.to_string());
-        table.row([hid.as_str(), line.as_str(), &row.kind, &visible(&row.pattern), &visible(&row.reason)]);
+        let file = visible(row.file.rsplit('/').next().unwrap_or(&row.file));
+        table.row([hid.as_str(), &file, &line, &row.kind, &visible(&row.pattern), &visible(&row.reason)]);
     }
     table.write(page)?;
     page.gap()
@@ -207,14 +218,15 @@ fn domain_changes(report: &Sanitized, judged: bool, page: &mut Page<'_>) -> io::
 
 /// Returns the last line: what was found, and what was suppressed.
 fn summary(report: &Sanitized) -> String {
-    let found = || report.findings.iter().filter(|row| row.suppressed.is_none());
+    let found = || report.findings.iter().filter(|row| !row.is_accepted());
     let useless = report.flushes.iter().filter(|row| row.lines.is_reported()).count();
     let times: u64 = found().map(|row| row.times).sum();
     let hidden: usize = report.suppressions.iter().map(|row| row.hidden).sum();
     let unused = report.suppressions.iter().filter(|row| row.hidden == 0).count();
+    let new = if report.baseline.is_some() { "new finding" } else { "finding" };
     let mut text = format!(
         "{} ({}), {} with useless flushes",
-        counted(found().count() as u64, "finding"),
+        counted(found().count() as u64, new),
         counted(times, "time"),
         counted(useless as u64, "place")
     );
@@ -222,14 +234,46 @@ fn summary(report: &Sanitized) -> String {
     if useless > 0 {
         text += &format!(", {} with useless domain changes", counted(useless as u64, "place"));
     }
+    if let Some(baseline) = &report.baseline {
+        text += &format!(", {} known, {} gone", baseline.known, baseline.gone.len());
+    }
     if !report.suppressions.is_empty() {
         text += &format!(", {hidden} suppressed, {}", counted(unused as u64, "unused suppression"));
     }
     text
 }
 
-/// Writes a finding, with its number if there are several judges.
-fn finding_text(finding: &FindingRow, number: Option<usize>, page: &mut Page<'_>) -> io::Result<()> {
+/// Writes a finding that has just happened.
+pub fn one(finding: &FindingRow, page: &mut Page<'_>) -> io::Result<()> {
+    finding_text(finding, None, false, page)?;
+    page.gap()
+}
+
+/// Writes the findings that the baseline has, and those that are gone, if there is a baseline.
+fn baseline(report: &Sanitized, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(baseline) = &report.baseline else { return Ok(()) };
+    page.heading("Baseline")?;
+    page.field("file", &visible(&baseline.path.display().to_string()))?;
+    let known = report.findings.iter().filter(|row| row.known == Some(true) && row.suppressed.is_none());
+    for (n, finding) in known.enumerate() {
+        page.field(if n == 0 { "known" } else { "" }, &visible(&finding.key))?;
+    }
+    for (n, key) in baseline.gone.iter().enumerate() {
+        page.field(if n == 0 { "gone" } else { "" }, &visible(key))?;
+    }
+    if baseline.updated {
+        page.field("updated", "the file has the findings of this run")?;
+    }
+    page.gap()
+}
+
+/// Writes a finding, with its number if it has one; `judged` by several platforms.
+fn finding_text(
+    finding: &FindingRow,
+    number: Option<usize>,
+    judged: bool,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
     let number = number.map_or_else(String::new, |number| format!("{number}. "));
     let times = if finding.times == 1 { String::new() } else { format!(", {} times", finding.times) };
     let agent = finding.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
@@ -259,8 +303,18 @@ fn finding_text(finding: &FindingRow, number: Option<usize>, page: &mut Page<'_>
         page.field("rule", &format!("{rule}: {}", rule.reason()))?;
     }
     if !finding.platforms.is_empty() {
-        let name = if number.is_empty() { "also wrong on" } else { "wrong on" };
+        let name = if judged { "wrong on" } else { "also wrong on" };
         page.field(name, &finding.platforms.join(" "))?;
+    }
+    if !finding.tests.is_empty() {
+        let named = finding.tests.iter().map(|name| visible(name)).collect::<Vec<_>>().join(", ");
+        let others = finding.test_count.saturating_sub(finding.tests.len() as u64);
+        let others = if others == 0 { String::new() } else { format!(", and {others} more") };
+        page.field("tests", &format!("{named}{others}"))?;
+    }
+    if finding.halted {
+        let at = if finding.load.is_empty() { "in the request that showed it" } else { "at the load" };
+        page.field("halted", at)?;
     }
     stack(page, "first store", &finding.store)?;
     stack(page, "loaded", &finding.load)?;

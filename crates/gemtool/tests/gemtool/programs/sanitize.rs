@@ -26,6 +26,38 @@ fn a_run_has_software_devices_or_a_real_one() {
     gemtool("sanitize glk true").refused(&["unexpected argument 'true'"]);
 }
 
+#[test]
+fn what_is_accepted_is_read_before_the_program_runs() {
+    let file = |name: &str, text: &str| {
+        let path = std::env::temp_dir().join(format!("gemtool-accepted-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let no_baseline = "sanitize glk --baseline /no/such/file -- true";
+    gemtool(no_baseline).refused(&["--baseline", "/no/such/file", "--update-baseline writes it"]);
+    let short = file("short", "# known\nstale-read GPU\n");
+    let (name, words) = (short.display(), ["--baseline", "line 2: 'stale-read GPU' has no kind"]);
+    gemtool(&format!("sanitize glk --baseline {name} -- true")).refused(&words);
+    gemtool(&format!("sanitize glk --suppressions {name} -- true"))
+        .refused(&["line 2: 'stale-read GPU' has no"]);
+    std::fs::remove_file(&short).unwrap();
+    gemtool("sanitize glk --suppressions mesa-1.0 -- true").refused(&["--suppressions", "mesa-1.0"]);
+    gemtool("sanitize glk --update-baseline -- true").refused(&["--baseline"]);
+    gemtool("sanitize --device /dev/null --tests -- true").refused(&["--tests"]);
+    gemtool("sanitize glk --tests --svg a.svg -- true").refused(&["--svg"]);
+    gemtool("sanitize glk --junit --json -- true").refused(&["--json"]);
+}
+
+#[test]
+fn a_suite_without_a_program_that_uses_a_device_has_no_tests() {
+    let (status, report) = without_a_request("--tests", "true");
+    assert_eq!((status, report.lines().next()), (Some(3), Some(NOTHING)));
+    assert!(!report.contains("Tests"), "{report}");
+    let (_, report) = without_a_request("--tests --allow-nothing-judged --junit", "true");
+    assert!(report.contains("<testsuite name=\"gemtool sanitize sim:glk\" tests=\"1\""), "{report}");
+    assert!(report.contains(&format!("<skipped message=\"{NOTHING}\">")), "{report}");
+}
+
 /// Runs a program that makes no request with these arguments of `sanitize`; returns the exit status and the report.
 fn without_a_request(arguments: &str, program: &str) -> (Option<i32>, String) {
     let name = format!("gemtool-sanitize-{}-{}", std::process::id(), arguments.replace(' ', ""));

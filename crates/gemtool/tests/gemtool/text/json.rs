@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency_report::{
-    DisagreementRow, DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, PlatformsRow, VerdictRow,
+    DisagreementRow, DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, PlatformsRow, TestRow, VerdictRow,
 };
 use serde_json::{Value, json};
 
@@ -146,11 +146,27 @@ fn sanitized() -> String {
         request: vec![place.clone()],
         flushed: vec![FlushedRow { place: vec![place.clone()], lines: "0-15".to_owned() }],
         suppressed: Some("the line's reason".to_owned()),
+        key: "stale-read GPU none fill".to_owned(),
+        known: Some(true),
+        halted: true,
+        tests: vec!["test".to_owned()],
+        test_count: 1,
+    };
+    let test = TestRow {
+        name: "test".to_owned(),
+        runs: 1,
+        programs: 1,
+        unfinished: 1,
+        status: 1,
+        seconds: 0.5,
+        findings: vec![1],
+        nothing_judged: Some("Nothing was judged.".to_owned()),
     };
     let document = json!({
         "findings": [finding],
         "flushes": [FlushRow { place: vec![place.clone()], lines: verdict.clone() }],
         "domain_changes": [DomainRow { call: "SET_DOMAIN", place: vec![place], requests: verdict }],
+        "tests": [test],
         "platforms": [PlatformsRow { platforms: vec!["glk"], findings: vec![1], refused: vec!["reason"] }],
         "disagreements": [DisagreementRow {
             code: "0x40106451".to_owned(),

@@ -4,7 +4,9 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use gem_coherency_protocol::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, WANTS_LOADS};
+use gem_coherency_protocol::{
+    BUILD, ENVIRONMENT, FOLDER, OTHER_BUILD, Request, SOCKET, TEST, WANTS_EXITS, WANTS_FINDINGS, WANTS_LOADS,
+};
 
 use super::{exchange, pool};
 use crate::mapped::{sites, stores};
@@ -18,6 +20,8 @@ use crate::system::sys::{self, Blocked};
 pub(crate) struct Server {
     socket: Path,
     pub(crate) root: Path,
+    /// The name of the program's test; empty without one.
+    pub(crate) test: Path,
     /// The folder is there.
     has_root: AtomicBool,
     beginning: &'static Beginning,
@@ -79,6 +83,8 @@ static SERVER: OnceLock<Option<Server>> = OnceLock::new();
 
 /// The server's number of this process; 0 before the first connection.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
+/// The server wants to know how the process exits.
+static WANTS_TO_KNOW_EXITS: AtomicBool = AtomicBool::new(false);
 /// Held while the first connection is made.
 static CONNECTING: Lock<()> = Lock::new(());
 
@@ -125,7 +131,14 @@ fn find(beginning: &'static Beginning) -> Option<Server> {
     if sandbox::needs(libc::SYS_newfstatat, socket_of).is_err() {
         sys::give_up(&[socket.as_bytes(), b": no server listens there"]);
     }
-    Some(Server { socket, root: path(FOLDER), has_root: AtomicBool::new(false), beginning })
+    let mut test = Path::EMPTY;
+    // SAFETY: as above.
+    if let Some(name) = unsafe { variable(TEST.as_bytes()) }
+        && !test.push(name)
+    {
+        sys::give_up(&[TEST.as_bytes(), b"=", name, b": the name is too long"]);
+    }
+    Some(Server { socket, root: path(FOLDER), test, has_root: AtomicBool::new(false), beginning })
 }
 
 /// Returns a variable of the environment.
@@ -179,6 +192,17 @@ fn adopt(number: u64) {
     identity::adopt();
 }
 
+/// Returns a number as text.
+fn hexadecimal(number: u64) -> [u8; 16] {
+    std::array::from_fn(|at| b"0123456789abcdef"[(number >> (60 - 4 * at) & 15) as usize])
+}
+
+/// Returns whether the server knows the process, and wants to know how it exits.
+pub(crate) fn tells_exits() -> bool {
+    // Relaxed: as above.
+    WANTS_TO_KNOW_EXITS.load(Ordering::Relaxed)
+}
+
 /// Returns whether the server knows the process.
 pub(crate) fn is_known() -> bool {
     NUMBER.load(Ordering::Relaxed) != 0
@@ -228,11 +252,24 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
         // So few descriptors are allowed.
         Err(_) => low,
     };
-    let hello = Request::Hello.with([NUMBER.load(Ordering::Relaxed), identity::pid() as u64]);
-    match exchange::exchange(fd, &hello) {
+    let hello = Request::Hello.with([NUMBER.load(Ordering::Relaxed), identity::pid() as u64, BUILD]);
+    match exchange::say(fd, &hello, server.test.as_bytes()) {
+        Ok(reply) if reply.errno == OTHER_BUILD => sys::give_up(&[
+            b"the server is of another build (",
+            &hexadecimal(reply.operands[2]),
+            b") than this library (",
+            &hexadecimal(BUILD),
+            b"): use the library beside gemtool",
+        ]),
+        Ok(reply) if reply.errno != 0 => {
+            sys::close(fd);
+            Err(gone(server, reply.errno))
+        }
         Ok(reply) => {
             NUMBER.store(reply.operands[0], Ordering::Relaxed);
             let wanted = reply.operands[1];
+            // Relaxed: a flag; it publishes no other data.
+            WANTS_TO_KNOW_EXITS.store(wanted & WANTS_EXITS != 0, Ordering::Relaxed);
             if wanted & WANTS_FINDINGS != 0 && !sites::is_collecting() {
                 collect(server, fd, wanted);
             }

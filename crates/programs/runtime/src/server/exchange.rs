@@ -42,6 +42,16 @@ pub(crate) fn exchange_with(fd: c_int, message: &Message, given: &[RawFd]) -> Re
     if reply.errno == 0 { Ok(reply) } else { Err(reply.errno) }
 }
 
+/// Makes a request with a payload and without calls; returns the reply, which may have an errno.
+///
+/// # Errors
+/// Those of the connection.
+pub(super) fn say(fd: c_int, message: &Message, payload: &[u8]) -> Result<Message, c_int> {
+    let (reply, descriptors) = converse(fd, message, payload, &[], Wish::ANYWHERE)?;
+    descriptors.close();
+    Ok(reply)
+}
+
 /// Sends a request, answers the server's calls, and returns the reply.
 pub(super) fn converse(
     fd: c_int,
@@ -92,6 +102,11 @@ pub(super) fn converse(
                 descriptors.close();
                 let [object, first, end, ..] = message.operands;
                 hidden::see_first(object, first, end);
+                Message::default()
+            }
+            Some(Call::Halt) => {
+                descriptors.close();
+                sys::abort();
                 Message::default()
             }
             Some(Call::Install) => install(&message, descriptors),

@@ -319,8 +319,35 @@ pub(crate) fn say(pieces: &[&[u8]]) {
 /// Ends the process with a message, because it could not be intercepted.
 pub(crate) fn give_up(pieces: &[&[u8]]) -> ! {
     say(pieces);
-    // SAFETY: ends the process.
-    unsafe { libc::_exit(2) }
+    exit(2)
+}
+
+/// Ends the process, without the functions that it gave to atexit(3).
+pub(crate) fn exit(status: c_int) -> ! {
+    loop {
+        // SAFETY: ends the process.
+        let _ = unsafe { call!(libc::SYS_exit_group, status) };
+    }
+}
+
+/// Raises SIGABRT in this thread; ends the process also if the program handles the signal and goes on.
+pub(crate) fn abort() {
+    let abort = 1_u64 << (libc::SIGABRT - 1);
+    // SAFETY: numbers.
+    let raise = || unsafe {
+        let thread = call!(libc::SYS_gettid).unwrap_or(0);
+        let _ = call!(libc::SYS_tgkill, getpid(), thread, libc::SIGABRT);
+    };
+    mask_signals(libc::SIG_UNBLOCK, abort, &mut 0);
+    raise();
+    // SAFETY: all zeroes is the kernel's `struct sigaction` of SIG_DFL.
+    let default = [0_u64; 4];
+    // SAFETY: the struct has four words, and the set 8 bytes.
+    let _ = unsafe {
+        let none = std::ptr::null_mut::<u64>();
+        call!(libc::SYS_rt_sigaction, libc::SIGABRT, default.as_ptr(), none, size_of::<u64>())
+    };
+    raise();
 }
 
 /// Returns the bytes of a C string; empty for null.

@@ -8,17 +8,22 @@ use gem_coherency_protocol::{Call, Frame};
 use gem_coherency_sim::SimDevice;
 
 use super::client::Client;
-use super::session::Shared;
+use super::session::Session;
 use crate::judge::Program;
 
 /// The program of a client whose request came on a connection.
 pub(crate) struct Asked<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) session: &'a Session,
     pub(crate) client: &'a Client,
     pub(crate) connection: &'a Arc<OwnedFd>,
 }
 
 impl Asked<'_> {
+    /// Ends the program in the thread that made the request.
+    pub(crate) fn halt(&self) {
+        self.client.ask(self.connection, &Call::Halt.with([]));
+    }
+
     /// Tells the program which lines have become stale since its last request.
     pub(crate) fn tell_stale(&self) {
         for (object, lines) in self.client.take_stale().0 {
@@ -31,7 +36,7 @@ impl Asked<'_> {
 
 impl Program for Asked<'_> {
     fn devices(&self) -> &[SimDevice] {
-        &self.shared.devices
+        &self.session.devices
     }
 
     fn stack(&self) -> Vec<Frame> {
@@ -47,6 +52,6 @@ impl Program for Asked<'_> {
     }
 
     fn note_stale(&self, object: u64, lines: &[LineRange]) {
-        self.shared.each_client(|client| client.note_stale(object, lines));
+        self.session.each_client(|client| client.note_stale(object, lines));
     }
 }

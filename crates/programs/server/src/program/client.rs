@@ -11,7 +11,7 @@ use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _, ProgramMemory};
 use nix::unistd::Pid;
 
 use super::remote::Remote;
-use super::session::Shared;
+use super::session::Session;
 use super::stale::StaleLines;
 use crate::judge::RecordWriters;
 
@@ -19,7 +19,7 @@ use crate::judge::RecordWriters;
 #[derive(Debug)]
 pub(crate) struct Client {
     number: u64,
-    shared: Arc<Shared>,
+    session: Arc<Session>,
     remote: Arc<Remote>,
     process: Mutex<Process>,
     writers: Arc<RecordWriters>,
@@ -27,10 +27,10 @@ pub(crate) struct Client {
 
 impl Client {
     /// Creates the process of a program that has just connected.
-    pub(crate) fn new(shared: &Arc<Shared>, pid: Pid) -> Arc<Self> {
-        let remote = Arc::new(Remote::new(Arc::clone(shared), pid));
+    pub(crate) fn new(session: &Arc<Session>, pid: Pid) -> Arc<Self> {
+        let remote = Arc::new(Remote::new(Arc::clone(session), pid));
         let process = Process::of_program_with_files(remote.clone(), remote.clone());
-        Self::register(shared, remote, process, Arc::default())
+        Self::register(session, remote, process, Arc::default())
     }
 
     /// Creates the process of a child, which has the same mappings.
@@ -39,27 +39,27 @@ impl Client {
     /// Never for a program's process.
     pub(crate) fn fork(&self) -> Result<Arc<Self>, Errno> {
         // The child tells its id when it exists.
-        let remote = Arc::new(Remote::new(Arc::clone(&self.shared), Pid::from_raw(0)));
+        let remote = Arc::new(Remote::new(Arc::clone(&self.session), Pid::from_raw(0)));
         let process = self.process.lock();
         let process = process.fork(remote.clone(), remote.clone())?;
-        Ok(Self::register(&self.shared, remote, process, Arc::clone(&self.writers)))
+        Ok(Self::register(&self.session, remote, process, Arc::clone(&self.writers)))
     }
 
     fn register(
-        shared: &Arc<Shared>,
+        session: &Arc<Session>,
         remote: Arc<Remote>,
         process: Process,
         writers: Arc<RecordWriters>,
     ) -> Arc<Self> {
-        let number = shared.name();
+        let number = session.connections.name();
         let client = Arc::new(Self {
             number,
-            shared: Arc::clone(shared),
+            session: Arc::clone(session),
             remote,
             process: Mutex::new(process),
             writers,
         });
-        shared.add(&client);
+        session.add(&client);
         client
     }
 
@@ -128,6 +128,6 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        self.shared.forget(self.number);
+        self.session.forget(self.number);
     }
 }

@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 
 use super::eventfd::Eventfd;
 use super::maps;
-use super::session::Shared;
+use super::session::Session;
 use super::stale::StaleLines;
 
 /// Number of pages that are looked at by one system call (`UIO_MAXIOV`).
@@ -29,7 +29,7 @@ const PAGES_AT_ONCE: usize = 1024;
 /// A program, as the process of a software device sees it.
 #[derive(Debug)]
 pub(crate) struct Remote {
-    shared: Arc<Shared>,
+    session: Arc<Session>,
     pid: AtomicI32,
     /// The connection whose request is being carried out.
     connection: Mutex<Option<Arc<OwnedFd>>>,
@@ -39,9 +39,9 @@ pub(crate) struct Remote {
 
 impl Remote {
     /// Creates the program with a process id.
-    pub(crate) fn new(shared: Arc<Shared>, pid: Pid) -> Self {
+    pub(crate) fn new(session: Arc<Session>, pid: Pid) -> Self {
         Self {
-            shared,
+            session,
             pid: AtomicI32::new(pid.as_raw()),
             connection: Mutex::new(None),
             stale: Mutex::default(),
@@ -211,7 +211,7 @@ impl ProgramMemory for Remote {
         let answer = match shown {
             Shown::Bytes(views) => {
                 let is_hidden =
-                    || self.shared.judge.as_ref().is_some_and(|judge| judge.sees_loads(views.object));
+                    || self.session.judge.as_ref().is_some_and(|judge| judge.sees_loads(views.object));
                 let flag = |is_set, flag| if is_set { flag } else { 0 };
                 let shows = match views.shows {
                     Place::Cache => flag(is_hidden(), SEE_LOADS) | flag(views.evicts, EVICTS),
@@ -231,7 +231,7 @@ impl ProgramMemory for Remote {
         };
         let answer = answer?;
         // A program learns of the stale lines of what it maps, too.
-        if let (Some(object), Some(judge)) = (with_bytes, &self.shared.judge) {
+        if let (Some(object), Some(judge)) = (with_bytes, &self.session.judge) {
             self.note_stale(object, &judge.stale_lines(object));
         }
         Ok(Some(answer.operands[0]))
@@ -242,11 +242,11 @@ impl ProgramFiles for Remote {
     fn file(&self, fd: i32) -> Result<OpenFile, Errno> {
         let number = u64::from(fd as u32);
         let cookie = self.call(&Call::Cookie.with([number]), &[])?.operands[0];
-        self.shared.files.get(cookie).ok_or(Errno::EINVAL)
+        self.session.files.get(cookie).ok_or(Errno::EINVAL)
     }
 
     fn install(&self, file: OpenFile, close_on_exec: bool) -> Result<i32, Errno> {
-        let end = self.shared.files.add(file)?;
+        let end = self.session.files.add(file)?;
         let answer = self.call(&Call::Install.with([u64::from(close_on_exec)]), &[end.as_raw_fd()])?;
         Ok(answer.operands[0] as u32 as i32)
     }

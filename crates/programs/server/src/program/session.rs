@@ -1,12 +1,12 @@
-//! The state that all connections of a server share.
+//! The devices that programs share, and the programs that use them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
+use gem_coherency::backend::Drm as _;
 use gem_coherency::sync::Mutex;
-use gem_coherency_sim::SimDevice;
+use gem_coherency_sim::{Coverage, SimDevice};
 
 use super::client::Client;
 use crate::clock::Clock;
@@ -15,55 +15,121 @@ use crate::files::Files;
 use crate::folder::Folder;
 use crate::folder::node::Node;
 use crate::judge::Judge;
-use crate::mirror::Mirror;
-use crate::requests::Requests;
+use crate::mirror::{Disagreement, Mirror};
+use crate::requests::{RequestCount, Requests};
 
-/// The state of a server.
+/// Objects of a device that have numbers of their own.
+const OBJECTS: u64 = 1 << 32;
+
+/// Devices that programs share, and what the programs do: those of all programs of a server, or of a test's.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub struct Session {
     pub(crate) devices: Vec<SimDevice>,
-    /// The files that programs look at.
-    pub(crate) folder: Folder,
+    /// The files that programs look at, if they show these devices.
+    pub(crate) folder: Option<Folder>,
     /// The real devices, by the number of the software device beside it.
     pub(crate) mirrors: BTreeMap<usize, Arc<Mirror>>,
     pub(crate) files: Files,
     pub(crate) connections: Arc<Connections>,
-    pub(crate) clock: Clock,
+    pub(crate) clock: Arc<Clock>,
     pub(crate) requests: Requests,
     pub(crate) judge: Option<Arc<dyn Judge>>,
     clients: Mutex<BTreeMap<u64, Weak<Client>>>,
-    /// Number of clients so far.
-    named: AtomicU64,
 }
 
-impl Shared {
-    /// Creates the state of a server with these devices.
+/// What a device simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceCoverage {
+    /// The device's name; a real device has that of the software device beside it.
+    pub device: String,
+    /// Number of requests on the device's files.
+    pub requests: u64,
+    /// What it simulated of the batches.
+    pub simulated: Coverage,
+}
+
+impl Session {
+    /// Creates the session of these devices; the judge, if there is one, begins with them.
     ///
     /// # Errors
     /// EMFILE, ENFILE, ENOMEM.
     pub(crate) fn new(
         devices: Vec<SimDevice>,
-        folder: Folder,
         mirrors: BTreeMap<usize, Arc<Mirror>>,
         judge: Option<Arc<dyn Judge>>,
+        (connections, clock): (Arc<Connections>, Arc<Clock>),
     ) -> Result<Self, Errno> {
+        if let Some(judge) = &judge {
+            judge.begin(&devices);
+        }
+        for (number, device) in (0..).zip(&devices) {
+            // Programs and findings name an object by its number alone.
+            device.number_objects_from(number * OBJECTS + 1);
+        }
         Ok(Self {
             devices,
-            folder,
+            folder: None,
             mirrors,
             files: Files::new()?,
-            connections: Arc::new(Connections::new()?),
-            clock: Clock::default(),
+            connections,
+            clock,
             requests: Requests::default(),
             judge,
             clients: Mutex::default(),
-            named: AtomicU64::new(0),
         })
+    }
+
+    /// Returns the requests of the programs so far, by code.
+    pub fn requests(&self) -> Vec<RequestCount> {
+        self.requests.all()
+    }
+
+    /// Returns what each device simulated so far, of all programs.
+    pub fn coverage(&self) -> Vec<DeviceCoverage> {
+        let of_device = |(number, device): (usize, &SimDevice)| DeviceCoverage {
+            device: device.name().to_owned(),
+            requests: self.requests.on_device(number),
+            simulated: device.coverage(),
+        };
+        self.devices.iter().enumerate().map(of_device).collect()
+    }
+
+    /// Returns the devices; in place of a real device, the software device beside it.
+    pub fn devices(&self) -> &[SimDevice] {
+        &self.devices
+    }
+
+    /// Returns the requests so far that the kernel of a real device answered otherwise than the software device.
+    pub fn disagreements(&self) -> Vec<Disagreement> {
+        self.mirrors.values().flat_map(|mirror| mirror.disagreements()).collect()
+    }
+
+    /// Ends the shaders that run, and those that are started from now on, because no program waits for them.
+    pub fn stop_shaders(&self) {
+        self.devices.iter().for_each(SimDevice::stop_shaders);
+    }
+
+    /// Returns the number of programs that are connected.
+    pub fn programs(&self) -> usize {
+        self.clients().len()
+    }
+
+    /// Closes the files that programs have closed.
+    pub fn reap(&self) {
+        self.files.reap();
+    }
+
+    /// Returns the number of files that programs have open.
+    pub fn open_files(&self) -> usize {
+        self.reap();
+        self.files.count()
     }
 
     /// Lets the files that programs look at show the devices' state.
     pub(crate) fn update_folder(&self) {
-        self.folder.update(&self.devices);
+        if let Some(folder) = &self.folder {
+            folder.update(&self.devices);
+        }
     }
 
     /// Returns the number of a file's device.
@@ -84,12 +150,6 @@ impl Shared {
         Node::all(self.devices.len()).find(|node| u64::from(node.number()) == number)
     }
 
-    /// Gives a client its number.
-    pub(crate) fn name(&self) -> u64 {
-        // Relaxed: a unique number; it publishes no other data.
-        self.named.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
     /// Adds a client, which lives as long as one of its connections.
     pub(crate) fn add(&self, client: &Arc<Client>) {
         self.clients().insert(client.number(), Arc::downgrade(client));
@@ -98,6 +158,11 @@ impl Shared {
     /// Returns the client with a number.
     pub(crate) fn client(&self, number: u64) -> Option<Arc<Client>> {
         self.clients().get(&number).and_then(Weak::upgrade)
+    }
+
+    /// Returns whether there is a client with a number.
+    pub(crate) fn has_client(&self, number: u64) -> bool {
+        self.clients().contains_key(&number)
     }
 
     /// Calls `see` with each client.
@@ -110,11 +175,6 @@ impl Shared {
     /// Forgets a client.
     pub(crate) fn forget(&self, number: u64) {
         self.clients().remove(&number);
-    }
-
-    /// Returns the number of clients.
-    pub(crate) fn clients_count(&self) -> usize {
-        self.clients().len()
     }
 
     fn clients(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Client>>> {

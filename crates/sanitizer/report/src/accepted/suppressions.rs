@@ -7,12 +7,20 @@ use gem_coherency_memory_model::Mistake;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
-use crate::domain_changes::{DomainRow, USELESS_SET_DOMAIN};
-use crate::findings::{FindingRow, PlaceRow};
-use crate::flushes::{FlushRow, USELESS_FLUSH};
+use crate::rows::domain_changes::{DomainRow, USELESS_SET_DOMAIN};
+use crate::rows::findings::FindingRow;
+use crate::rows::flushes::{FlushRow, USELESS_FLUSH};
+use crate::rows::places::PlaceRow;
 
 /// Longest file of suppressions in bytes.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// The lists of known findings that come with the tool, by name.
+const LISTS: [(&str, &str); 3] = [
+    ("mesa-22.3", include_str!("../../suppressions/mesa-22.3")),
+    ("mesa-25.0", include_str!("../../suppressions/mesa-25.0")),
+    ("mesa-26.2", include_str!("../../suppressions/mesa-26.2")),
+];
 
 /// Returns the kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
 fn kinds() -> impl Iterator<Item = String> {
@@ -23,6 +31,8 @@ fn kinds() -> impl Iterator<Item = String> {
 /// A line of a file of suppressions: a kind, a pattern, and a reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct Suppression {
+    /// The file, or the name of the list that comes with the tool.
+    pub file: String,
     /// Its line in the file.
     pub line: usize,
     /// The kind.
@@ -35,27 +45,33 @@ pub struct Suppression {
     pub hidden: usize,
 }
 
-/// Reads a file of suppressions.
+/// Reads a file of suppressions; if there is none, the list with that name that comes with the tool.
 ///
 /// # Errors
 /// The file's name and what is wrong: for a file that cannot be read, and a line without a known kind, a pattern and a reason.
 pub fn read(path: &Path) -> Result<Vec<Suppression>, String> {
-    let failed = |why: String| format!("{}: {why}", path.display());
+    let name = path.display().to_string();
+    let failed = |why: String| format!("{name}: {why}");
+    if let Some((_, text)) = LISTS.iter().find(|(list, _)| *list == name && !path.exists()) {
+        return parse(&name, text).map_err(failed);
+    }
     let bytes = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
     if bytes > MOST_BYTES {
         return Err(failed(format!("{bytes} bytes; at most {MOST_BYTES} are read")));
     }
     let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    parse(&text).map_err(failed)
+    parse(&name, &text).map_err(failed)
 }
 
-fn parse(text: &str) -> Result<Vec<Suppression>, String> {
+fn parse(file: &str, text: &str) -> Result<Vec<Suppression>, String> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|(number, line)| one(number, line).map_err(|why| format!("line {number}: {why}"))).collect()
+    lines
+        .map(|(number, line)| one(file, number, line).map_err(|why| format!("line {number}: {why}")))
+        .collect()
 }
 
-fn one(line: usize, text: &str) -> Result<Suppression, String> {
+fn one(file: &str, line: usize, text: &str) -> Result<Suppression, String> {
     let (kind, rest) = split(text);
     if !kinds().any(|known| known == kind) {
         return Err(format!("'{kind}' is no kind ({})", kinds().collect::<Vec<_>>().join(", ")));
@@ -67,8 +83,8 @@ fn one(line: usize, text: &str) -> Result<Suppression, String> {
     if reason.is_empty() {
         return Err(format!("'{kind} {pattern}' has no reason: say after it why it is accepted"));
     }
-    let (kind, pattern, reason) = (kind.to_owned(), pattern.to_owned(), reason.to_owned());
-    Ok(Suppression { line, kind, pattern, reason, hidden: 0 })
+    let [file, kind, pattern, reason] = [file, kind, pattern, reason].map(str::to_owned);
+    Ok(Suppression { file, line, kind, pattern, reason, hidden: 0 })
 }
 
 /// Returns the first word, and the rest.
@@ -78,6 +94,12 @@ fn split(text: &str) -> (&str, &str) {
 }
 
 impl Suppression {
+    /// Returns whether it hides a finding.
+    pub(crate) fn hides(&self, finding: &FindingRow) -> bool {
+        let places = finding.store.iter().chain(&finding.load).chain(&finding.request);
+        self.matches(finding.kind.name(), places)
+    }
+
     /// Returns whether it hides what is of a kind and has these places in its call stacks.
     fn matches<'a>(&self, kind: &str, mut places: impl Iterator<Item = &'a PlaceRow>) -> bool {
         let pattern = WildMatch::new(&self.pattern);
@@ -97,8 +119,7 @@ pub(crate) fn apply(
     domain_changes: &mut [DomainRow],
 ) {
     for finding in findings {
-        let places = || finding.store.iter().chain(&finding.load).chain(&finding.request);
-        finding.suppressed = reason(suppressions, |line| line.matches(finding.kind.name(), places()));
+        finding.suppressed = reason(suppressions, |line| line.hides(finding));
     }
     for FlushRow { place, lines } in flushes.iter_mut().filter(|flush| flush.lines.useless) {
         lines.suppressed = reason(suppressions, |line| line.matches(USELESS_FLUSH, place.iter()));
@@ -129,14 +150,16 @@ mod tests {
     #[test]
     fn a_line_is_a_kind_a_pattern_and_a_reason() {
         let text = "# Mesa 22.3.6\n\n  stale-read anv_*   identifiers, which nobody reads\n* libc* theirs\n";
-        let lines = parse(text).unwrap();
+        let lines = parse("known", text).unwrap();
         let [first, second] = &lines[..] else { panic!("two") };
         assert_eq!((first.line, first.reason.as_str()), (3, "identifiers, which nobody reads"));
         assert!(first.matches("stale read", [place("main"), place("anv_init")].iter()));
         assert!(!first.matches("lost write", [place("anv_init")].iter()));
         assert!(!first.matches("stale read", [place("main")].iter()));
         assert!(!second.matches("stale read", [place("main")].iter()));
-        assert!(parse("* *intel.so* theirs").unwrap()[0].matches("useless flush", [place("f")].iter()));
+        assert!(
+            parse("known", "* *intel.so* theirs").unwrap()[0].matches("useless flush", [place("f")].iter())
+        );
     }
 
     #[test]
@@ -146,8 +169,22 @@ mod tests {
             ("stale-read", "line 1: the pattern of a function"),
             ("lost-write f", "line 1: 'lost-write f' has no reason"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse("known", text).unwrap_err();
             assert!(error.starts_with(why), "{error}");
         }
+    }
+
+    #[test]
+    fn every_list_of_the_tool_has_lines() {
+        for (name, text) in LISTS {
+            let lines = read(Path::new(name)).unwrap();
+            assert!(!lines.is_empty() && lines.iter().all(|line| line.file == name), "{name}");
+            assert!(
+                text.lines().next().unwrap().contains(&name.replace("mesa-", "Mesa ")),
+                "{name}: its head"
+            );
+        }
+        let missing = read(Path::new("mesa-0.0")).unwrap_err();
+        assert!(missing.starts_with("mesa-0.0: No such file"), "{missing}");
     }
 }

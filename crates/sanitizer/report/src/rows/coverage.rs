@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gem_coherency_server::Server;
+use gem_coherency_server::Session;
 use gem_coherency_sim::Coverage;
 use serde::Serialize;
 
@@ -22,11 +22,23 @@ pub struct CoverageRow {
     pub simulated: Coverage,
 }
 
-/// Returns what each device of a server simulated, of the program and its children.
-pub fn rows(server: &Server) -> Vec<CoverageRow> {
-    let rows = server.coverage().into_iter();
+/// Returns what each device of a session simulated.
+pub fn rows(session: &Session) -> Vec<CoverageRow> {
+    let rows = session.coverage().into_iter();
     rows.map(|row| CoverageRow { device: row.device, requests: row.requests, simulated: row.simulated })
         .collect()
+}
+
+/// Adds the rows of another session with the same devices.
+pub(crate) fn add(all: &mut Vec<CoverageRow>, rows: Vec<CoverageRow>) {
+    if all.is_empty() {
+        *all = rows;
+        return;
+    }
+    for (known, row) in all.iter_mut().zip(rows) {
+        known.requests += row.requests;
+        known.simulated.add(&row.simulated);
+    }
 }
 
 /// Returns the sentence that nothing was judged, with the reason; `None` if something was.

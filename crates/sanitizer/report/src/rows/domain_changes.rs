@@ -3,8 +3,8 @@
 use gem_coherency_sanitizer::DomainSite;
 use serde::Serialize;
 
-use crate::findings::{PlaceRow, Places};
-use crate::flushes::VerdictRow;
+use crate::rows::flushes::VerdictRow;
+use crate::rows::places::{PlaceRow, Places};
 
 /// The kind of a request that was not needed.
 pub const USELESS_SET_DOMAIN: &str = "useless SET_DOMAIN";

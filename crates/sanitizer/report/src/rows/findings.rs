@@ -1,6 +1,4 @@
-//! The findings, and the places in programs.
-
-use std::path::Path as FilePath;
+//! The findings, with the places in programs.
 
 use gem_coherency::platform::{self, Machine};
 use gem_coherency::policy::driver::{Path, needs_flush, needs_invalidate};
@@ -9,10 +7,12 @@ use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_memory_model::{Mistake, Route};
-use gem_coherency_sanitizer::{Finding, Frame, RecentFlush};
+use gem_coherency_sanitizer::{Finding, RecentFlush};
 use gem_coherency_sim::SimDevice;
-use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
+
+use crate::rows::key::key;
+use crate::rows::places::{PlaceRow, Places};
 
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
@@ -52,6 +52,24 @@ pub struct FindingRow {
     pub flushed: Vec<FlushedRow>,
     /// Why it is accepted; `None` if it is not suppressed.
     pub suppressed: Option<String>,
+    /// What it is in a baseline: kind, agent, level and places.
+    pub key: String,
+    /// It is in the baseline; `None` without one.
+    pub known: Option<bool>,
+    /// The program was halted there: at the load, or in the request that showed it.
+    pub halted: bool,
+    /// The first tests that have it; empty without a suite.
+    pub tests: Vec<String>,
+    /// Number of these tests.
+    pub test_count: u64,
+}
+
+impl FindingRow {
+    /// Returns whether it is suppressed, or in the baseline.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        self.suppressed.is_some() || self.known == Some(true)
+    }
 }
 
 /// Lines of an object that an instruction flushed.
@@ -63,49 +81,7 @@ pub struct FlushedRow {
     pub lines: String,
 }
 
-/// A place in a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PlaceRow {
-    /// The function.
-    pub function: Option<String>,
-    /// The source file.
-    pub file: Option<String>,
-    /// The line in it.
-    pub line: Option<u32>,
-    /// The program or library.
-    pub module: String,
-    /// The address in it.
-    pub address: u64,
-}
-
-/// Finds the functions and lines of addresses.
-pub(crate) struct Places(Symbols);
-
 impl Places {
-    pub(crate) fn new() -> Self {
-        Self(Symbols::new())
-    }
-
-    /// Returns the function that a frame is in, after those that were inlined there.
-    fn place(&mut self, frame: &Frame, is_call: bool) -> Vec<PlaceRow> {
-        // A return address is after its call.
-        let address = if is_call { frame.address.saturating_sub(1) } else { frame.address };
-        let row = |found: Place| PlaceRow {
-            function: found.function,
-            file: found.file,
-            line: found.line,
-            module: frame.module.clone(),
-            address: frame.address,
-        };
-        self.0.resolve_inlined(FilePath::new(&frame.module), address).into_iter().map(row).collect()
-    }
-
-    /// Returns the places of a call stack; the first frame is that of a call, or of an instruction.
-    pub(crate) fn stack(&mut self, frames: &[Frame], first_is_call: bool) -> Vec<PlaceRow> {
-        let frames = frames.iter().enumerate();
-        frames.flat_map(|(n, frame)| self.place(frame, n > 0 || first_is_call)).collect()
-    }
-
     pub(crate) fn finding(&mut self, finding: &Finding) -> FindingRow {
         let lines: u64 = finding.lines.iter().map(|lines| lines.end() - lines.first()).sum();
         let start = finding.lines.first().map_or(0, |lines| lines.first());
@@ -118,11 +94,14 @@ impl Places {
             (_, Some(_)) | (None, None) => finding.platforms.clone(),
         };
         // Its name says it.
-        let agent = finding.route.filter(|_| finding.kind != Mistake::DirtyOnScreen);
+        let agent = finding.route.filter(|_| finding.kind != Mistake::DirtyOnScreen).map(route_name);
+        let store = self.stack(&finding.store, false);
+        let load = self.stack(&finding.load, false);
+        let request = self.stack(&finding.request, true);
         FindingRow {
             kind: finding.kind,
             device: finding.device.clone(),
-            agent: agent.map(|route| route_name(route).to_owned()),
+            agent: agent.map(str::to_owned),
             handle: finding.handle.map(|handle| handle.get()),
             size: finding.size,
             level: finding.level,
@@ -134,11 +113,16 @@ impl Places {
                 .and_then(|machine| wanted(machine, finding.level, finding))
                 .map(|decision| decision.rule),
             platforms,
-            store: self.stack(&finding.store, false),
-            load: self.stack(&finding.load, false),
-            request: self.stack(&finding.request, true),
+            key: key(finding.kind, agent, finding.level, [&load, &store, &request]),
+            store,
+            load,
+            request,
             flushed: finding.flushes.iter().map(|flush| self.flushed(flush)).collect(),
             suppressed: None,
+            known: None,
+            halted: finding.halted,
+            tests: Vec::new(),
+            test_count: 0,
         }
     }
 

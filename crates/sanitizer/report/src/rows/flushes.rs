@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use gem_coherency_sanitizer::{Counts, FlushSite, Need};
 use serde::Serialize;
 
-use crate::findings::{PlaceRow, Places};
+use crate::rows::places::{PlaceRow, Places};
 
 /// The kind of a flush that was not needed.
 pub const USELESS_FLUSH: &str = "useless flush";
@@ -71,6 +71,25 @@ impl VerdictRow {
             precautionary_on: judged.then(|| precautionary_on.to_vec()),
             suppressed: None,
         }
+    }
+
+    /// Adds those of another session.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let counts = Counts {
+            needed: self.needed + other.needed,
+            precautionary: self.precautionary + other.precautionary,
+            useless: self.unneeded + other.unneeded,
+        };
+        let union = |one: &Option<Vec<&'static str>>, other: &Option<Vec<&'static str>>| {
+            let mut all: Vec<_> = one.iter().chain(other).flatten().copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let needed_on = union(&self.needed_on, &other.needed_on);
+        let mut precautionary_on = union(&self.precautionary_on, &other.precautionary_on);
+        precautionary_on.retain(|name| !needed_on.contains(name));
+        *self = Self::new(counts, self.needed_on.is_some(), &needed_on, &precautionary_on);
     }
 
     /// Returns whether it is useless, and not accepted.

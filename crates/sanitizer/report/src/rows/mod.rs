@@ -5,4 +5,6 @@ pub(crate) mod disagreements;
 pub(crate) mod domain_changes;
 pub(crate) mod findings;
 pub(crate) mod flushes;
+mod key;
+pub(crate) mod places;
 pub(crate) mod platform_verdicts;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gem_coherency::platform::Platform;
 use serde::Serialize;
 
-use crate::findings::FindingRow;
+use crate::rows::findings::FindingRow;
 
 /// Platforms with the same verdict.
 #[derive(Clone, Debug, Serialize)]

@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use gem_coherency_report::{CoverageRow, coverage};
-use gem_coherency_server::{Server, Settings};
+use gem_coherency_server::{Server, Session, Settings};
 use gem_coherency_sim::PREFIX;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -16,6 +17,9 @@ use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of, 
 use crate::args;
 use crate::failure::Failure;
 use crate::visible::visible;
+
+/// The longest time in which programs of tests may end after the program that started them.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// The exit status that a shell gives a program that signal 0 would have ended.
 const SIGNALLED: i32 = 128;
@@ -51,14 +55,14 @@ pub struct RequestRow {
 }
 
 impl Requests {
-    fn of(server: &Server) -> Self {
-        let rows = server.requests().into_iter().map(|request| RequestRow {
+    fn of(session: &Session) -> Self {
+        let rows = session.requests().into_iter().map(|request| RequestRow {
             code: format!("{:#010x}", request.code),
             name: request.name,
             count: request.count,
             errors: request.errors.iter().map(|(errno, count)| (errno.to_string(), *count)).collect(),
         });
-        Self { requests: rows.collect(), coverage: coverage(server) }
+        Self { requests: rows.collect(), coverage: coverage(session) }
     }
 }
 
@@ -68,7 +72,7 @@ impl Requests {
 /// As [`on_server`].
 pub fn run(args: &args::Sim) -> Result<Ran, Failure> {
     let (status, server) = on_server(&args.devices.0, &args.program, &Settings::default())?;
-    Ok(Ran { status, requests: Requests::of(&server) })
+    Ok(Ran { status, requests: Requests::of(server.session()) })
 }
 
 /// Runs a program on a new server; returns its exit status as a shell has it, and the server.
@@ -97,7 +101,7 @@ pub fn on_server(
     let mut command = Command::new(program);
     command.args(rest);
     preload::set(&mut command, &library, &server);
-    if settings.judge.is_some() {
+    if settings.judge.is_some() || settings.suite.is_some() {
         preload::keep_copies_in_cache(&mut command);
     }
     let mut child = command
@@ -110,7 +114,8 @@ pub fn on_server(
         if let Some(status) = child.try_wait()? {
             let status = status_of(status);
             explain(name, status);
-            server.stop_shaders();
+            server.finish_tests(LONGEST);
+            server.session().stop_shaders();
             return Ok((status, server));
         }
         let signal = signals.wait().map_err(cannot_wait)?;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use gem_coherency::Unknown;
 use gem_coherency::platform::{Platform, all};
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency_report::{PictureOf, Run, Sanitized, read_suppressions};
-use gem_coherency_sanitizer::Sanitizer;
+use gem_coherency_report::{
+    Accepted, Baseline, Collection, FindingRow, Live, PictureOf, Run, Sanitized, Tests, read_suppressions,
+};
+use gem_coherency_sanitizer::{Listener, Sanitizer};
 use gem_coherency_server::Settings;
 
 use super::machine_of;
@@ -17,13 +19,15 @@ use crate::args::Judges;
 use crate::cmd::model::check::has_folder;
 use crate::failure::Failure;
 
-/// Runs the program and collects the findings.
+/// Runs the program and collects the findings; `show` is called with each when it happens, if that is asked for.
 ///
 /// # Errors
-/// As [`on_server`], and [`read_suppressions`].
-pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
-    let suppressions = args.suppressions.as_deref().map_or(Ok(Vec::new()), read_suppressions);
-    let suppressions = suppressions.map_err(|why| Failure::flag("--suppressions", why))?;
+/// As [`on_server`], [`read_suppressions`] and [`Baseline::read`].
+pub fn sanitize(
+    args: &args::Sanitize,
+    show: impl Fn(&FindingRow) + Send + Sync + 'static,
+) -> Result<Sanitized, Failure> {
+    let accepted = accepted(args)?;
     if let Some(path) = &args.svg {
         has_folder(path)?;
     }
@@ -32,14 +36,43 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         devices.iter().filter_map(|device| machine_of(device)).map(|machine| machine.kernel).collect();
     let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| under(judges, &kernels));
     let judges = judges.map_err(|error| Failure::flag("--platforms", error))?;
-    let sanitizer = Arc::new(Sanitizer::new(&judges, args.svg.is_some()));
-    let settings = Settings { folder: None, judge: Some(sanitizer.clone()) };
-    let (status, server) = on_server(&devices, &args.program, &settings)?;
+    let show = args.stream.then_some(Arc::new(show) as _);
+    let live = (args.stream || args.halt_on_first)
+        .then(|| Arc::new(Live::new(accepted.clone(), args.halt_on_first, show)));
     let program = args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let finding = args.finding.unwrap_or(NonZeroUsize::MIN);
-    let picture = args.svg.clone().map(|path| PictureOf { path, finding });
-    let run = Run { devices, program, status };
-    Ok(Sanitized::of(run, &server, &sanitizer, &judges, suppressions, picture))
+    let run = |status| Run { devices: devices.clone(), program, status };
+    let mut report = if args.tests {
+        let tests = Arc::new(Tests::new(&judges, live));
+        let settings = Settings { suite: Some(tests.clone()), ..Settings::default() };
+        let (status, _) = on_server(&devices, &args.program, &settings)?;
+        Sanitized::of(run(status), tests.take(), &judges, accepted)
+    } else {
+        let listener = live.map(|live| live as Arc<dyn Listener>);
+        let sanitizer = Arc::new(Sanitizer::new(&judges, args.svg.is_some(), listener));
+        let settings = Settings { judge: Some(sanitizer.clone()), ..Settings::default() };
+        let (status, server) = on_server(&devices, &args.program, &settings)?;
+        let mut collection = Collection::new(!judges.is_empty());
+        collection.add(server.session(), &sanitizer, None);
+        let finding = args.finding.unwrap_or(NonZeroUsize::MIN);
+        let picture = args.svg.clone().map(|path| PictureOf { path, finding });
+        let report = Sanitized::of(run(status), collection, &judges, accepted);
+        report.with_session(server.session(), &sanitizer, picture)
+    };
+    if args.update_baseline {
+        report.update_baseline().map_err(|why| Failure::flag("--baseline", why))?;
+    }
+    Ok(report)
+}
+
+/// Reads what is accepted.
+fn accepted(args: &args::Sanitize) -> Result<Accepted, Failure> {
+    let mut suppressions = Vec::new();
+    for path in &args.suppressions {
+        suppressions.extend(read_suppressions(path).map_err(|why| Failure::flag("--suppressions", why))?);
+    }
+    let baseline = args.baseline.as_ref().map(|path| Baseline::read(path, args.update_baseline));
+    let baseline = baseline.transpose().map_err(|why| Failure::flag("--baseline", why))?;
+    Ok(Accepted { suppressions, baseline })
 }
 
 /// Returns the platforms that judge, under the kernels of the run's devices.

@@ -251,6 +251,11 @@ mod tests {
             request: Vec::new(),
             flushed: Vec::new(),
             suppressed: None,
+            key: String::new(),
+            known: None,
+            halted: false,
+            tests: Vec::new(),
+            test_count: 0,
         };
         let before = LineStates::default();
         HistoryView { finding, kind: Mistake::StaleRead, wrong, lines: 64, before, dropped: 0, steps }

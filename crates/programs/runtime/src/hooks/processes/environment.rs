@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
-use gem_coherency_protocol::{ENVIRONMENT, FOLDER};
+use gem_coherency_protocol::{ENVIRONMENT, FOLDER, TEST};
 
 use crate::server::connection::Server;
 use crate::start;
@@ -101,6 +101,7 @@ pub(super) struct Environment {
     // The pointers lead here, so that it must not move: see `with`.
     preload: Path,
     server: Path,
+    test: Path,
 }
 
 impl Environment {
@@ -111,8 +112,8 @@ impl Environment {
     /// # Safety
     /// `given` is null, or an array of C strings that ends with null.
     pub(super) unsafe fn with<T>(given: *const *const c_char, run: impl FnOnce(&Self) -> T) -> T {
-        let (preload, server) = (Path::EMPTY, Path::EMPTY);
-        let mut this = Self { given, replaced: None, is_ours: false, preload, server };
+        let (preload, server, test) = (Path::EMPTY, Path::EMPTY, Path::EMPTY);
+        let mut this = Self { given, replaced: None, is_ours: false, preload, server, test };
         if let Some(own) = start::server() {
             // SAFETY: the caller's obligation.
             unsafe { this.complete(own) };
@@ -136,13 +137,14 @@ impl Environment {
             unsafe { (count(self.given), |n: usize| (*self.given.add(n), sys::bytes(*self.given.add(n)))) };
         let find = |name: &[u8]| (0..count).find_map(|n| value_of(entry(n).1, name));
         let (loaded, named) = (find(PRELOAD), find(ENVIRONMENT.as_bytes()));
+        let lacks_test = !server.test.as_bytes().is_empty() && find(TEST.as_bytes()).is_none();
         self.is_ours = named != Some(b"");
         let separators = |&byte: &u8| byte == b':' || byte == b' ';
         let is_loaded = loaded.is_some_and(|list| list.split(separators).any(|one| one == own));
-        if !self.is_ours || own.is_empty() || (is_loaded && named.is_some()) {
+        if !self.is_ours || own.is_empty() || (is_loaded && named.is_some() && !lacks_test) {
             return;
         }
-        let Some(mut array) = Pointers::new(count + 2) else { return };
+        let Some(mut array) = Pointers::new(count + 3) else { return };
         for n in 0..count {
             let (pointer, text) = entry(n);
             if is_loaded || value_of(text, PRELOAD).is_none() {
@@ -169,6 +171,12 @@ impl Environment {
             }
             array.push(self.server.as_ptr());
         }
+        // As long as a name that this process got.
+        if lacks_test
+            && [TEST.as_bytes(), b"=", server.test.as_bytes()].iter().all(|part| self.test.push(part))
+        {
+            array.push(self.test.as_ptr());
+        }
         self.replaced = Some(array);
     }
 }
@@ -187,7 +195,7 @@ pub(super) unsafe fn restore() {
             if environment.replaced.is_none() {
                 return;
             }
-            for path in [&environment.preload, &environment.server] {
+            for path in [&environment.preload, &environment.server, &environment.test] {
                 let text = path.as_bytes();
                 let Some(at) = text.iter().position(|&byte| byte == b'=') else { continue };
                 let mut name = Path::EMPTY;

@@ -7,6 +7,7 @@ use gem_coherency_protocol::call;
 use super::environment::{Environment, Pointers, count, own};
 use super::executable;
 use crate::hooks::replace;
+use crate::start;
 use crate::system::path::Path;
 use crate::system::sys;
 
@@ -50,8 +51,9 @@ unsafe fn execute(path: *const c_char, arguments: Strings, given: Strings) -> c_
     unsafe {
         Environment::with(given, |environment| {
             if is_refused(path, environment) {
-                libc::_exit(2);
+                sys::exit(2);
             }
+            start::before_exit(0);
             sys::done(call!(libc::SYS_execve, path, arguments, environment.as_ptr()))
         })
     }
@@ -186,9 +188,10 @@ unsafe fn execute_at(
         }
         Environment::with(given, |environment| {
             if is_refused(place.as_ptr(), environment) {
-                libc::_exit(2);
+                sys::exit(2);
             }
             let environment = environment.as_ptr();
+            start::before_exit(0);
             sys::done(call!(libc::SYS_execveat, folder, path, arguments, environment, flags))
         })
     }

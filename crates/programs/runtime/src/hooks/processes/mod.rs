@@ -4,4 +4,5 @@ pub(super) mod children;
 mod environment;
 pub(super) mod exec;
 mod executable;
+mod exit;
 mod spawn;

@@ -1,0 +1,81 @@
+//! The report of `gemtool sanitize` as JUnit XML, which CI services read: a test case for each test.
+
+use std::fmt::Write as _;
+
+use gem_coherency_report::{FindingRow, Sanitized, TestRow};
+
+use crate::render::programs::{sanitize, suite};
+use crate::render::svg::Escaped;
+use crate::render::{PAGE_COLUMNS, Page, counted};
+
+/// A test case.
+struct Case {
+    name: String,
+    seconds: f64,
+    /// The element, its message and its text, unless the test passed.
+    outcome: Option<(&'static str, String, String)>,
+}
+
+/// Returns the document of a report: one case for a run that is no suite.
+pub fn of(report: &Sanitized) -> String {
+    let cases = if report.tests.is_empty() { vec![case_of_run(report)] } else { cases_of_tests(report) };
+    let count = |element| {
+        let outcomes = cases.iter().filter_map(|case| case.outcome.as_ref());
+        outcomes.filter(|(of, ..)| *of == element).count()
+    };
+    let suite = format!("gemtool sanitize {}", report.devices.join(","));
+    let (tests, failures, errors, skipped) =
+        (cases.len(), count("failure"), count("error"), count("skipped"));
+    let numbers = format!(r#"tests="{tests}" failures="{failures}" errors="{errors}" skipped="{skipped}""#);
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {numbers}>\n  <testsuite name=\"{}\" {numbers}>\n",
+        Escaped(&suite)
+    );
+    for Case { name, seconds, outcome } in &cases {
+        let (class, name) = (Escaped(&suite), Escaped(name));
+        // Writing to a string succeeds.
+        let _ = write!(text, r#"    <testcase classname="{class}" name="{name}" time="{seconds:.3}""#);
+        match outcome {
+            None => text += "/>\n",
+            Some((element, message, body)) => {
+                let _ = write!(text, ">\n      <{element} message=\"{}\">", Escaped(message));
+                for line in body.lines() {
+                    let _ = writeln!(text, "{}", Escaped(line));
+                }
+                let _ = writeln!(text, "</{element}>\n    </testcase>");
+            }
+        }
+    }
+    text + "  </testsuite>\n</testsuites>\n"
+}
+
+fn case_of_run(report: &Sanitized) -> Case {
+    let found: Vec<_> = report.findings.iter().filter(|finding| !finding.is_accepted()).collect();
+    let skipped = report.nothing_judged.clone().map(|sentence| ("skipped", sentence, String::new()));
+    Case { name: report.program.join(" "), seconds: 0.0, outcome: failure(&found).or(skipped) }
+}
+
+fn cases_of_tests(report: &Sanitized) -> Vec<Case> {
+    let case = |test: &TestRow| {
+        let numbers = suite::reported(report, test);
+        let found: Vec<_> = numbers.iter().filter_map(|number| report.findings.get(number - 1)).collect();
+        let error = (test.unfinished > 0).then(|| ("error", suite::end(test), String::new()));
+        let skipped = test.nothing_judged.clone().map(|sentence| ("skipped", sentence, String::new()));
+        let outcome = failure(&found).or(error).or(skipped);
+        Case { name: test.name.clone(), seconds: test.seconds, outcome }
+    };
+    report.tests.iter().map(case).collect()
+}
+
+/// Returns the failure of a test with findings.
+fn failure(found: &[&FindingRow]) -> Option<(&'static str, String, String)> {
+    let kinds: Vec<_> = found.iter().map(|finding| finding.key.as_str()).collect();
+    let mut text = Vec::new();
+    let mut page = Page::plain(&mut text, PAGE_COLUMNS);
+    for finding in found {
+        // Writing to memory succeeds.
+        let _ = sanitize::one(finding, &mut page);
+    }
+    let message = format!("{}: {}", counted(found.len() as u64, "finding"), kinds.join("; "));
+    (!found.is_empty()).then(|| ("failure", message, String::from_utf8_lossy(&text).into_owned()))
+}

@@ -1,0 +1,111 @@
+//! The key of a finding, by which a baseline knows it.
+
+use gem_coherency::vocabulary::CacheLevel;
+use gem_coherency_memory_model::Mistake;
+
+use crate::rows::places::PlaceRow;
+
+/// Most places of a key.
+const MOST_PLACES: usize = 4;
+
+/// Returns the key of a finding: what stays the same when its program is built again.
+///
+/// The place is that of the load, of the store, or else of the request: functions without the suffixes of compilers, and in a module without
+/// symbols its name without the version.
+pub(crate) fn key(
+    kind: Mistake,
+    agent: Option<&str>,
+    level: CacheLevel,
+    [load, store, request]: [&[PlaceRow]; 3],
+) -> String {
+    let word = |text: &str| text.replace(' ', "-");
+    let agent = agent.map_or_else(|| "-".to_owned(), word);
+    let stack = [load, store, request].into_iter().find(|stack| !stack.is_empty()).unwrap_or_default();
+    let module = stack.first().map_or("", |first| &first.module);
+    // Up to the first function that called the module, because many programs may call a driver.
+    let callers = stack.iter().position(|place| place.module != module && place.function.is_some());
+    let mut places: Vec<&str> =
+        stack.iter().take(callers.map_or(stack.len(), |at| at + 1)).map(place).collect();
+    places.dedup();
+    places.truncate(MOST_PLACES);
+    if places.is_empty() {
+        places.push("-");
+    }
+    let (kind, level) = (word(kind.name()), word(&level.to_string()));
+    format!("{kind} {agent} {level} {}", places.join(" < "))
+}
+
+fn place(place: &PlaceRow) -> &str {
+    match &place.function {
+        Some(function) => without_suffix(function),
+        None => without_version(place.module.rsplit('/').next().unwrap_or(&place.module)),
+    }
+}
+
+/// Returns a function without what a compiler adds: `upload.part.0`, `main::h0123456789abcdef`.
+fn without_suffix(function: &str) -> &str {
+    let function = match function.rsplit_once("::h") {
+        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,
+        _ => function,
+    };
+    let clones = [".part.", ".constprop.", ".isra.", ".cold", ".lto_priv.", ".llvm."];
+    let end = clones.iter().filter_map(|clone| function.find(clone)).min().unwrap_or(function.len());
+    function.get(..end).unwrap_or(function)
+}
+
+/// Returns a library's name without its version: `libgallium` of `libgallium-26.2.6-1.so`.
+fn without_version(module: &str) -> &str {
+    let Some((name, _)) = module.split_once(".so") else { return module };
+    let digits = |&(_, rest): &(&str, &str)| rest.starts_with(|first: char| first.is_ascii_digit());
+    name.split_once('-').filter(digits).map_or(name, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(module: &str, function: Option<&str>) -> PlaceRow {
+        let function = function.map(str::to_owned);
+        PlaceRow { function, file: None, line: None, module: format!("/usr/lib/{module}"), address: 1 }
+    }
+
+    #[test]
+    fn a_place_is_up_to_the_first_function_that_called_the_module() {
+        let of = |load: &[PlaceRow], store: &[PlaceRow]| {
+            key(Mistake::StaleRead, Some("display engine"), CacheLevel::None, [load, store, &[]])
+        };
+        let driver = at("libvulkan_intel-22.so", None);
+        let stack = [
+            driver.clone(),
+            driver,
+            at("libvulkan.so.1", None),
+            at("libvulkan.so.1", Some("vkCreateDevice")),
+        ];
+        let stack = [&stack[..], &[at("app", Some("main"))]].concat();
+        let expected = "stale-read display-engine none libvulkan_intel < libvulkan < vkCreateDevice";
+        assert_eq!(of(&[], &stack), expected);
+        let own = ["f", "g", "g", "h", "i", "main"].map(|name| at("app", Some(name)));
+        assert_eq!(of(&own, &stack), "stale-read display-engine none f < g < h < i");
+        assert_eq!(of(&[], &[]), "stale-read display-engine none -");
+    }
+
+    #[test]
+    fn names_stay_when_a_program_is_built_again() {
+        for (one, other) in [
+            ("upload.part.0", "upload"),
+            ("upload.constprop.0.isra.0", "upload"),
+            ("app::upload::h0123456789abcdef", "app::upload"),
+            ("app::upload::here", "app::upload::here"),
+        ] {
+            assert_eq!(without_suffix(one), other);
+        }
+        for (one, other) in [
+            ("libgallium-26.2.6-1.so", "libgallium"),
+            ("libvulkan_intel.so", "libvulkan_intel"),
+            ("libX11-xcb.so.1", "libX11-xcb"),
+            ("app-1.0", "app-1.0"),
+        ] {
+            assert_eq!(without_version(one), other);
+        }
+    }
+}
