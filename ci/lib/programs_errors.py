@@ -1,11 +1,11 @@
-"""Reads what `gemtool sim --requests --json` prints, and prints the number of requests. With an error that the list in the file of the
-first argument lacks, it prints that, and fails. A line of the list: the request, the errno, and the reason."""
+"""Reads what `gemtool sim --requests --json` prints, and prints the number of requests. With an error that the lists in the files of the
+arguments lack, it prints that, and fails. A line of a list: the request, the errno, and the reason."""
 
 import json
 import sys
 
 allowed = set()
-for line in open(sys.argv[1]):
+for line in (line for path in sys.argv[1:] for line in open(path)):
     words = line.split(maxsplit=2)
     if words and not line.startswith("#"):
         assert len(words) == 3, f"{line!r} has no reason"

@@ -1,7 +1,8 @@
 //! Where the program is: its call stacks, and the counts of its flush instructions for the server.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{c_char, c_void};
 use std::fmt::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gem_coherency_protocol::{
@@ -14,6 +15,7 @@ use gem_coherency_trap::{Event, NEAREST, callers};
 use super::line::{self, LINE_BYTES, Place};
 use super::mappings::{self, Mapping, PAGE_BYTES};
 use super::stores;
+use crate::system::path::Path;
 use crate::system::sys;
 
 /// Most frames of a call stack.
@@ -220,10 +222,16 @@ pub(crate) fn lines(frames: &[usize]) -> Lines {
         if known == 0 || map.is_null() || info.dli_fbase == own() {
             continue;
         }
-        // SAFETY: a link map begins with the difference of addresses in the process and in the file; the name is a C
-        // string.
-        let (base, name) = unsafe { (*map.cast::<usize>(), CStr::from_ptr(info.dli_fname)) };
-        let Ok(name) = name.to_str() else { continue };
+        // SAFETY: a link map begins with the difference of addresses in the process and in the file, and the name, which is
+        // empty for the program; the names are C strings.
+        let (base, is_program, name) = unsafe {
+            let words = map.cast::<usize>();
+            let name = std::ptr::with_exposed_provenance::<c_char>(*words.add(1));
+            (*words, sys::bytes(name).is_empty(), sys::bytes(info.dli_fname))
+        };
+        // `dli_fname` is what the program was started by, in the folder of that time.
+        let program = PROGRAM.get().map(Path::as_bytes).filter(|path| is_program && !path.is_empty());
+        let Ok(name) = std::str::from_utf8(program.unwrap_or(name)) else { continue };
         let before = lines.len;
         if writeln!(lines, "{:x} {name}", frame - base).is_err() {
             lines.len = before;
@@ -231,6 +239,23 @@ pub(crate) fn lines(frames: &[usize]) -> Lines {
         }
     }
     lines
+}
+
+/// The path of the program's file.
+static PROGRAM: OnceLock<Path> = OnceLock::new();
+
+/// Finds the path when the library is loaded, before a filter of the program may refuse it.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = find_program;
+
+extern "C" fn find_program() {
+    PROGRAM.get_or_init(|| {
+        let mut path = Path::EMPTY;
+        // Without it, the name that the linker has is used.
+        let _ = sys::read_link(c"/proc/self/exe", &mut path);
+        path
+    });
 }
 
 /// `RTLD_DL_LINKMAP` of dlfcn.h.

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use gem_coherency_protocol::call;
 
+use super::path::{PATH_BYTES, Path};
 use super::sandbox;
 
 /// Returns the errno of this thread.
@@ -164,6 +165,17 @@ pub(crate) fn stat(folder: c_int, path: *const c_char, flags: c_int) -> Result<l
     // SAFETY: the kernel checks `path`, and `stat` has room.
     unsafe { call!(libc::SYS_newfstatat, folder, path, &raw mut stat, flags) }?;
     Ok(stat)
+}
+
+/// Reads where a symbolic link leads into an empty path.
+///
+/// # Errors
+/// Those of readlink(2); ENAMETOOLONG.
+pub(crate) fn read_link(link: &CStr, path: &mut Path) -> Result<(), c_int> {
+    let mut bytes = [0_u8; PATH_BYTES];
+    // SAFETY: the link is a C string, and there is room for `bytes`.
+    let len = unsafe { call!(libc::SYS_readlink, link.as_ptr(), bytes.as_mut_ptr(), bytes.len()) }?;
+    if path.push(bytes.get(..len).unwrap_or_default()) { Ok(()) } else { Err(libc::ENAMETOOLONG) }
 }
 
 /// Returns the cookie of a socket.

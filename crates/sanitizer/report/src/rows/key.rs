@@ -21,11 +21,12 @@ pub(crate) fn key(
     let word = |text: &str| text.replace(' ', "-");
     let agent = agent.map_or_else(|| "-".to_owned(), word);
     let stack = [load, store, request].into_iter().find(|stack| !stack.is_empty()).unwrap_or_default();
+    let stack: Vec<&PlaceRow> = stack.iter().filter(|place| !is_of_libc(place)).collect();
     let module = stack.first().map_or("", |first| &first.module);
     // Up to the first function that called the module, because many programs may call a driver.
     let callers = stack.iter().position(|place| place.module != module && place.function.is_some());
     let mut places: Vec<&str> =
-        stack.iter().take(callers.map_or(stack.len(), |at| at + 1)).map(place).collect();
+        stack.iter().take(callers.map_or(stack.len(), |at| at + 1)).map(|&at| place(at)).collect();
     places.dedup();
     places.truncate(MOST_PLACES);
     if places.is_empty() {
@@ -33,6 +34,12 @@ pub(crate) fn key(
     }
     let (kind, level) = (word(kind.name()), word(&level.to_string()));
     format!("{kind} {agent} {level} {}", places.join(" < "))
+}
+
+/// Returns whether a place is in libc, in its start of the program, or in the dynamic linker.
+fn is_of_libc(place: &PlaceRow) -> bool {
+    let name = place.module.rsplit('/').next().unwrap_or(&place.module);
+    name.starts_with("libc.so") || name.starts_with("ld-linux") || place.function.as_deref() == Some("_start")
 }
 
 fn place(place: &PlaceRow) -> &str {
@@ -84,7 +91,9 @@ mod tests {
         let stack = [&stack[..], &[at("app", Some("main"))]].concat();
         let expected = "stale-read display-engine none libvulkan_intel < libvulkan < vkCreateDevice";
         assert_eq!(of(&[], &stack), expected);
-        let own = ["f", "g", "g", "h", "i", "main"].map(|name| at("app", Some(name)));
+        let by_libc = [&[at("libc.so.6", Some("memcpy"))], &stack[..]].concat();
+        assert_eq!(of(&[], &by_libc), expected);
+        let own = ["f", "g", "g", "h", "i", "_start"].map(|name| at("app", Some(name)));
         assert_eq!(of(&own, &stack), "stale-read display-engine none f < g < h < i");
         assert_eq!(of(&[], &[]), "stale-read display-engine none -");
     }
