@@ -1,4 +1,4 @@
-//! Copies of memory that others (the GPU, another process, another thread) may change at any time.
+//! Copies and comparisons of memory that others (the GPU, another process, another thread) may change at any time.
 //!
 //! Each byte is copied as by a relaxed atomic access of its own. A copy that races with another one is
 //! therefore not a data race: every byte read was stored by some agent, and nothing more is guaranteed.
@@ -12,7 +12,7 @@
 //! Every function reads and writes only the bytes that it is given, and needs no alignment.
 #![allow(unsafe_code)]
 
-/// Bytes that [`fill`] stores at once.
+/// Bytes that [`fill`] stores at once, and of a line.
 const BLOCK: usize = 64;
 
 /// From this size on REP MOVS is used: starting it takes as long as copying some hundred bytes.
@@ -69,6 +69,66 @@ pub unsafe fn copy_across(to: *mut u8, from: *const u8, len: usize) {
     unsafe {
         move_bytes(to, from, len)
     }
+}
+
+/// Returns the lines of two pieces of memory that differ, a bit each; others may write both concurrently.
+///
+/// # Safety
+/// Both are mapped for reading, `lines` times 64 bytes long, and no unique reference points to either. `lines` is at most 64.
+pub unsafe fn differing_lines(one: *const u8, other: *const u8, lines: usize) -> u64 {
+    // SAFETY: the lines are the caller's.
+    let differs = |line| unsafe { differ(one.add(line * BLOCK), other.add(line * BLOCK)) };
+    (0..lines).fold(0, |mask, line| mask | u64::from(differs(line)) << line)
+}
+
+/// Returns whether two lines differ.
+///
+/// # Safety
+/// As [`differing_lines`].
+#[cfg(miri)]
+unsafe fn differ(one: *const u8, other: *const u8) -> bool {
+    // SAFETY: within the caller's lines.
+    (0..BLOCK).any(|at| unsafe { by_byte::load(one.add(at)) != by_byte::load(other.add(at)) })
+}
+
+/// Returns whether two lines differ.
+///
+/// # Safety
+/// As [`differing_lines`].
+#[cfg(not(miri))]
+#[inline]
+unsafe fn differ(one: *const u8, other: *const u8) -> bool {
+    use core::arch::asm;
+    let equal: u32;
+    // SAFETY: the loads are within the caller's lines; what the block changes is named.
+    unsafe {
+        asm!(
+            "movdqu {all}, [{one}]",
+            "movdqu {bytes}, [{other}]",
+            "pcmpeqb {all}, {bytes}",
+            "movdqu {more}, [{one} + 16]",
+            "movdqu {bytes}, [{other} + 16]",
+            "pcmpeqb {more}, {bytes}",
+            "pand {all}, {more}",
+            "movdqu {more}, [{one} + 32]",
+            "movdqu {bytes}, [{other} + 32]",
+            "pcmpeqb {more}, {bytes}",
+            "pand {all}, {more}",
+            "movdqu {more}, [{one} + 48]",
+            "movdqu {bytes}, [{other} + 48]",
+            "pcmpeqb {more}, {bytes}",
+            "pand {all}, {more}",
+            "pmovmskb {equal:e}, {all}",
+            all = out(xmm_reg) _,
+            bytes = out(xmm_reg) _,
+            more = out(xmm_reg) _,
+            equal = out(reg) equal,
+            one = in(reg) one,
+            other = in(reg) other,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    equal != 0xffff
 }
 
 /// Sets `len` bytes at `to` to `byte`; others may read and write there concurrently.

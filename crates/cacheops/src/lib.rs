@@ -5,7 +5,7 @@
 //! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`], [`lines_of_pages`] | none: [`fence_for`] before and after the batch |
 //! | lines, waited for | [`write_back_range`], [`flush_range`], [`invalidate_range`], [`fenced_ranges`] | their own |
 //! | stores | [`copy_non_temporal`], [`fill_non_temporal`], [`copy_through`] | none: [`fence_for`] a write-back after the last |
-//! | copies | [`copy_in`], [`copy_out`], [`copy_across`] | none: ordinary stores and loads |
+//! | copies | [`copy_in`], [`copy_out`], [`copy_across`], [`differing_lines`] | none: ordinary stores and loads |
 //! | loads | [`load_streaming`] | none: [`fence`] before the first |
 //!
 //! The instructions are chosen once per process: the best that the CPU has within the limits of the environment
@@ -40,7 +40,7 @@
 //! * `chosen`: an instruction for each kind of operation. Not the choice.
 //! * `cpu`: CPUID. Not preferences.
 //! * `error`: why the instructions cannot be used as requested. Not errors of operations.
-//! * `copy`: ordinary copies whose ends may be in any memory. Not copies that bypass the cache.
+//! * `copy`: ordinary copies and comparisons of any memory. Not copies that bypass the cache.
 //! * `environment`: the variable that limits the instructions. Not its words.
 //! * `instruction`: the instructions as values, and, in tests, a record of those executed. Not assembly.
 //! * `span`: the lines of a range of bytes. Not operations on them.
@@ -72,7 +72,7 @@ use core::arch::asm;
 
 use gem_coherency_policy::vocabulary::PAGE_BYTES;
 
-pub use copy::{copy_across, copy_in, copy_out};
+pub use copy::{copy_across, copy_in, copy_out, differing_lines};
 pub use environment::OVERRIDE;
 pub use error::Error;
 pub use gem_coherency_policy::vocabulary::LineOp;

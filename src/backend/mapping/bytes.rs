@@ -16,7 +16,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::cacheops;
 use crate::error::{Error, Result};
-use crate::units::ByteRange;
+use crate::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES, PageLines};
 
 /// Zeroed memory of this process, which raw pointers may write, too: the bytes of a software device.
 ///
@@ -122,7 +122,55 @@ impl SharedBytes {
         Ok(())
     }
 
+    /// Returns which of these lines, which are in one page, differ from those of `other`.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfBounds`], also for lines of several pages.
+    pub fn differing_lines(&self, other: &Self, lines: LineRange) -> Result<PageLines> {
+        let at = lines.first().saturating_mul(LINE_BYTES);
+        let range = self.range(at, lines.bytes())?;
+        other.range(at, lines.bytes())?;
+        let (page, first) = (lines.first() / PAGE_LINES, lines.first() % PAGE_LINES);
+        ByteRange::within(first * LINE_BYTES, range.len(), PAGE_BYTES)?;
+        // SAFETY: `range` lies within what both mappings keep mapped, to which no reference exists; a page has 64 lines.
+        let mask = unsafe {
+            let at = range.offset() as usize;
+            let (one, other) = (self.pages.as_ptr().add(at), other.pages.as_ptr().add(at));
+            cacheops::differing_lines(one, other, (range.len() / LINE_BYTES) as usize)
+        };
+        Ok(PageLines::new(page, mask << first))
+    }
+
     fn range(&self, offset: u64, len: u64) -> Result<ByteRange> {
         ByteRange::within(offset, len, self.pages.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_differ_are_those_with_another_byte() {
+        let [one, other] = [2 * PAGE_BYTES; 2].map(|len| SharedBytes::zeroed(len).unwrap());
+        let lines = |first, end| LineRange::new(first, end);
+        assert_eq!(one.differing_lines(&other, lines(64, 128)).unwrap(), PageLines::new(1, 0));
+        // The first and the last byte of a line, and each piece that is compared at once.
+        for byte in [0, 15, 16, 31, 32, 47, 48, 63] {
+            for line in [64, 70, 127] {
+                other.copy_in(line * LINE_BYTES + byte, &[1]).unwrap();
+                let found = one.differing_lines(&other, lines(64, 128)).unwrap();
+                assert_eq!(found, PageLines::new(1, 1 << (line - 64)), "byte {byte} of line {line}");
+                let part = one.differing_lines(&other, lines(70, 71)).unwrap();
+                assert_eq!(part, PageLines::new(1, u64::from(line == 70) << 6), "one line");
+                other.copy_in(line * LINE_BYTES + byte, &[0]).unwrap();
+            }
+        }
+        assert_eq!(one.differing_lines(&other, lines(5, 5)).unwrap(), PageLines::new(0, 0));
+        for wrong in [lines(0, 65), lines(63, 65), lines(64, 129), lines(u64::MAX - 1, u64::MAX)] {
+            assert!(one.differing_lines(&other, wrong).is_err(), "{wrong:?}");
+        }
+        let short = SharedBytes::zeroed(PAGE_BYTES).unwrap();
+        assert!(one.differing_lines(&short, lines(64, 128)).is_err());
     }
 }

@@ -18,7 +18,7 @@ use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::sync::Mutex;
-use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, Handle};
 use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
 
@@ -316,26 +316,16 @@ impl BackingStore {
         let filled = self.shared.as_ref().filter(|shared| shared.write_back).map(|shared| &shared.filled);
         let seen = if coherent { self.seen.as_ref() } else { filled };
         let (Some(seen), Some(cached)) = (seen, &self.cached) else { return Ok(()) };
-        let (mut now, mut before) = ([0; PAGE_BYTES as usize], [0; PAGE_BYTES as usize]);
-        let end = lines.end() * LINE_BYTES;
-        let mut at = lines.first() * LINE_BYTES;
-        while at < end {
-            let len = (PAGE_BYTES - at % PAGE_BYTES).min(end - at) as usize;
-            let (Some(now), Some(before)) = (now.get_mut(..len), before.get_mut(..len)) else { break };
-            cached.copy_out(at, now)?;
-            seen.copy_out(at, before)?;
-            if now != before {
-                let pairs = now.chunks(LINE).zip(before.chunks(LINE));
-                for (line, (now, before)) in (at / LINE_BYTES..).zip(pairs) {
-                    if now != before {
-                        tracing.add(TraceEvent::Stored(LineRange::new(line, line + 1)));
-                        if coherent {
-                            seen.copy_in(line * LINE_BYTES, now)?;
-                        }
-                    }
+        let mut left = lines;
+        while !left.is_empty() {
+            let end = left.end().min((left.first() / PAGE_LINES + 1) * PAGE_LINES);
+            for stored in cached.differing_lines(seen, LineRange::new(left.first(), end))?.runs() {
+                tracing.add(TraceEvent::Stored(stored));
+                if coherent {
+                    seen.copy_from(cached, stored.first() * LINE_BYTES, stored.bytes())?;
                 }
             }
-            at += len as u64;
+            left = LineRange::new(end, left.end());
         }
         Ok(())
     }
@@ -367,6 +357,7 @@ impl BackingStore {
 mod tests {
     use super::*;
     use crate::memory::backing_store::Zeroing;
+    use gem_coherency::units::PAGE_BYTES;
     use gem_coherency::vocabulary::MocsClass;
 
     #[test]

@@ -174,6 +174,26 @@ impl States {
     }
 }
 
+/// The effect of one access on the last line, because neighbours are in equal states.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Last(Option<(States, States, Mistakes)>);
+
+impl Last {
+    /// Applies an access, the same one at each call, as [`States::access`] does.
+    pub(super) fn access(&mut self, line: &mut States, effects: &Effects, mapped: Mask) -> Mistakes {
+        if let Self(Some((before, after, mistakes))) = *self
+            && before == *line
+        {
+            *line = after;
+            return mistakes;
+        }
+        let before = *line;
+        let mistakes = line.access(effects, mapped);
+        self.0 = Some((before, *line, mistakes));
+        mistakes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

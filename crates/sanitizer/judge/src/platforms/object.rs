@@ -12,7 +12,7 @@ use gem_coherency_sim::MadeCall;
 use super::classes::{Classes, Mask};
 use super::domain_calls::ObjectCalls;
 use super::flushes::{Flushes, Ledger};
-use super::line::{Effects, States};
+use super::line::{Effects, Last, Mistakes, States};
 use super::pending_calls::DomainCall;
 use super::reach::Reach;
 use super::screen::Screen;
@@ -189,8 +189,9 @@ impl Object {
         } else {
             self.flushes.access(ledger, lines, effects.touch(), reach);
         }
+        let mut last = Last::default();
         self.lines(lines, |_, line| {
-            line.access(&effects, mapped);
+            last.access(line, &effects, mapped);
         });
     }
 
@@ -213,11 +214,15 @@ impl Object {
         self.flushes.access(ledger, lines, effects.touch(), reach);
         self.flushes.kernel_flush_lines(ledger, lines, after);
         let mut found = Vec::new();
+        let mut last = Last::default();
         self.lines(lines, |number, line| {
             if before != 0 {
                 line.flush(before, mapped);
             }
-            let mistakes = line.access(&effects, mapped);
+            let mistakes = last.access(line, &effects, mapped);
+            if mistakes == Mistakes::default() && after == 0 {
+                return;
+            }
             if after != 0 {
                 line.flush(after, mapped);
             }
