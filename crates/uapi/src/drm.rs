@@ -111,6 +111,14 @@ structs! {
         value @ 8: u64,
     }
 
+    /// The argument of SET_CLIENT_NAME.
+    drm_set_client_name: 16 {
+        /// Bytes at `name`; 0: the file has no name.
+        name_len @ 0: u64,
+        /// Address of the name, without a final 0.
+        name @ 8: u64,
+    }
+
     /// The argument of PRIME_HANDLE_TO_FD and PRIME_FD_TO_HANDLE.
     drm_prime_handle: 12 {
         /// The object's name.
@@ -165,6 +173,8 @@ values! {
     DRM_CLIENT_CAP_WRITEBACK_CONNECTORS: u64 = 5;
     /// Sets the hotspot of virtual cursors.
     DRM_CLIENT_CAP_CURSOR_PLANE_HOTSPOT: u64 = 6;
+    /// Most bytes of a file's name.
+    DRM_CLIENT_NAME_MAX_LEN: u64 = 64;
     /// dma-bufs can be imported.
     DRM_PRIME_CAP_IMPORT: u64 = 0x1;
     /// Objects can be exported.
@@ -206,4 +216,6 @@ requests! {
     DRM_IOCTL_PRIME_HANDLE_TO_FD = IOWR(b'd', 0x2d, drm_prime_handle) == 0xc00c_642d;
     /// Names the object behind a dma-buf.
     DRM_IOCTL_PRIME_FD_TO_HANDLE = IOWR(b'd', 0x2e, drm_prime_handle) == 0xc00c_642e;
+    /// Names the file, for files of debugfs and fdinfo.
+    DRM_IOCTL_SET_CLIENT_NAME = IOWR(b'd', 0xd1, drm_set_client_name) == 0xc010_64d1;
 }

@@ -20,7 +20,7 @@ structs! {
     }
 
     /// A handle, and a file of the same syncobj or of its fence.
-    drm_syncobj_handle: 16 {
+    drm_syncobj_handle: 24 {
         /// The handle.
         handle @ 0: u32,
         /// The file's kind: of the syncobj (0), or of its fence (1).
@@ -29,6 +29,8 @@ structs! {
         fd @ 8: i32,
         /// Must be 0.
         pad @ 12: u32,
+        /// The point of the timeline with the flag `TIMELINE`; otherwise 0. Kernels without that flag do not look at it.
+        point @ 16: u64,
     }
 
     /// Point of a timeline whose fence becomes that of another.
@@ -127,8 +129,12 @@ values! {
     DRM_SYNCOBJ_CREATE_SIGNALED: u32 = 1 << 0;
     /// The file is one of the fence (a sync file).
     DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE: u32 = 1 << 0;
-    /// As above.
+    /// The fence becomes that of a point.
+    DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_TIMELINE: u32 = 1 << 1;
+    /// The file is one of the fence (a sync file).
     DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE: u32 = 1 << 0;
+    /// The fence is that of a point.
+    DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_TIMELINE: u32 = 1 << 1;
     /// Waits for all of them.
     DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL: u32 = 1 << 0;
     /// Waits until there is a fence, too.
@@ -147,9 +153,9 @@ requests! {
     /// Closes a handle.
     DRM_IOCTL_SYNCOBJ_DESTROY = IOWR(b'd', 0xc0, drm_syncobj_destroy) == 0xc008_64c0;
     /// Makes a file of a syncobj, or of its fence.
-    DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD = IOWR(b'd', 0xc1, drm_syncobj_handle) == 0xc010_64c1;
+    DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD = IOWR(b'd', 0xc1, drm_syncobj_handle) == 0xc018_64c1;
     /// Gets a handle for the syncobj of a file, or takes over a file's fence.
-    DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE = IOWR(b'd', 0xc2, drm_syncobj_handle) == 0xc010_64c2;
+    DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE = IOWR(b'd', 0xc2, drm_syncobj_handle) == 0xc018_64c2;
     /// Waits for fences.
     DRM_IOCTL_SYNCOBJ_WAIT = IOWR(b'd', 0xc3, drm_syncobj_wait) == 0xc028_64c3;
     /// Drops fences.

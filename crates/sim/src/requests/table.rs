@@ -9,7 +9,7 @@ use super::kms::{self, auth, dumb, framebuffer};
 use super::legacy;
 use super::query::{aperture, items, param, perf, version};
 use super::sync::{syncobj, wait};
-use crate::kernel::hardware::LINUX_5_10;
+use crate::kernel::hardware::{LINUX_5_10, LINUX_7_2};
 use gem_coherency::vocabulary::KernelVersion;
 
 /// The requests by module.
@@ -50,6 +50,7 @@ pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry>
     let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };
     let events = if kernel < syncobj::EVENTS { &[] } else { syncobj::SINCE_6_6 };
     let extended = if kernel == LINUX_5_10 { &[] } else { create::AFTER_5_10 };
-    let all = GROUPS.iter().copied().chain([legacy, events, extended]).flatten();
+    let names = if kernel < LINUX_7_2 { &[] } else { auth::SINCE_7_2 };
+    let all = GROUPS.iter().copied().chain([legacy, events, extended, names]).flatten();
     all.into_iter().find(|entry| entry.code & 0xff == number)
 }

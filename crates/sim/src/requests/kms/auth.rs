@@ -23,6 +23,11 @@ pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_DROP_MASTER, Primary => drop_master;
 };
 
+/// Requests that older kernels lack (seen on 7.2, not on 6.12).
+pub(in crate::requests) static SINCE_7_2: &[Entry] = entries! {
+    DRM_IOCTL_SET_CLIENT_NAME, Everyone => set_client_name;
+};
+
 /// The device's bus id (`drm_pci_set_busid`).
 const BUS_ID: &str = "pci:0000:00:02.0";
 /// The newest interface version (`DRM_IF_MAJOR`, `DRM_IF_MINOR`).
@@ -42,6 +47,20 @@ fn get_unique(caller: &mut Caller<'_>, args: &mut drm_unique) -> Result<()> {
     }
     args.unique_len = name.len() as u64;
     Ok(())
+}
+
+/// `drm_set_client_name`: the name is checked, and not shown anywhere.
+fn set_client_name(caller: &mut Caller<'_>, args: &mut drm_set_client_name) -> Result<()> {
+    let request = DRM_IOCTL_SET_CLIENT_NAME.name;
+    caller.device.system.enter(request, Needs::Nothing)?;
+    if args.name_len > DRM_CLIENT_NAME_MAX_LEN {
+        return refuse(request, Errno::EINVAL);
+    }
+    let mut name = vec![0; args.name_len as usize];
+    if caller.memory.read(args.name, &mut name) < name.len() {
+        return refuse(request, Errno::EFAULT);
+    }
+    if name.iter().all(u8::is_ascii_graphic) { Ok(()) } else { refuse(request, Errno::EINVAL) }
 }
 
 /// `drm_getmagic`.

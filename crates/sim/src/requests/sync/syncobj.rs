@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 
 use crate::SimDevice;
+use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
 use crate::process::files::File;
 use crate::requests::entry::{Entry, entries};
@@ -84,12 +85,11 @@ fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_syncobj_handle) -> Resul
     let request = DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD.name;
     caller.device.system.enter(request, Needs::Memory)?;
     let syncobj = caller.device.syncobj(args.handle);
-    let file = match (args.pad, args.flags) {
-        (0, 0) => syncobj.map(File::Syncobj).or(Err(Errno::EINVAL)),
-        (0, DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE) => {
-            syncobj.and_then(|syncobj| syncobj.find(0).map(File::Fence).ok_or(Errno::EINVAL))
+    let file = match ways(caller, request, args)? {
+        (true, point) => {
+            syncobj.and_then(|syncobj| syncobj.find(point).map(File::Fence).ok_or(Errno::EINVAL))
         }
-        (_, _) => Err(Errno::EINVAL),
+        (false, _) => syncobj.map(File::Syncobj).or(Err(Errno::EINVAL)),
     };
     let installed = file.and_then(|file| caller.files.install(file, true));
     args.fd = installed.or_else(|errno| refuse(request, errno))?;
@@ -100,18 +100,37 @@ fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_syncobj_handle) -> Resul
 fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_syncobj_handle) -> Result<()> {
     let request = DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE.name;
     caller.device.system.enter(request, Needs::Memory)?;
-    match (args.pad, args.flags, caller.files.get(args.fd)) {
-        (0, 0, Ok(File::Syncobj(syncobj))) => {
+    match (ways(caller, request, args)?, caller.files.get(args.fd)) {
+        ((false, _), Ok(File::Syncobj(syncobj))) => {
             args.handle = caller.device.syncobjs().insert(syncobj);
             Ok(())
         }
-        (0, DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE, Ok(File::Fence(fence))) => {
+        ((true, point), Ok(File::Fence(fence))) => {
             let syncobj = caller.device.syncobj(args.handle).or_else(|errno| refuse(request, errno))?;
-            syncobj.replace(Some(fence));
+            match point {
+                0 => syncobj.replace(Some(fence)),
+                point => syncobj.add(point, fence),
+            }
             Ok(())
         }
-        (_, _, _) => refuse(request, Errno::EINVAL),
+        (_, _) => refuse(request, Errno::EINVAL),
     }
+}
+
+/// Returns whether the file is one of a fence, and its point, 0 without a timeline.
+///
+/// # Errors
+/// EINVAL for unknown flags, padding, and a point of a whole syncobj.
+fn ways(caller: &Caller<'_>, request: &'static str, args: &drm_syncobj_handle) -> Result<(bool, u64)> {
+    // The same bits in both directions.
+    const FENCE: u32 = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE;
+    const TIMELINE: u32 = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_TIMELINE;
+    let has_points = caller.device.system.machine.kernel >= LINUX_7_2;
+    let known = if has_points { FENCE | TIMELINE } else { FENCE };
+    let of_fence = args.flags & FENCE != 0;
+    let is_right = args.pad == 0 && args.flags & !known == 0 && (of_fence || !has_points || args.point == 0);
+    let point = if args.flags & TIMELINE == 0 { 0 } else { args.point };
+    if is_right { Ok((of_fence, point)) } else { refuse(request, Errno::EINVAL) }
 }
 
 /// `drm_syncobj_reset_ioctl`.

@@ -1,8 +1,11 @@
-//! Synchronization objects; what is expected was seen on the driver (tgl, 6.1 and 6.12).
+//! Synchronization objects; what is expected was seen on the driver (tgl, 6.1 and 6.12; jsl, 7.2).
 
 use gem_coherency::Errno;
 use gem_coherency_sim::SimDevice;
-use gem_coherency_uapi::drm::{DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOCTL_GET_CAP, drm_get_cap};
+use gem_coherency_uapi::drm::{
+    DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOCTL_GET_CAP, DRM_IOCTL_SET_CLIENT_NAME, drm_get_cap,
+    drm_set_client_name,
+};
 use gem_coherency_uapi::drm_syncobj::*;
 use gem_coherency_uapi::i915_exec::*;
 
@@ -94,13 +97,13 @@ impl Sync {
     }
 
     fn export(&mut self, handle: u32, flags: u32, pad: u32) -> Result<i32, Errno> {
-        let args = drm_syncobj_handle { handle, flags, pad, fd: 0 };
+        let args = drm_syncobj_handle { handle, flags, pad, fd: 0, point: 0 };
         let (errno, args) = self.0.on(2, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, args);
         errno.map_or(Ok(args.fd), Err)
     }
 
     fn import(&mut self, handle: u32, flags: u32, fd: i32) -> Result<u32, Errno> {
-        let args = drm_syncobj_handle { handle, flags, pad: 0, fd };
+        let args = drm_syncobj_handle { handle, flags, pad: 0, fd, point: 0 };
         let (errno, args) = self.0.on(2, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, args);
         errno.map_or(Ok(args.handle), Err)
     }
@@ -304,4 +307,62 @@ fn a_submission_signals_what_it_names_when_the_gpu_is_done() {
     case(&mut sync, &[(1, SIGNAL)], Some(0), None);
     assert_eq!(sync.query(1, 0), Ok(0), "one fence again");
     case(&mut sync, &[(99, 0)], Some(0), Some(Errno::ENOENT));
+}
+
+#[test]
+fn files_of_fences_have_points_since_7_2() {
+    const FENCE: u32 = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE;
+    const TIMELINE: u32 = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_TIMELINE;
+    for (device, has_points) in [("jsl,kernel=7.2", true), ("jsl,kernel=6.12", false)] {
+        let mut sync = Sync::new(device);
+        let (from, to) = (sync.create(0).unwrap(), sync.create(0).unwrap());
+        assert_eq!(sync.signal_point(from, 5, 0), None);
+        let mut file = |handle, flags, point, pad| {
+            let args = drm_syncobj_handle { handle, flags, pad, fd: 0, point };
+            let (errno, args) = sync.0.on(2, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, args);
+            errno.map_or(Ok(args.fd), Err)
+        };
+        let refused = |done| if has_points { done } else { Err(Errno::EINVAL) };
+        assert_eq!(file(from, FENCE | TIMELINE, 5, 0).map(drop), refused(Ok(())), "{device}");
+        assert_eq!(file(from, FENCE | TIMELINE, 6, 0).map(drop), Err(Errno::EINVAL), "no such point");
+        assert_eq!(file(99, FENCE | TIMELINE, 5, 0).map(drop), refused(Err(Errno::ENOENT)), "{device}");
+        assert_eq!(file(from, TIMELINE, 0, 0).map(drop), refused(Ok(())), "{device}");
+        assert_eq!(file(from, TIMELINE, 5, 0).map(drop), Err(Errno::EINVAL), "a point of the syncobj");
+        assert_eq!(file(from, 4, 0, 0).map(drop), Err(Errno::EINVAL));
+        assert_eq!(file(from, FENCE | TIMELINE, 5, 1).map(drop), Err(Errno::EINVAL), "padding");
+        let without = if has_points { Err(Errno::EINVAL) } else { Ok(()) };
+        assert_eq!(file(from, 0, 5, 0).map(drop), without, "{device}: bytes that older kernels do not have");
+        let fence = file(from, FENCE, 7, 0).unwrap();
+        let mut take = |flags, point| {
+            let args = drm_syncobj_handle { handle: to, flags, pad: 0, fd: fence, point };
+            sync.0.on(2, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, args).0
+        };
+        assert_eq!(take(TIMELINE, 0), Some(Errno::EINVAL), "no file of a syncobj");
+        assert_eq!(take(FENCE | TIMELINE, 7), (!has_points).then_some(Errno::EINVAL), "{device}");
+        assert_eq!(sync.query(to, 0), Ok(if has_points { 7 } else { 0 }), "{device}");
+    }
+}
+
+#[test]
+fn a_file_has_a_name_of_visible_characters_since_7_2() {
+    let mut sync = Sync::new("jsl,kernel=7.2");
+    let mut name = |text: &[u8]| {
+        sync.0.process.store(LIST, text).unwrap();
+        let args = drm_set_client_name { name_len: text.len() as u64, name: LIST };
+        sync.0.on(2, DRM_IOCTL_SET_CLIENT_NAME, args).0
+    };
+    for right in [&b""[..], b"x", b"!~", &[b'a'; 64]] {
+        assert_eq!(name(right), None, "{right:?}");
+    }
+    for wrong in [&b"a b"[..], b"a\0", b"\x1f", b"\x7f", b"\x80", &[b'a'; 65]] {
+        assert_eq!(name(wrong), Some(Errno::EINVAL), "{wrong:?}");
+    }
+    let mut at =
+        |name_len, name| sync.0.on(2, DRM_IOCTL_SET_CLIENT_NAME, drm_set_client_name { name_len, name }).0;
+    assert_eq!(
+        [at(5, HOLE), at(0, HOLE), at(u64::MAX, HOLE)],
+        [Some(Errno::EFAULT), None, Some(Errno::EINVAL)]
+    );
+    let args = drm_set_client_name::default();
+    assert_eq!(Sync::new("jsl,kernel=6.12").0.on(2, DRM_IOCTL_SET_CLIENT_NAME, args).0, Some(Errno::EINVAL));
 }
