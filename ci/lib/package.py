@@ -25,7 +25,7 @@ REPOSITORY = ("ci", "crates", "fuzz", "loom-tests", "benches", "tests", "CONTRIB
 # Kinds of files by folder; anything else is there by mistake.
 KINDS = {
     "src": {".rs", ".trace"},
-    "examples": {".rs", ".c", ".gemco", ".asm", ".comp", ".frag", ".spv"}, "include": {".h"}, "docs": {".md", ".svg", ".py", ""},
+    "examples": {".rs", ".c", ".gemco", ".asm", ".comp", ".frag", ".spv"}, "include": {".h"}, "docs": {".md", ".svg", ".py", ""}, "suppressions": {".txt"},
 }
 TOP = {"install", "man", "gem_coherency.pc.in", "Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}
 LARGEST_BYTES = 1 << 20

@@ -17,9 +17,9 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// The lists of known findings that come with the tool, by name.
 const LISTS: [(&str, &str); 3] = [
-    ("mesa-22.3", include_str!("../../suppressions/mesa-22.3")),
-    ("mesa-25.0", include_str!("../../suppressions/mesa-25.0")),
-    ("mesa-26.2", include_str!("../../suppressions/mesa-26.2")),
+    ("mesa-22.3", include_str!("../../suppressions/mesa-22.3.txt")),
+    ("mesa-25.0", include_str!("../../suppressions/mesa-25.0.txt")),
+    ("mesa-26.2", include_str!("../../suppressions/mesa-26.2.txt")),
 ];
 
 /// Returns the kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
