@@ -207,6 +207,12 @@ fn run_sim(args: &args::Sim, form: Form) -> Result<Outcome, Failure> {
 /// Runs a program, and writes what it did wrong: standard output is the program's.
 #[cfg(feature = "programs")]
 fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
+    // Before the program runs: its results would be lost.
+    let output = args.output.as_ref().map(|path| {
+        let opened = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        opened.map_err(|error| Failure::flag("--output", format!("{}: {error}", path.display())))
+    });
+    let output = output.transpose()?;
     let mut report = cmd::programs::sim::sanitize(args, |finding| {
         let mut out = io::stderr().lock();
         // Standard error may be closed; the report has the finding, too.
@@ -219,12 +225,12 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
         drawn = fs::write(&picture.path, render::programs::history::picture(view));
         picture.written = drawn.is_ok();
     }
-    let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => {
-            let created = fs::File::create(path);
-            Box::new(
-                created.map_err(|error| Failure::flag("--output", format!("{}: {error}", path.display())))?,
-            )
+    let to_file = output.is_some();
+    let mut out: Box<dyn Write> = match output {
+        Some(file) => {
+            // What cannot be cut, such as a pipe, has nothing before.
+            let _ = file.set_len(0);
+            Box::new(file)
         }
         None => Box::new(io::stderr()),
     };
@@ -235,6 +241,10 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
         page.raw(&render::programs::junit::of(&report))?;
     } else {
         page.report(&report, form)?;
+    }
+    if to_file && !report.is_clean() {
+        // Standard error may be closed; the report is in the file.
+        let _ = writeln!(io::stderr(), "gemtool: {}", render::programs::sanitize::summary(&report));
     }
     // The report comes first: it matters more than the picture.
     drawn.map_err(|error| {

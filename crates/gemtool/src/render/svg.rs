@@ -303,8 +303,8 @@ impl fmt::Display for Escaped<'_> {
             '>' => f.write_str("&gt;"),
             '&' => f.write_str("&amp;"),
             '"' => f.write_str("&quot;"),
-            // XML allows no other control characters.
-            control if control.is_control() => f.write_char(' '),
+            // XML allows no other control characters, and not these two.
+            other if other.is_control() || matches!(other, '\u{fffe}' | '\u{ffff}') => f.write_char(' '),
             letter => f.write_char(letter),
         })
     }
@@ -319,9 +319,9 @@ mod tests {
     #[test]
     fn text_is_never_markup() {
         let mut picture = Picture::default();
-        picture.text(1.0, 2.0, "a < b & \"c\" > d\u{1}", FONT);
+        picture.text(1.0, 2.0, "a < b & \"c\" > d\u{1}\u{ffff}", FONT);
         let svg = picture.finish(10.0, 10.0, "<t>");
-        assert!(svg.contains("a &lt; b &amp; &quot;c&quot; &gt; d </text>"), "{svg}");
+        assert!(svg.contains("a &lt; b &amp; &quot;c&quot; &gt; d  </text>"), "{svg}");
         assert!(svg.contains("<title>&lt;t&gt;</title>"), "{svg}");
     }
 

@@ -1,7 +1,7 @@
 //! A connection: the requests of one thread of a program at a time.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
@@ -213,10 +213,11 @@ impl Connection {
     fn ioctl(&self, file: &OpenFile, code: u32, argument: u64) -> Reply {
         let client = self.client()?;
         let on = file.device().map(AsRef::as_ref);
+        let mut turn = self.judge().map(|_| self.session.turn.lock());
         let screens = self.judge().and_then(|judge| judge.before(&self.session.devices, on, code));
         // Not what the request itself will write.
         let made_stale = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
-        let done = self.carry_out(client, file, code, argument);
+        let done = self.carry_out(client, file, (code, argument), &mut turn);
         file.device().into_iter().for_each(|device| device.note_stale_lines());
         let number = file.device().and_then(|device| self.session.number_of(device));
         self.session.requests.count(number, code, done);
@@ -240,24 +241,39 @@ impl Connection {
             );
             program.tell_stale();
         }
+        drop(turn);
         done.map(|value| (Message::done([value as u64]), None))
     }
 
     /// Makes a request, also on the real device if there is one.
-    fn carry_out(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
+    fn carry_out<'a>(
+        &'a self,
+        client: &Client,
+        file: &OpenFile,
+        (code, argument): (u32, u64),
+        turn: &mut Option<MutexGuard<'a, ()>>,
+    ) -> Result<i32, Errno> {
         let real = file.device().and_then(|device| Some((device, self.session.mirror(device)?)));
-        let Some((device, mirror)) = real else { return self.attempt(client, file, code, argument) };
+        let Some((device, mirror)) = real else {
+            return self.attempt(client, file, (code, argument), turn);
+        };
         let request = Forwarded { device, memory: client.memory(), code, argument };
         if let Some(answer) = mirror.fact(&request) {
             return answer;
         }
         let passed = Mirror::passed(&request);
-        let software = self.attempt(client, file, code, argument);
+        let software = self.attempt(client, file, (code, argument), turn);
         mirror.forward(&request, passed, software)
     }
 
     /// Makes a request on the software device; other threads of the program make theirs while it waits.
-    fn attempt(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
+    fn attempt<'a>(
+        &'a self,
+        client: &Client,
+        file: &OpenFile,
+        (code, argument): (u32, u64),
+        turn: &mut Option<MutexGuard<'a, ()>>,
+    ) -> Result<i32, Errno> {
         let (since, socket, pid) = (Instant::now(), Arc::clone(&self.socket), client.pid());
         end_shaders_when(move || is_closed(&socket) || is_interrupted(pid));
         loop {
@@ -265,7 +281,11 @@ impl Connection {
                 client.with(&self.socket, |process| process.attempt_on(file, code, argument, since));
             match attempt? {
                 Attempt::Done(result) => return Ok(result),
-                Attempt::Waits(waits) => waits.sleep(LOOK),
+                Attempt::Waits(waits) => {
+                    let had_turn = turn.take().is_some();
+                    waits.sleep(LOOK);
+                    *turn = had_turn.then(|| self.session.turn.lock());
+                }
             }
             // The program may have ended meanwhile, or a signal is to end it.
             if is_closed(&self.socket) || is_interrupted(pid) {

@@ -166,18 +166,25 @@ impl Sanitized {
         Picture { path, finding: finding.get(), written: false, view }
     }
 
-    /// Replaces the baseline, if there is one, by the findings.
+    /// Replaces the baseline, if there is one, by the findings; keeps it if a signal ended the program, or nothing was judged.
     ///
     /// # Errors
     /// As [`Baseline::update`].
     pub fn update_baseline(&mut self) -> Result<(), String> {
-        self.baseline.as_mut().map_or(Ok(()), |baseline| baseline.update(&self.findings))
+        let Some(baseline) = &mut self.baseline else { return Ok(()) };
+        baseline.kept = match (self.status, &self.nothing_judged) {
+            (129.., _) => Some("a signal ended the program"),
+            (_, Some(_)) => Some("nothing was judged"),
+            (_, None) => None,
+        };
+        if baseline.kept.is_some() { Ok(()) } else { baseline.update(&self.findings) }
     }
 
-    /// Returns whether nothing was found, other than flushes that are merely useless, and what is suppressed or known.
+    /// Returns whether nothing was found, other than flushes that are merely useless, and what is suppressed, known, or in the baseline now.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.findings.iter().all(FindingRow::is_accepted)
+        let updated = self.baseline.as_ref().is_some_and(|baseline| baseline.updated);
+        updated || self.findings.iter().all(FindingRow::is_accepted)
     }
 
     /// Returns the exit status: the program's, unless there are findings and a status for them, or nothing was judged and that is not

@@ -14,6 +14,8 @@ struct Case {
     seconds: f64,
     /// The element, its message and its text, unless the test passed.
     outcome: Option<(&'static str, String, String)>,
+    /// What else is known: the exit status, and known findings.
+    notes: Vec<String>,
 }
 
 /// Returns the document of a report: one case for a run that is no suite.
@@ -31,51 +33,64 @@ pub fn of(report: &Sanitized) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {numbers}>\n  <testsuite name=\"{}\" {numbers}>\n",
         Escaped(&suite)
     );
-    for Case { name, seconds, outcome } in &cases {
+    for Case { name, seconds, outcome, notes } in &cases {
         let (class, name) = (Escaped(&suite), Escaped(name));
         // Writing to a string succeeds.
         let _ = write!(text, r#"    <testcase classname="{class}" name="{name}" time="{seconds:.3}""#);
-        match outcome {
-            None => text += "/>\n",
-            Some((element, message, body)) => {
-                let _ = write!(text, ">\n      <{element} message=\"{}\">", Escaped(message));
-                for line in body.lines() {
-                    let _ = writeln!(text, "{}", Escaped(line));
-                }
-                let _ = writeln!(text, "</{element}>\n    </testcase>");
+        text += ">\n";
+        if let Some((element, message, body)) = outcome {
+            let _ = write!(text, "      <{element} message=\"{}\">", Escaped(message));
+            for line in body.lines() {
+                let _ = writeln!(text, "{}", Escaped(line));
             }
+            let _ = writeln!(text, "</{element}>");
         }
+        if !notes.is_empty() {
+            let _ = writeln!(text, "      <system-out>{}</system-out>", Escaped(&notes.join("; ")));
+        }
+        text += "    </testcase>\n";
     }
     text + "  </testsuite>\n</testsuites>\n"
 }
 
 fn case_of_run(report: &Sanitized) -> Case {
-    let found: Vec<_> = report.findings.iter().filter(|finding| !finding.is_accepted()).collect();
+    let all: Vec<_> = report.findings.iter().collect();
     let skipped = report.nothing_judged.clone().map(|sentence| ("skipped", sentence, String::new()));
-    Case { name: report.program.join(" "), seconds: 0.0, outcome: failure(&found).or(skipped) }
+    let notes = notes(&all, report.status.into());
+    Case { name: report.program.join(" "), seconds: 0.0, outcome: failure(&all, None).or(skipped), notes }
 }
 
 fn cases_of_tests(report: &Sanitized) -> Vec<Case> {
     let case = |test: &TestRow| {
-        let numbers = suite::reported(report, test);
-        let found: Vec<_> = numbers.iter().filter_map(|number| report.findings.get(number - 1)).collect();
-        let error = (test.unfinished > 0).then(|| ("error", suite::end(test), String::new()));
+        let numbers = test.findings.iter();
+        let all: Vec<_> = numbers.filter_map(|number| report.findings.get(number - 1)).collect();
+        let end = (test.unfinished > 0).then(|| suite::end(test));
+        let error = end.clone().map(|end| ("error", end, String::new()));
         let skipped = test.nothing_judged.clone().map(|sentence| ("skipped", sentence, String::new()));
-        let outcome = failure(&found).or(error).or(skipped);
-        Case { name: test.name.clone(), seconds: test.seconds, outcome }
+        let outcome = failure(&all, end.as_deref()).or(error).or(skipped);
+        Case { name: test.name.clone(), seconds: test.seconds, outcome, notes: notes(&all, test.status) }
     };
     report.tests.iter().map(case).collect()
 }
 
-/// Returns the failure of a test with findings.
-fn failure(found: &[&FindingRow]) -> Option<(&'static str, String, String)> {
+/// Returns what does not make a test fail here: its exit status, and what is known.
+fn notes(all: &[&FindingRow], status: i32) -> Vec<String> {
+    let known = all.iter().filter(|finding| finding.known == Some(true));
+    let known = known.map(|finding| format!("known: {}", finding.key));
+    (status != 0).then(|| format!("exit status {status}")).into_iter().chain(known).collect()
+}
+
+/// Returns the failure of a test by those of its findings that are not accepted; `end` is how it ended without an exit.
+fn failure(all: &[&FindingRow], end: Option<&str>) -> Option<(&'static str, String, String)> {
+    let found: Vec<_> = all.iter().filter(|finding| !finding.is_accepted()).collect();
     let kinds: Vec<_> = found.iter().map(|finding| finding.key.as_str()).collect();
     let mut text = Vec::new();
     let mut page = Page::plain(&mut text, PAGE_COLUMNS);
-    for finding in found {
+    for finding in &found {
         // Writing to memory succeeds.
         let _ = sanitize::one(finding, &mut page);
     }
-    let message = format!("{}: {}", counted(found.len() as u64, "finding"), kinds.join("; "));
+    let end = end.map_or_else(String::new, |end| format!("; {end}"));
+    let message = format!("{}: {}{end}", counted(found.len() as u64, "finding"), kinds.join("; "));
     (!found.is_empty()).then(|| ("failure", message, String::from_utf8_lossy(&text).into_owned()))
 }

@@ -217,7 +217,7 @@ fn domain_changes(report: &Sanitized, judged: bool, page: &mut Page<'_>) -> io::
 }
 
 /// Returns the last line: what was found, and what was suppressed.
-fn summary(report: &Sanitized) -> String {
+pub fn summary(report: &Sanitized) -> String {
     let found = || report.findings.iter().filter(|row| !row.is_accepted());
     let useless = report.flushes.iter().filter(|row| row.lines.is_reported()).count();
     let times: u64 = found().map(|row| row.times).sum();
@@ -260,6 +260,9 @@ fn baseline(report: &Sanitized, page: &mut Page<'_>) -> io::Result<()> {
     }
     for (n, key) in baseline.gone.iter().enumerate() {
         page.field(if n == 0 { "gone" } else { "" }, &visible(key))?;
+    }
+    if let Some(why) = baseline.kept {
+        page.field("not updated", why)?;
     }
     if baseline.updated {
         page.field("updated", "the file has the findings of this run")?;

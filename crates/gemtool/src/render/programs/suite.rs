@@ -32,7 +32,7 @@ pub fn section(report: &Sanitized, page: &mut Page<'_>) -> io::Result<()> {
     }
     let count = |is: &dyn Fn(&TestRow) -> bool| report.tests.iter().filter(|test| is(test)).count();
     page.line(&format!(
-        "Of {}, {} have findings, {} did not exit, and of {} nothing was judged.",
+        "{}: {} with findings, {} without an exit, {} of which nothing was judged.",
         counted(report.tests.len() as u64, "test"),
         count(&|test| !reported(report, test).is_empty()),
         count(&|test| test.unfinished > 0),

@@ -78,6 +78,9 @@ impl Server {
     }
 }
 
+/// Bytes of a name that is too long that are shown.
+const SHOWN_NAME: usize = 64;
+
 /// The server, or that there is none.
 static SERVER: OnceLock<Option<Server>> = OnceLock::new();
 
@@ -136,7 +139,8 @@ fn find(beginning: &'static Beginning) -> Option<Server> {
     if let Some(name) = unsafe { variable(TEST.as_bytes()) }
         && !test.push(name)
     {
-        sys::give_up(&[TEST.as_bytes(), b"=", name, b": the name is too long"]);
+        let start = name.get(..SHOWN_NAME).unwrap_or(name);
+        sys::give_up(&[TEST.as_bytes(), b"=", start, b"...: the name is longer than 4095 bytes"]);
     }
     Some(Server { socket, root: path(FOLDER), test, has_root: AtomicBool::new(false), beginning })
 }

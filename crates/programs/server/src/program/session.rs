@@ -34,6 +34,8 @@ pub struct Session {
     pub(crate) clock: Arc<Clock>,
     pub(crate) requests: Requests,
     pub(crate) judge: Option<Arc<dyn Judge>>,
+    /// Held from before a request until it is judged, and not while it waits: what the devices log meanwhile is its own.
+    pub(crate) turn: Mutex<()>,
     clients: Mutex<BTreeMap<u64, Weak<Client>>>,
 }
 
@@ -75,6 +77,7 @@ impl Session {
             clock,
             requests: Requests::default(),
             judge,
+            turn: Mutex::default(),
             clients: Mutex::default(),
         })
     }

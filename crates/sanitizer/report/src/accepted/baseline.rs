@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gem_coherency_memory_model::Mistake;
 use serde::Serialize;
 
 use crate::rows::findings::FindingRow;
@@ -30,6 +31,8 @@ pub struct Baseline {
     pub gone: Vec<String>,
     /// The file was replaced by the findings of the run.
     pub updated: bool,
+    /// Why it was not, if it was to be; `None` otherwise.
+    pub kept: Option<&'static str>,
     /// The comments above each finding of the file.
     #[serde(skip)]
     comments: BTreeMap<String, Vec<String>>,
@@ -43,6 +46,7 @@ impl Baseline {
     pub fn read(path: &Path, may_be_missing: bool) -> Result<Self, String> {
         let failed = |why: String| format!("{}: {why}", path.display());
         let text = match fs::metadata(path) {
+            Ok(file) if !file.is_file() => return Err(failed("it is no file".to_owned())),
             Ok(file) if file.len() > MOST_BYTES => {
                 return Err(failed(format!("{} bytes; at most {MOST_BYTES} are read", file.len())));
             }
@@ -51,7 +55,15 @@ impl Baseline {
             Err(error) => return Err(failed(format!("{error}; --update-baseline writes it"))),
         };
         let comments = parse(&text).map_err(failed)?;
-        Ok(Self { path: path.to_path_buf(), new: 0, known: 0, gone: Vec::new(), updated: false, comments })
+        Ok(Self {
+            path: path.to_path_buf(),
+            new: 0,
+            known: 0,
+            gone: Vec::new(),
+            updated: false,
+            kept: None,
+            comments,
+        })
     }
 
     /// Returns whether a finding is known.
@@ -100,15 +112,20 @@ impl Baseline {
 fn parse(text: &str) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut found = BTreeMap::new();
     let mut comments = Vec::new();
-    let text = text.strip_prefix(HEAD).unwrap_or(text);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let known = || Mistake::ALL.iter().map(|mistake| mistake.name().replace(' ', "-"));
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
-        match line {
-            "" => comments.clear(),
-            _ if line.starts_with('#') => comments.push(line.to_owned()),
-            _ if line.split(' ').count() < 4 => {
-                return Err(format!("line {number}: '{line}' has no kind, agent, level and place"));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match &words[..] {
+            [] => comments.clear(),
+            _ if HEAD.lines().any(|head| head == line) => {}
+            [first, ..] if first.starts_with('#') => comments.push(line.to_owned()),
+            [kind, _, _, _, ..] if !known().any(|name| name == *kind) => {
+                let known = known().collect::<Vec<_>>().join(", ");
+                return Err(format!("line {number}: '{kind}' is no kind ({known})"));
             }
-            _ => drop(found.insert(line.to_owned(), std::mem::take(&mut comments))),
+            [_, _, _, _, ..] => drop(found.insert(words.join(" "), std::mem::take(&mut comments))),
+            _ => return Err(format!("line {number}: '{line}' has no kind, agent, level and place")),
         }
     }
     Ok(found)
@@ -131,17 +148,24 @@ mod tests {
         let nowhere = folder.path().join("missing/known");
         let error = Baseline::read(&nowhere, true).unwrap().update(&[]).unwrap_err();
         assert!(error.contains("missing/known"), "{error}");
+        assert!(Baseline::read(folder.path(), true).unwrap_err().ends_with(": it is no file"));
         fs::write(&path, vec![b'#'; MOST_BYTES as usize + 1]).unwrap();
         assert!(Baseline::read(&path, true).unwrap_err().contains("1048577 bytes"));
     }
 
     #[test]
     fn comments_stay_with_a_finding_and_a_short_line_is_named() {
-        let found =
-            parse("# of nothing\n\n# why\nstale-read GPU none f < g\nstale-read GPU none h\n").unwrap();
-        assert_eq!(found["stale-read GPU none f < g"], ["# why"]);
-        assert!(found["stale-read GPU none h"].is_empty());
+        let text = "# of nothing\n\n# why\nstale-read  GPU none a: f < g\r\nstale-read GPU none a: h\n";
+        for text in [text.to_owned(), format!("\u{feff}{HEAD}{text}")] {
+            let found = parse(&text).unwrap();
+            assert_eq!(found["stale-read GPU none a: f < g"], ["# why"]);
+            assert!(found["stale-read GPU none a: h"].is_empty());
+        }
+        let text = format!("{HEAD}# why\nstale-read GPU none a: f\n");
+        assert_eq!(parse(&text).unwrap()["stale-read GPU none a: f"], ["# why"], "not the head of the file");
         let error = parse("stale-read GPU none f\nstale-read GPU").unwrap_err();
         assert_eq!(error, "line 2: 'stale-read GPU' has no kind, agent, level and place");
+        let error = parse("stale-reed GPU none f").unwrap_err();
+        assert!(error.starts_with("line 1: 'stale-reed' is no kind (stale-read, "), "{error}");
     }
 }

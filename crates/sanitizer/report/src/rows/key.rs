@@ -5,13 +5,16 @@ use gem_coherency_memory_model::Mistake;
 
 use crate::rows::places::PlaceRow;
 
+/// What is not known in a key.
+const UNKNOWN: &str = "?";
+
 /// Most places of a key.
 const MOST_PLACES: usize = 4;
 
 /// Returns the key of a finding: what stays the same when its program is built again.
 ///
-/// The place is that of the load, of the store, or else of the request: functions without the suffixes of compilers, and in a module without
-/// symbols its name without the version.
+/// The place is that of the load, of the store, or else of the request: its module, a colon, and functions up to the first one that called the
+/// module, because many programs may call a driver. In a module without symbols, `?` stands for them.
 pub(crate) fn key(
     kind: Mistake,
     agent: Option<&str>,
@@ -19,21 +22,26 @@ pub(crate) fn key(
     [load, store, request]: [&[PlaceRow]; 3],
 ) -> String {
     let word = |text: &str| text.replace(' ', "-");
-    let agent = agent.map_or_else(|| "-".to_owned(), word);
+    let agent = agent.map_or_else(|| UNKNOWN.to_owned(), word);
     let stack = [load, store, request].into_iter().find(|stack| !stack.is_empty()).unwrap_or_default();
     let stack: Vec<&PlaceRow> = stack.iter().filter(|place| !is_of_libc(place)).collect();
-    let module = stack.first().map_or("", |first| &first.module);
-    // Up to the first function that called the module, because many programs may call a driver.
-    let callers = stack.iter().position(|place| place.module != module && place.function.is_some());
-    let mut places: Vec<&str> =
-        stack.iter().take(callers.map_or(stack.len(), |at| at + 1)).map(|&at| place(at)).collect();
+    let first = stack.first().map_or("", |first| &first.module);
+    let callers = stack.iter().position(|place| place.module != first && place.function.is_some());
+    let mut places: Vec<&str> = Vec::new();
+    for place in stack.iter().take(callers.map_or(stack.len(), |at| at + 1)) {
+        places.push(match &place.function {
+            Some(function) => without_suffix(function),
+            None if place.module == first => UNKNOWN,
+            None => module(&place.module),
+        });
+    }
     places.dedup();
     places.truncate(MOST_PLACES);
     if places.is_empty() {
-        places.push("-");
+        places.push(UNKNOWN);
     }
     let (kind, level) = (word(kind.name()), word(&level.to_string()));
-    format!("{kind} {agent} {level} {}", places.join(" < "))
+    format!("{kind} {agent} {level} {}: {}", module(first), places.join(" < "))
 }
 
 /// Returns whether a place is in libc, in its start of the program, or in the dynamic linker.
@@ -42,11 +50,10 @@ fn is_of_libc(place: &PlaceRow) -> bool {
     name.starts_with("libc.so") || name.starts_with("ld-linux") || place.function.as_deref() == Some("_start")
 }
 
-fn place(place: &PlaceRow) -> &str {
-    match &place.function {
-        Some(function) => without_suffix(function),
-        None => without_version(place.module.rsplit('/').next().unwrap_or(&place.module)),
-    }
+/// Returns the name of a module: `libgallium` of `/usr/lib/libgallium-26.2.6-1.so`.
+fn module(path: &str) -> &str {
+    let name = without_version(path.rsplit('/').next().unwrap_or(path));
+    if name.is_empty() { UNKNOWN } else { name }
 }
 
 /// Returns a function without what a compiler adds: `upload.part.0`, `main::h0123456789abcdef`.
@@ -89,13 +96,13 @@ mod tests {
             at("libvulkan.so.1", Some("vkCreateDevice")),
         ];
         let stack = [&stack[..], &[at("app", Some("main"))]].concat();
-        let expected = "stale-read display-engine none libvulkan_intel < libvulkan < vkCreateDevice";
+        let expected = "stale-read display-engine none libvulkan_intel: ? < libvulkan < vkCreateDevice";
         assert_eq!(of(&[], &stack), expected);
         let by_libc = [&[at("libc.so.6", Some("memcpy"))], &stack[..]].concat();
         assert_eq!(of(&[], &by_libc), expected);
         let own = ["f", "g", "g", "h", "i", "_start"].map(|name| at("app", Some(name)));
-        assert_eq!(of(&own, &stack), "stale-read display-engine none f < g < h < i");
-        assert_eq!(of(&[], &[]), "stale-read display-engine none -");
+        assert_eq!(of(&own, &stack), "stale-read display-engine none app: f < g < h < i");
+        assert_eq!(of(&[], &[]), "stale-read display-engine none ?: ?");
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::failure::Failure;
 /// An unknown platform or kernel, or a picture that could not be written.
 pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckReport, Failure> {
     if let Some(path) = &args.svg {
-        has_folder(path)?;
+        has_folder("--svg", path)?;
     }
     let scope = scope::of(args)?;
     let mut searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
@@ -62,7 +62,7 @@ pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, 
 }
 
 /// Checks that the path names a file in an existing folder. A search, or a run of a program, takes too long to fail only at its end.
-pub(in crate::cmd) fn has_folder(path: &Path) -> Result<(), Failure> {
+pub(in crate::cmd) fn has_folder(flag: &'static str, path: &Path) -> Result<(), Failure> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
@@ -74,7 +74,7 @@ pub(in crate::cmd) fn has_folder(path: &Path) -> Result<(), Failure> {
     } else {
         "cannot be written: its folder does not exist"
     };
-    Err(Failure::flag("--svg", format!("'{}' {why}", path.display())))
+    Err(Failure::flag(flag, format!("'{}' {why}", path.display())))
 }
 
 /// Runs the searches and returns their outcomes; a bar shows the progress.

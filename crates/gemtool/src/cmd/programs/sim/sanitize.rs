@@ -29,7 +29,10 @@ pub fn sanitize(
 ) -> Result<Sanitized, Failure> {
     let accepted = accepted(args)?;
     if let Some(path) = &args.svg {
-        has_folder(path)?;
+        has_folder("--svg", path)?;
+    }
+    if let Some(path) = args.baseline.as_ref().filter(|_| args.update_baseline) {
+        has_folder("--baseline", path)?;
     }
     let devices = args.specs();
     let kernels: Vec<_> =
