@@ -22,9 +22,6 @@ const MOST_TESTS: usize = 1 << 17;
 /// Most tests that a finding names.
 const MOST_NAMES: usize = 16;
 
-/// Files whose symbols are kept.
-const MOST_MODULES: usize = 256;
-
 /// A test of a suite.
 #[derive(Clone, Debug, Serialize)]
 pub struct TestRow {
@@ -114,16 +111,12 @@ impl Collection {
 
     /// Adds what `sanitizer`, the judge of `session`, found, of a test that ended if it is one's.
     pub fn add(&mut self, session: &Session, sanitizer: &Sanitizer, test: Option<(&str, Ended)>) {
-        if self.places.modules() > MOST_MODULES {
-            self.places = Places::new();
-        }
         // The rows of one session are different.
         let same = |identity: &dyn Fn() -> String| test.map(|_| identity());
         let mut numbers = Vec::new();
         for finding in sanitizer.findings(session) {
             let mut row = self.places.finding(&finding);
             row.tests.extend(test.map(|(name, _)| name.to_owned()));
-            row.test_count = row.tests.len() as u64;
             let index = self.findings.add(same(&|| identity(&row)), row, FindingRow::merge);
             numbers.extend(index.map(|index| index + 1));
         }
@@ -187,9 +180,10 @@ impl FindingRow {
     fn merge(&mut self, other: Self) {
         self.times += other.times;
         self.halted |= other.halted;
-        let new: Vec<_> = other.tests.into_iter().filter(|name| !self.tests.contains(name)).collect();
-        self.test_count += new.len() as u64;
-        self.tests.extend(new.into_iter().take(MOST_NAMES.saturating_sub(self.tests.len())));
+        let room = MOST_NAMES.saturating_sub(self.tests.len());
+        let new: Vec<_> =
+            other.tests.into_iter().filter(|name| !self.tests.contains(name)).take(room).collect();
+        self.tests.extend(new);
     }
 }
 

@@ -119,6 +119,9 @@ impl Sanitized {
             ..
         } = collection;
         let (mut findings, mut flushes, mut domain_changes) = (findings.all, flushes.all, domain_changes.all);
+        for number in tests.all.iter().flat_map(|test| &test.findings) {
+            findings.get_mut(number - 1).into_iter().for_each(|finding| finding.test_count += 1);
+        }
         suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
         baseline.iter_mut().for_each(|baseline| baseline.compare(&mut findings));
         // What was found was judged.

@@ -21,6 +21,9 @@ pub struct PlaceRow {
     pub address: u64,
 }
 
+/// Files whose symbols are kept: a suite may have thousands of programs.
+const MOST_MODULES: usize = 256;
+
 /// Finds the functions and lines of addresses.
 #[derive(Debug)]
 pub(crate) struct Places(Symbols);
@@ -30,13 +33,11 @@ impl Places {
         Self(Symbols::new())
     }
 
-    /// Returns the number of files whose symbols are kept.
-    pub(crate) fn modules(&self) -> usize {
-        self.0.modules()
-    }
-
     /// Returns the function that a frame is in, after those that were inlined there.
     pub(crate) fn place(&mut self, frame: &Frame, is_call: bool) -> Vec<PlaceRow> {
+        if self.0.modules() > MOST_MODULES {
+            self.0 = Symbols::new();
+        }
         // A return address is after its call.
         let address = if is_call { frame.address.saturating_sub(1) } else { frame.address };
         let row = |found: Place| PlaceRow {
