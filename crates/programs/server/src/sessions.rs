@@ -64,6 +64,8 @@ struct State {
     running: BTreeMap<String, Arc<Running>>,
     /// Number of the tests that run, or whose end is being told.
     busy: usize,
+    /// The suite has ended: no test begins any more.
+    closed: bool,
 }
 
 /// A test that runs.
@@ -108,7 +110,7 @@ impl Sessions {
     /// suite.
     ///
     /// # Errors
-    /// Those of opening the devices; EMFILE, ENFILE, ENOMEM.
+    /// Those of opening the devices; EMFILE, ENFILE, ENOMEM; ENODEV if the suite has ended.
     pub(crate) fn join(
         self: &Arc<Self>,
         number: u64,
@@ -117,6 +119,9 @@ impl Sessions {
     ) -> Result<Option<Member>, Errno> {
         let Some(suite) = &self.suite else { return Ok(None) };
         let mut state = self.state();
+        if state.closed {
+            return Err(Errno::ENODEV);
+        }
         let known = state.running.values().find(|running| number != 0 && running.session.has_client(number));
         if let Some(running) = known {
             return Ok(Some(self.member(running)));
@@ -144,16 +149,18 @@ impl Sessions {
         Ok(Some(self.member(&running)))
     }
 
-    /// Waits at most `longest` until no test has a program; ends those that have.
+    /// Waits at most `longest` until no test has a program; ends those that have, and the suite. All ends are told when it returns.
     pub(crate) fn finish(&self, longest: Duration) {
         let state = self.state();
         let waited = self.changed.wait_timeout_while(state, longest, |state| state.busy > 0);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let left = std::mem::take(&mut state.running);
+        state.closed = true;
         drop(state);
         for running in left.into_values() {
             self.end(&running);
         }
+        drop(self.changed.wait_while(self.state(), |state| state.busy > 0));
     }
 
     /// Adds a connection to a test. The state is locked, so that the test does not end meanwhile.

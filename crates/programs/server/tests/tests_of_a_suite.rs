@@ -228,6 +228,7 @@ fn a_test_that_goes_on_is_ended_when_the_server_stops() {
     assert_eq!(ends.lock().unwrap()[0].1.unfinished, 1);
     drop(program);
     assert_eq!(all(&server, &ends).len(), 1, "once");
+    assert_eq!(hello(&server, 0, BUILD, "stays").1.errno, 19, "ENODEV: the suite has ended");
 }
 
 #[test]

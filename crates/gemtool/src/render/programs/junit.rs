@@ -11,7 +11,8 @@ use crate::render::{PAGE_COLUMNS, Page, counted};
 /// A test case.
 struct Case {
     name: String,
-    seconds: f64,
+    /// `None` if the time was not measured.
+    seconds: Option<f64>,
     /// The element, its message and its text, unless the test passed.
     outcome: Option<(&'static str, String, String)>,
     /// What else is known: the exit status, and known findings.
@@ -36,8 +37,8 @@ pub fn of(report: &Sanitized) -> String {
     for Case { name, seconds, outcome, notes } in &cases {
         let (class, name) = (Escaped(&suite), Escaped(name));
         // Writing to a string succeeds.
-        let _ = write!(text, r#"    <testcase classname="{class}" name="{name}" time="{seconds:.3}""#);
-        text += ">\n";
+        let time = seconds.map_or_else(String::new, |seconds| format!(r#" time="{seconds:.3}""#));
+        let _ = writeln!(text, r#"    <testcase classname="{class}" name="{name}"{time}>"#);
         if let Some((element, message, body)) = outcome {
             let _ = write!(text, "      <{element} message=\"{}\">", Escaped(message));
             for line in body.lines() {
@@ -57,7 +58,7 @@ fn case_of_run(report: &Sanitized) -> Case {
     let all: Vec<_> = report.findings.iter().collect();
     let skipped = report.nothing_judged.clone().map(|sentence| ("skipped", sentence, String::new()));
     let notes = notes(&all, report.status.into());
-    Case { name: report.program.join(" "), seconds: 0.0, outcome: failure(&all, None).or(skipped), notes }
+    Case { name: report.program.join(" "), seconds: None, outcome: failure(&all, None).or(skipped), notes }
 }
 
 fn cases_of_tests(report: &Sanitized) -> Vec<Case> {
@@ -68,7 +69,12 @@ fn cases_of_tests(report: &Sanitized) -> Vec<Case> {
         let error = end.clone().map(|end| ("error", end, String::new()));
         let skipped = test.nothing_judged.clone().map(|sentence| ("skipped", sentence, String::new()));
         let outcome = failure(&all, end.as_deref()).or(error).or(skipped);
-        Case { name: test.name.clone(), seconds: test.seconds, outcome, notes: notes(&all, test.status) }
+        Case {
+            name: test.name.clone(),
+            seconds: Some(test.seconds),
+            outcome,
+            notes: notes(&all, test.status),
+        }
     };
     report.tests.iter().map(case).collect()
 }
