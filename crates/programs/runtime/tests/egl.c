@@ -1,24 +1,8 @@
 /* A program without a window: a context by EGL_MESA_platform_surfaceless, which clears a texture; prints the renderer's name. */
 
-#include <EGL/egl.h>
-#include <EGL/eglext.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "gl.h"
 
-/* From GLES2/gl2.h, which is in another package. */
-enum { COLOR_BUFFER = 0x4000, RENDERER = 0x1f01, TEXTURE = 0x0de1, RGBA = 0x1908, BYTES = 0x1401, FRAMEBUFFER = 0x8d40 };
-enum { COLOR = 0x8ce0, COMPLETE = 0x8cd5, SIZE = 64 };
-
-#define CHECK(claim)                                                                                                   \
-    do {                                                                                                               \
-        if (!(claim)) {                                                                                                \
-            fprintf(stderr, "%s:%d: not so: %s (EGL error %#x)\n", __FILE__, __LINE__, #claim, eglGetError());         \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-/* Declares a function of GL and finds it. */
-#define GL(result, name, ...) result (*name)(__VA_ARGS__) = (result (*)(__VA_ARGS__))(void *)eglGetProcAddress(#name)
+enum { RENDERER = 0x1f01, SIZE = 64 };
 
 int main(void) {
     EGLDisplay display = eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, NULL);

@@ -1,27 +1,12 @@
 /* Frames of OpenGL ES without a window, for benches/sanitizer: `frames COUNT`. Each frame uploads vertices in two ways, draws twice, and reads a
  * buffer and a pixel back. */
 
-#include <EGL/egl.h>
-#include <EGL/eglext.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "gl.h"
+
 #include <string.h>
 
-/* From GLES3/gl3.h, which is in another package. */
-enum { COLOR_BUFFER = 0x4000, TEXTURE = 0x0de1, RGBA = 0x1908, BYTES = 0x1401, FLOATS = 0x1406, FRAMEBUFFER = 0x8d40, TRIANGLES = 4 };
-enum { COLOR = 0x8ce0, COMPLETE = 0x8cd5, VERTICES = 0x8892, DYNAMIC = 0x88e8, VERTEX = 0x8b31, FRAGMENT = 0x8b30, LINKED = 0x8b82 };
+enum { FLOATS = 0x1406, TRIANGLES = 4, VERTICES = 0x8892, DYNAMIC = 0x88e8, VERTEX = 0x8b31, FRAGMENT = 0x8b30, LINKED = 0x8b82 };
 enum { READ = 1, WRITE = 2, FLUSH_EXPLICIT = 0x10, SIZE = 64, LENGTH = 1 << 14 };
-
-#define CHECK(claim)                                                                                                   \
-    do {                                                                                                               \
-        if (!(claim)) {                                                                                                \
-            fprintf(stderr, "%s:%d: not so: %s (EGL error %#x)\n", __FILE__, __LINE__, #claim, eglGetError());         \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-/* Declares a function of GL and finds it. */
-#define GL(result, name, ...) result (*name)(__VA_ARGS__) = (result (*)(__VA_ARGS__))(void *)eglGetProcAddress(#name)
 
 static void shade(unsigned program, unsigned kind, const char *text) {
     GL(unsigned, glCreateShader, unsigned);

@@ -3,44 +3,18 @@
 //
 //     cc -g -o host_copy host_copy.c -lvulkan
 //     gemtool sanitize glk -- ./host_copy
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <vulkan/vulkan.h>
+#include "vk.h"
 
 enum { SIZE = 64 };
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        VkResult result_ = (call);                                                      \
-        if (result_ != VK_SUCCESS) {                                                    \
-            fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call, result_);    \
-            exit(1);                                                                    \
-        }                                                                               \
-    } while (0)
-
-static VkPhysicalDevice gpu;
-static VkDevice device;
-
-// Allocates memory that the CPU can map, and that is coherent or is not; ends the program if there is none.
 static VkDeviceMemory allocate(VkMemoryRequirements need, int coherent)
 {
-    VkPhysicalDeviceMemoryProperties all;
-    vkGetPhysicalDeviceMemoryProperties(gpu, &all);
-    for (uint32_t n = 0; n < all.memoryTypeCount; n++) {
-        VkMemoryPropertyFlags flags = all.memoryTypes[n].propertyFlags;
-        int is_coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
-        int fits = (need.memoryTypeBits >> n & 1) && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
-        if (!fits || is_coherent != coherent)
-            continue;
-        VkDeviceMemory memory;
-        CHECK(vkAllocateMemory(device, &(VkMemoryAllocateInfo){
-            .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = need.size, .memoryTypeIndex = n,
-        }, NULL, &memory));
-        return memory;
-    }
-    printf("no such type of memory\n");
-    exit(77);
+    VkDeviceMemory memory;
+    CHECK(vkAllocateMemory(device, &(VkMemoryAllocateInfo){
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = need.size,
+        .memoryTypeIndex = memory_type(need.memoryTypeBits, coherent),
+    }, NULL, &memory));
+    return memory;
 }
 
 static PFN_vkVoidFunction function(const char *name)

@@ -5,38 +5,9 @@
 //
 //     cc -g -o mapped_at mapped_at.c -lvulkan
 //     gemtool sanitize glk -- ./mapped_at add.spv
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <vulkan/vulkan.h>
+#include "vk.h"
 
 enum { HALF = 16384, COUNT = 1024, ROUNDS = 4 };
-
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        VkResult result_ = (call);                                                      \
-        if (result_ != VK_SUCCESS) {                                                    \
-            fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call, result_);    \
-            exit(1);                                                                    \
-        }                                                                               \
-    } while (0)
-
-static VkPhysicalDevice gpu;
-static VkDevice device;
-
-// Returns a type of memory that the CPU can map, is cached, and is coherent or is not; -1 if there is none.
-static int memory_type(int coherent)
-{
-    VkPhysicalDeviceMemoryProperties memory;
-    vkGetPhysicalDeviceMemoryProperties(gpu, &memory);
-    for (uint32_t n = 0; n < memory.memoryTypeCount; n++) {
-        VkMemoryPropertyFlags flags = memory.memoryTypes[n].propertyFlags;
-        int is_coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
-        if ((flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && is_coherent == coherent)
-            return (int)n;
-    }
-    return -1;
-}
 
 static VkBuffer buffer(VkDeviceMemory memory, VkDeviceSize offset)
 {
@@ -48,11 +19,11 @@ static VkBuffer buffer(VkDeviceMemory memory, VkDeviceSize offset)
     return buffer;
 }
 
-static VkDeviceMemory allocate(VkDeviceSize size, int type)
+static VkDeviceMemory allocate(VkDeviceSize size, uint32_t type)
 {
     VkDeviceMemory memory;
     CHECK(vkAllocateMemory(device, &(VkMemoryAllocateInfo){
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = size, .memoryTypeIndex = (uint32_t)type,
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = size, .memoryTypeIndex = type,
     }, NULL, &memory));
     return memory;
 }
@@ -102,13 +73,8 @@ int main(int argc, char **argv)
     }, NULL, &device));
     VkQueue queue;
     vkGetDeviceQueue(device, 0, 0, &queue);
-    int cached = memory_type(0), coherent = memory_type(1);
-    if (cached < 0 || coherent < 0) {
-        printf("no such type of memory\n");
-        return 77;
-    }
     // The numbers are in the second half; the sums are in coherent memory.
-    VkDeviceMemory numbers = allocate(2 * HALF, cached), sums = allocate(HALF, coherent);
+    VkDeviceMemory numbers = allocate(2 * HALF, memory_type(~0u, 0)), sums = allocate(HALF, memory_type(~0u, 1));
     VkBuffer buffers[] = { buffer(numbers, HALF), buffer(sums, 0) };
 
     VkDescriptorSetLayoutBinding bindings[2];

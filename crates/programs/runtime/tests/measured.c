@@ -3,20 +3,9 @@
 //
 //     cc -g -o measured measured.c -lvulkan
 //     INTEL_MEASURE=file=m.csv gemtool sanitize chv -- ./measured
-#include <stdio.h>
-#include <stdlib.h>
-#include <vulkan/vulkan.h>
+#include "vk.h"
 
 enum { FRAMES = 3 };
-
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        VkResult result_ = (call);                                                      \
-        if (result_ != VK_SUCCESS) {                                                    \
-            fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call, result_);    \
-            exit(1);                                                                    \
-        }                                                                               \
-    } while (0)
 
 // SPIR-V of `void main() {}`, with one invocation a group.
 static const uint32_t shader[] = {
@@ -36,14 +25,12 @@ int main(void)
 {
     VkInstance instance;
     CHECK(vkCreateInstance(&(VkInstanceCreateInfo){ .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO }, NULL, &instance));
-    VkPhysicalDevice gpu;
     uint32_t count = 1;
     vkEnumeratePhysicalDevices(instance, &count, &gpu);
     float priority = 1;
     VkDeviceQueueCreateInfo queue_info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority,
     };
-    VkDevice device;
     CHECK(vkCreateDevice(gpu, &(VkDeviceCreateInfo){
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue_info,
     }, NULL, &device));

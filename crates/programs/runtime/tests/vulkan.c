@@ -3,47 +3,18 @@
 //
 //     cc -g -o vulkan vulkan.c -lvulkan
 //     gemtool sanitize chv -- ./vulkan forget
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <vulkan/vulkan.h>
+#include "vk.h"
 
 enum { SIZE = 16384, FIRST = 1000, END = 1300 };
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        VkResult result_ = (call);                                                      \
-        if (result_ != VK_SUCCESS) {                                                    \
-            fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call, result_);    \
-            exit(1);                                                                    \
-        }                                                                               \
-    } while (0)
-
-static VkPhysicalDevice gpu;
-static VkDevice device;
-
-// Returns a type of memory that the CPU can map, and that is coherent or is not; -1 if there is none.
-static int memory_type(int coherent)
-{
-    VkPhysicalDeviceMemoryProperties memory;
-    vkGetPhysicalDeviceMemoryProperties(gpu, &memory);
-    for (uint32_t n = 0; n < memory.memoryTypeCount; n++) {
-        VkMemoryPropertyFlags flags = memory.memoryTypes[n].propertyFlags;
-        int is_coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
-        if ((flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && is_coherent == coherent)
-            return (int)n;
-    }
-    return -1;
-}
-
-static VkBuffer buffer(VkBufferUsageFlags usage, int type, VkDeviceMemory *memory)
+static VkBuffer buffer(VkBufferUsageFlags usage, uint32_t type, VkDeviceMemory *memory)
 {
     VkBuffer buffer;
     CHECK(vkCreateBuffer(device, &(VkBufferCreateInfo){
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = SIZE, .usage = usage,
     }, NULL, &buffer));
     CHECK(vkAllocateMemory(device, &(VkMemoryAllocateInfo){
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = SIZE, .memoryTypeIndex = (uint32_t)type,
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = SIZE, .memoryTypeIndex = type,
     }, NULL, memory));
     CHECK(vkBindBufferMemory(device, buffer, *memory, 0));
     return buffer;
@@ -66,11 +37,7 @@ int main(int argc, char **argv)
     VkQueue queue;
     vkGetDeviceQueue(device, 0, 0, &queue);
 
-    int type = memory_type(strcmp(mode, "coherent") == 0);
-    if (type < 0) {
-        printf("no such type of memory\n");
-        return 77;
-    }
+    uint32_t type = memory_type(~0u, strcmp(mode, "coherent") == 0);
     VkDeviceMemory memory[2];
     VkBuffer from = buffer(VK_BUFFER_USAGE_TRANSFER_SRC_BIT, type, &memory[0]);
     VkBuffer to = buffer(VK_BUFFER_USAGE_TRANSFER_DST_BIT, type, &memory[1]);
