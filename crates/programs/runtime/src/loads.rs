@@ -38,22 +38,29 @@ fn missed(mapping: &Mapping, page: usize, start: usize, len: usize) -> Set {
     })
 }
 
-/// Looks at a load. Its page's mark is the set of lines that were reported.
-fn see(load: &Load<'_>) -> Seen {
+/// Looks at a load, and reads its bytes. Its page's mark is the set of lines that were reported.
+fn see(load: &Load<'_>, bytes: &mut [u8]) -> Seen {
     let page = load.address & !(PAGE_BYTES - 1);
     let found = mappings::at(load.address, |mapping| {
         sites::log_shown(mapping, page);
         let missed = missed(mapping, page, load.address, load.length) & !load.mark;
-        (place(mapping, page), missed, stale(mapping, page))
+        let is_read = line::read(mapping, load.address, bytes);
+        (place(mapping, page), missed, stale(mapping, page), is_read)
     });
-    let Some((place, missed, stale)) = found else { return Seen::Enough };
+    let Some((place, missed, stale, is_read)) = found else { return Seen::Enough };
     if missed != 0 {
         let mut frames = [0; sites::MOST_FRAMES];
         let depth = load.callers(&mut frames);
         report(place, missed, &sites::lines(frames.get(..depth).unwrap_or_default()));
     }
     let reported = load.mark | missed;
-    if stale & !reported == 0 { Seen::Enough } else { Seen::More(reported) }
+    if stale & !reported == 0 {
+        Seen::Enough
+    } else if is_read {
+        Seen::Read(reported)
+    } else {
+        Seen::More(reported)
+    }
 }
 
 /// Looks at a system call that loads `len` bytes, and shows it their pages, which are not hidden again until it ends.

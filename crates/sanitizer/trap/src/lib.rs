@@ -31,9 +31,9 @@
 //! the traps, too.
 //!
 //! # Costs
-//! `examples/costs.rs` measures them. On virtual machines a trapped flush took 2.4 to 3.7 us (0.1 us without the trap), one of
-//! a loop of flushes 0.1 us, 8 to 10 us with its call stack, a first store to a watched page 9 to 15 us, and the search of 152 MB
-//! of code 41 to 51 ms once the files were in the page cache.
+//! `examples/costs.rs` measures them. On virtual machines a trapped flush took 1.2 to 3.7 us (0.1 us without the trap), one of
+//! a loop of flushes 0.1 us, 5 to 10 us with its call stack, a first store to a watched page 9 to 15 us, a load of a hidden page 25 us, or
+//! 0.4 us in a loop of loads that the handler executes, and the search of 152 MB of code 41 to 51 ms once the files were in the page cache.
 //!
 //! # Limits
 //! - Not trapped: MASKMOVDQU, MASKMOVQ, MOVDIRI, MOVDIR64B, CLZERO, generated code, and code without unwind tables

@@ -50,7 +50,7 @@ static ENOUGH: AtomicUsize = AtomicUsize::new(0);
 static LOADED: AtomicUsize = AtomicUsize::new(0);
 
 /// Records the load. The tests hold no lock of the allocator or the list during a load.
-fn see(load: &Load<'_>) -> Seen {
+fn see(load: &Load<'_>, _: &mut [u8]) -> Seen {
     let mut frames = [0; 4];
     let depth = load.callers(&mut frames);
     assert!(depth >= 2);

@@ -140,6 +140,28 @@ pub(crate) fn misses(mapping: &Mapping, address: usize, len: usize) -> bool {
     Found::of(&cached, &memory, &filled) != Found::Dirty && (first..first + len).any(differs)
 }
 
+/// Copies to `bytes` what the program sees at an address of a mapping, a word at once; returns false if it sees no cached bytes.
+pub(crate) fn read(mapping: &Mapping, address: usize, bytes: &mut [u8]) -> bool {
+    let Some(Views { cached, .. }) = mapping.views.filter(|_| mapping.shows_cache) else { return false };
+    let from = cached.wrapping_add(address - mapping.start);
+    let is_aligned = address.is_multiple_of(bytes.len().max(1));
+    // SAFETY: the view is mapped as long as the mapping is in the table, and has the page of the address, in which the bytes are; words
+    // are aligned. Other processes and the program itself access them without a promise, as on hardware.
+    unsafe {
+        match bytes.len() {
+            2 if is_aligned => bytes.copy_from_slice(&from.cast::<u16>().read_volatile().to_ne_bytes()),
+            4 if is_aligned => bytes.copy_from_slice(&from.cast::<u32>().read_volatile().to_ne_bytes()),
+            8 if is_aligned => bytes.copy_from_slice(&from.cast::<u64>().read_volatile().to_ne_bytes()),
+            _ => {
+                for (place, byte) in bytes.iter_mut().enumerate() {
+                    *byte = from.add(place).read_volatile();
+                }
+            }
+        }
+    }
+    true
+}
+
 /// A line's words in the three files.
 struct Line<'a> {
     cached: &'a [AtomicU64; WORDS],

@@ -1,6 +1,6 @@
-//! Executes the instructions between trapped ones, in the handler of the first.
+//! Executes instructions in a handler: those between trapped ones, and loads whose bytes the handler has.
 //!
-//! A signal takes some microseconds, and loops of flushes have three or four instructions on registers in each turn.
+//! A signal takes some microseconds, and loops have three or four instructions on registers in each turn.
 //!
 //! # Safety
 //! The arithmetic is done by the CPU's own instructions, on values; nothing but the frame is changed.
@@ -10,7 +10,7 @@ use std::arch::asm;
 
 use super::registers::{Registers, STATUS_FLAGS};
 use super::table::Table;
-use crate::scan::{Arithmetic, Effect, Step, Value};
+use crate::scan::{Arithmetic, Effect, Load, Step, Taken, Value};
 
 /// Carry, parity, zero, sign and overflow flag, by bit.
 const CARRY: u64 = 1;
@@ -32,20 +32,15 @@ pub(super) fn run(table: &Table, registers: Registers) -> usize {
 }
 
 /// Executes a step, and returns the address of the next instruction.
-fn execute(step: &Step, registers: Registers) -> u64 {
-    let store = |number, value| {
-        registers.set_general(number, if step.wide { value } else { value & u64::from(u32::MAX) });
-    };
-    let read = |value| match value {
-        Value::Register(number) => registers.general(number),
-        Value::Constant(constant) => constant,
-    };
+pub(super) fn execute(step: &Step, registers: Registers) -> u64 {
+    let store = |number, value| set(registers, number, value, step.wide);
+    let read = |value| read(registers, value);
     match step.effect {
         Effect::Nothing => {}
         Effect::Copy { to, from } => store(to, read(from)),
         Effect::Address { to, of } => store(to, registers.linear(&of) as u64),
         Effect::Compute { operation, left, right, stores, keeps_carry } => {
-            let (result, flags) = compute(operation, registers.general(left), read(right), step.wide);
+            let (result, flags) = compute(operation, registers.general(left), read(right), bytes(step.wide));
             if stores {
                 store(left, result);
             }
@@ -58,6 +53,54 @@ fn execute(step: &Step, registers: Registers) -> u64 {
         }
     }
     step.next
+}
+
+/// Executes a load that gets these bytes, and resumes after it; returns false, and does nothing, if the frame lacks the register.
+pub(super) fn take(load: &Load, loaded: &[u8], registers: Registers) -> bool {
+    let mut low = [0; size_of::<u64>()];
+    low.iter_mut().zip(loaded).for_each(|(to, from)| *to = *from);
+    let value = u64::from_le_bytes(low);
+    match load.taken {
+        Taken::General { to, signed, wide } => {
+            let unused = u64::BITS.saturating_sub(8 * u32::from(load.bytes));
+            let extended = if signed { ((value << unused) as i64 >> unused) as u64 } else { value };
+            set(registers, to, extended, wide);
+        }
+        Taken::Vector { to, set: count } => {
+            if !registers.set_vector(to, loaded, count) {
+                return false;
+            }
+        }
+        Taken::Compute { operation, other, to, is_first } => {
+            let other = read(registers, other);
+            let (left, right) = if is_first { (value, other) } else { (other, value) };
+            let (result, flags) = compute(operation, left, right, load.bytes);
+            if let Some(to) = to {
+                set(registers, to, result, load.bytes == 8);
+            }
+            registers.set_flags(STATUS_FLAGS, flags);
+        }
+    }
+    registers.resume_at(load.next as usize);
+    true
+}
+
+/// Sets a general register; one of 32 bits clears its upper half.
+fn set(registers: Registers, number: u8, value: u64, wide: bool) {
+    registers.set_general(number, if wide { value } else { value & u64::from(u32::MAX) });
+}
+
+/// Returns the value of an operand.
+fn read(registers: Registers, value: Value) -> u64 {
+    match value {
+        Value::Register(number) => registers.general(number),
+        Value::Constant(constant) => constant,
+    }
+}
+
+/// Returns the size of a general register.
+fn bytes(wide: bool) -> u8 {
+    if wide { 8 } else { 4 }
 }
 
 /// Returns whether a condition holds: pairs of one and its opposite (Intel SDM, volume 1, B.1).
@@ -76,24 +119,31 @@ fn holds(number: u8, flags: u64) -> bool {
     one != (number & 1 == 1)
 }
 
-/// Returns the result of an operation, and the flags after it.
-fn compute(operation: Arithmetic, left: u64, right: u64, wide: bool) -> (u64, u64) {
-    let (mut value, flags): (_, u64);
-    value = left;
+/// Returns the result of an operation on operands of 1, 2, 4 or 8 bytes, and the flags after it.
+fn compute(operation: Arithmetic, left: u64, right: u64, bytes: u8) -> (u64, u64) {
+    let (mut value, mut flags) = (left, 0_u64);
     macro_rules! with {
+        ($name:literal, $size:literal) => {
+            // SAFETY: an instruction on two registers; the flags are an output.
+            unsafe {
+                asm!(concat!($name, " {value", $size, "}, {right", $size, "}"), "pushfq", "pop {flags}",
+                    value = inout(reg) value, right = in(reg) right, flags = lateout(reg) flags);
+            }
+        };
         ($name:literal) => {
-            if wide {
-                // SAFETY: an instruction on two registers; the flags are an output.
-                unsafe {
-                    asm!(concat!($name, " {value}, {right}"), "pushfq", "pop {flags}",
-                        value = inout(reg) value, right = in(reg) right, flags = lateout(reg) flags);
+            match bytes {
+                1 => {
+                    let (mut low, right) = (value as u8, right as u8);
+                    // SAFETY: as above.
+                    unsafe {
+                        asm!(concat!($name, " {value}, {right}"), "pushfq", "pop {flags}",
+                            value = inout(reg_byte) low, right = in(reg_byte) right, flags = lateout(reg) flags);
+                    }
+                    value = low.into();
                 }
-            } else {
-                // SAFETY: as above.
-                unsafe {
-                    asm!(concat!($name, " {value:e}, {right:e}"), "pushfq", "pop {flags}",
-                        value = inout(reg) value, right = in(reg) right, flags = lateout(reg) flags);
-                }
+                2 => with!($name, ":x"),
+                4 => with!($name, ":e"),
+                _ => with!($name, ":r"),
             }
         };
     }

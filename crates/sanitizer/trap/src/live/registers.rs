@@ -182,6 +182,19 @@ impl Registers {
     }
 }
 
+impl Registers {
+    /// Sets the low `set` bytes of a vector register, 16 or 64: to these bytes, and zeroes above. Returns false, and sets nothing, if the
+    /// frame has no room for a part that would change.
+    pub fn set_vector(self, number: u8, bytes: &[u8], set: u8) -> bool {
+        let mut whole = [0; MOST_BYTES];
+        whole.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        // SAFETY: the frame is valid; without floating-point state the pointer is null.
+        let area: *mut u8 = unsafe { (*self.0).uc_mcontext.fpregs }.cast();
+        // SAFETY: as above.
+        unsafe { set_vector(area, usize::from(number), &whole, usize::from(set)) }
+    }
+}
+
 /// `ARCH_GET_FS` and `ARCH_GET_GS` of the kernel's asm/prctl.h.
 const ARCH_GET_FS: i32 = 0x1003;
 const ARCH_GET_GS: i32 = 0x1004;
@@ -205,11 +218,69 @@ unsafe fn vector(area: *const u8, number: usize, bytes: &mut [u8; MOST_BYTES]) {
     }
 }
 
+/// Sets the low `set` bytes of a vector register; returns false if the area lacks a part whose bytes are not zero.
+///
+/// # Safety
+/// As [`vector`].
+unsafe fn set_vector(area: *mut u8, number: usize, bytes: &[u8; MOST_BYTES], set: usize) -> bool {
+    let (low, upper) = bytes.split_at(32);
+    let (xmm, ymm) = low.split_at(16);
+    // SAFETY: as in `vector`.
+    unsafe {
+        if number >= 16 {
+            return number < 32 && set_component(area, &ZMM_HIGH, 64 * (number - 16), bytes);
+        }
+        if set > 16
+            && !(set_component(area, &YMM_UPPER, 16 * number, ymm)
+                && set_component(area, &ZMM_UPPER, 32 * number, upper))
+        {
+            return false;
+        }
+        if !area.is_null() {
+            area.add(XMM_AT + 16 * number).copy_from_nonoverlapping(xmm.as_ptr(), xmm.len());
+        }
+    }
+    !area.is_null()
+}
+
 /// Copies from a component. It stays zero if the component is in its initial state, or not in the area.
 ///
 /// # Safety
 /// The area is the kernel's, or null.
 unsafe fn copy_component(area: *const u8, component: &Component, offset: usize, bytes: &mut [u8]) {
+    // SAFETY: the caller's obligation; the component has the bytes.
+    unsafe {
+        let found = find(area, component, offset + bytes.len());
+        if let Some((at, _)) = found.filter(|(_, used)| used >> component.bit & 1 == 1) {
+            copy(area, at + offset, bytes);
+        }
+    }
+}
+
+/// Copies to a component; returns false if it is not in the area, and the bytes are not zero.
+///
+/// The kernel saves by XSAVE, which stores a component in its initial state, too (Intel SDM, volume 1, 13.7).
+///
+/// # Safety
+/// The area is the kernel's, or null.
+unsafe fn set_component(area: *mut u8, component: &Component, offset: usize, bytes: &[u8]) -> bool {
+    // SAFETY: the caller's obligation; the component has the bytes, and the header its first word.
+    unsafe {
+        let Some((at, used)) = find(area, component, offset + bytes.len()) else {
+            return bytes.iter().all(|byte| *byte == 0);
+        };
+        area.add(at + offset).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        area.add(HEADER_AT).cast::<u64>().write_unaligned(used | 1 << component.bit);
+    }
+    true
+}
+
+/// Returns the offset of a component of at least `length` bytes, and the bits of the components that are not in their initial state;
+/// `None` if the component is not in the area.
+///
+/// # Safety
+/// The area is the kernel's, or null.
+unsafe fn find(area: *const u8, component: &Component, length: usize) -> Option<(usize, u64)> {
     let at = component.at.load(Relaxed);
     let (mut magic, mut size, mut used) = ([0; 4], [0; 4], [0; 8]);
     // SAFETY: the legacy part is always there. The header is there if the area is extended, and the component if it
@@ -219,14 +290,11 @@ unsafe fn copy_component(area: *const u8, component: &Component, offset: usize, 
         // `xstate_size`: after `magic1`, `extended_size` and `xfeatures`.
         copy(area, SOFTWARE_AT + 16, &mut size);
         if u32::from_le_bytes(magic) != EXTENDED || at == 0 {
-            return;
+            return None;
         }
         copy(area, HEADER_AT, &mut used);
-        let is_used = u64::from_le_bytes(used) >> component.bit & 1 == 1;
-        if is_used && at + offset + bytes.len() <= u32::from_le_bytes(size) as usize {
-            copy(area, at + offset, bytes);
-        }
     }
+    (at + length <= u32::from_le_bytes(size) as usize).then(|| (at, u64::from_le_bytes(used)))
 }
 
 /// Copies from the area.

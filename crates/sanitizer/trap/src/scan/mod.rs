@@ -9,6 +9,7 @@ mod file;
 mod functions;
 mod image;
 mod instruction;
+mod load;
 mod step;
 
 pub(crate) use calls::{CALL_BYTES, CALL_OPCODE};
@@ -16,6 +17,7 @@ pub use calls::{SystemCallSite, system_calls};
 pub use functions::Functions;
 pub use image::{Image, Segment};
 pub use instruction::{Instruction, Kind, Operand, Operation, SegmentBase, Source};
+pub use load::{Load, Taken};
 pub use step::{Arithmetic, Effect, Step, Value};
 
 use candidates::candidates;

@@ -119,18 +119,24 @@ pub(super) fn steps(code: &[u8], start: u64, trapped: &[Instruction]) -> Vec<Ste
 fn decode(code: &[u8], start: u64, address: u64) -> Option<Step> {
     let at = usize::try_from(address.checked_sub(start)?).ok()?;
     let bytes = code.get(at..).filter(|bytes| !bytes.is_empty())?;
-    let decoded = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode();
-    let first = decoded.op0_register();
-    let (effect, wide) = if first.is_gpr32() || first.is_gpr64() {
-        (on_register(&decoded)?, first.is_gpr64())
-    } else {
-        (without_register(&decoded)?, true)
-    };
-    Some(Step { address, next: decoded.next_ip(), wide, effect })
+    Step::of(&Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode())
+}
+
+impl Step {
+    /// Returns a decoded instruction as a step, or `None` if it is none.
+    pub(crate) fn of(decoded: &iced_x86::Instruction) -> Option<Self> {
+        let first = decoded.op0_register();
+        let (effect, wide) = if first.is_gpr32() || first.is_gpr64() {
+            (on_register(decoded)?, first.is_gpr64())
+        } else {
+            (without_register(decoded)?, true)
+        };
+        Some(Step { address: decoded.ip(), next: decoded.next_ip(), wide, effect })
+    }
 }
 
 /// Operations of a first operand with a second one, and whether the first gets the result.
-const OPERATIONS: [(Mnemonic, Arithmetic, bool); 7] = [
+pub(super) const OPERATIONS: [(Mnemonic, Arithmetic, bool); 7] = [
     (Mnemonic::Add, Arithmetic::Add, true),
     (Mnemonic::Sub, Arithmetic::Subtract, true),
     (Mnemonic::Cmp, Arithmetic::Subtract, false),

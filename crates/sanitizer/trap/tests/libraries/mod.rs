@@ -1,6 +1,8 @@
 //! Libraries that the tests compile and load, and a handler that records its events.
 #![allow(dead_code)]
 
+pub mod assembly;
+
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -91,7 +91,7 @@ pub(super) fn tell(address: usize, at: Registers, callers: &[usize]) {
         return;
     }
     let told = stack::try_on_own_stack(|| {
-        let (length, _) = access::extent(address, at);
+        let (length, _) = access::extent(address, &access::Code::default().decode(at), at);
         call(&Store { address, length, opens: true, callers, _frame: PhantomData });
     });
     if !told {
