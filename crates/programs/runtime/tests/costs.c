@@ -1,5 +1,5 @@
-// Measures what a program that draws often pays: submissions with a store and a flush before each, flushes, and loads. Prints a line for each, in
-// nanoseconds, e.g. "submission: 21000". The first argument is the number of submissions. Without a device, the second, `bare`,
+// Measures what a program that draws often pays: submissions with a store and a flush before each, the same with results that are read back,
+// flushes, and loads. Prints a line for each, in nanoseconds, e.g. "submission: 21000". The first argument is the number of submissions. Without a device, the second, `bare`,
 // measures flushes and loads of ordinary memory.
 #include <time.h>
 
@@ -32,6 +32,7 @@ int main(int count, char **words) {
         return 2;
     }
     double times[ROUNDS];
+    unsigned sum = 0;
     char *large;
     if (is_bare) {
         large = aligned_alloc(4096, LARGE);
@@ -53,6 +54,24 @@ int main(int count, char **words) {
             times[round] = now() - start;
         }
         print("submission", times, submissions / ROUNDS);
+        // Results in memory that the GPU does not snoop: half of each page is invalidated and loaded, and the other half stays stale.
+        copy.handles[1] = create(SIZE);
+        copy.destination = map(copy.handles[1], SIZE, I915_MMAP_OFFSET_WB);
+        for (int round = 0; round < ROUNDS; round++) {
+            double start = now();
+            for (long n = 0; n < submissions / ROUNDS / 10; n++) {
+                memset(copy.source, (int)n, SIZE);
+                flush_lines(copy.source, SIZE);
+                copy_run(&copy);
+                for (size_t page = 0; page < SIZE; page += 4096) {
+                    flush_lines(copy.destination + page, 2048);
+                    const unsigned *words = (const unsigned *)(copy.destination + page);
+                    for (size_t word = 0; word < 2048 / sizeof *words; word++) sum += words[word];
+                }
+            }
+            times[round] = now() - start;
+        }
+        print("readback", times, submissions / ROUNDS / 10);
     }
     for (int round = 0; round < ROUNDS; round++) {
         memset(large, round + 1, LARGE);
@@ -61,7 +80,6 @@ int main(int count, char **words) {
         times[round] = now() - start;
     }
     print("flushed line", times, LARGE / LINE);
-    unsigned sum = 0;
     for (int round = 0; round < ROUNDS; round++) {
         double start = now();
         for (size_t at = 0; at < LARGE; at += LINE) sum += *(volatile unsigned char *)(large + at);
