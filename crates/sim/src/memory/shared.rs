@@ -276,29 +276,16 @@ impl BackingStore {
         let (Some(shared), Some(cached), Some(memory)) = (&self.shared, &self.cached, &self.memory) else {
             return Ok(self.lines.touched(range));
         };
-        if range.is_empty() {
-            return Ok(None);
-        }
-        let mut next: Option<LineRange> = None;
-        for bytes in [cached, memory, &shared.filled] {
-            // Bytes without a file have no holes that can be found.
-            let Some(file) = bytes.file() else { return Ok(some(range)) };
-            let seek = |from: u64, whence| match lseek64(file.as_fd(), from as i64, whence) {
-                Ok(at) => Ok(Some(at as u64)),
-                Err(nix::Error::ENXIO) => Ok(None),
-                Err(errno) => Err(Error::Ioctl { request: "lseek", errno: Errno::new(errno as i32) }),
-            };
-            let Some(start) = seek(range.first() * LINE_BYTES, Whence::SeekData)? else { continue };
-            let end = seek(start, Whence::SeekHole)?.unwrap_or(self.size);
-            let part = LineRange::new(
-                (start / LINE_BYTES).max(range.first()),
-                end.div_ceil(LINE_BYTES).min(range.end()),
-            );
-            if !part.is_empty() && next.is_none_or(|next| part.first() < next.first()) {
-                next = Some(part);
-            }
-        }
-        Ok(next)
+        next_of(&[cached, memory, &shared.filled], range)
+    }
+
+    /// Returns the leading part of `range` to which programs may have stored past the device, as [`Self::next_data`] does. Memory's bytes
+    /// are none of it: those of its previous owner fill all of it.
+    ///
+    /// # Errors
+    /// Those of lseek(2).
+    pub(crate) fn next_stored(&self, range: LineRange) -> Result<Option<LineRange>> {
+        self.cached.as_ref().map_or(Ok(None), |cached| next_of(&[cached], range))
     }
 
     /// Makes shared bytes zeroes, in every copy.
@@ -317,6 +304,33 @@ impl BackingStore {
         self.lines = Lines::cleared(self.lines.pages());
         Ok(())
     }
+}
+
+/// Returns the leading part of `range` that is no hole of one of the copies.
+fn next_of(copies: &[&SharedBytes], range: LineRange) -> Result<Option<LineRange>> {
+    if range.is_empty() {
+        return Ok(None);
+    }
+    let mut next: Option<LineRange> = None;
+    for bytes in copies {
+        // Bytes without a file have no holes that can be found.
+        let Some(file) = bytes.file() else { return Ok(some(range)) };
+        let seek = |from: u64, whence| match lseek64(file.as_fd(), from as i64, whence) {
+            Ok(at) => Ok(Some(at as u64)),
+            Err(nix::Error::ENXIO) => Ok(None),
+            Err(errno) => Err(Error::Ioctl { request: "lseek", errno: Errno::new(errno as i32) }),
+        };
+        let Some(start) = seek(range.first() * LINE_BYTES, Whence::SeekData)? else { continue };
+        let end = seek(start, Whence::SeekHole)?.unwrap_or(u64::MAX);
+        let part = LineRange::new(
+            (start / LINE_BYTES).max(range.first()),
+            end.div_ceil(LINE_BYTES).min(range.end()),
+        );
+        if !part.is_empty() && next.is_none_or(|next| part.first() < next.first()) {
+            next = Some(part);
+        }
+    }
+    Ok(next)
 }
 
 /// Returns `range` unless it is empty.

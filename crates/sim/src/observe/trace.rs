@@ -286,7 +286,7 @@ impl BackingStore {
         }
         let seen = SharedBytes::zeroed(self.size)?;
         let mut left = self.lines.all();
-        while let Some(part) = self.next_data(left)? {
+        while let Some(part) = self.next_stored(left)? {
             if let Some(cached) = &self.cached {
                 seen.copy_from(cached, part.first() * LINE_BYTES, part.bytes())?;
             }
@@ -302,7 +302,7 @@ impl BackingStore {
             return Ok(());
         }
         let mut left = self.lines.all();
-        while let Some(part) = self.next_data(left)? {
+        while let Some(part) = self.next_stored(left)? {
             self.observe_lines(tracing, part)?;
             left = LineRange::new(part.end(), left.end());
         }
