@@ -4,7 +4,7 @@
 # row, or a reason why it has none.
 # shellcheck shell=bash disable=SC2034,SC2154 # ci/vm-cache reads and sets them
 few_needed=(glk)
-all_needed=(glk jsl chv skl tgl mtl)
+all_needed=(glk glk:7.2 jsl jsl:7.2 chv skl skl:7.2 tgl tgl:7.2 mtl)
 head_needed='| machine | rule | ignored in | workload | seen | flushes ignored | verdict | explorer | note |'
 needed_page=docs/needed-flushes.md
 

@@ -6,7 +6,7 @@
 # as in the machine without and with `run --aliases`.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables
 few_programs=(glk)
-all_programs=(glk apl jsl tgl)
+all_programs=(glk glk:7.2 apl jsl jsl:7.2 tgl)
 head_programs='| machine | programs | with old bytes | old lines | without the flushes |'
 
 prepare_programs() {

@@ -3,7 +3,7 @@
 # With --all on glk: flushes that the library leaves out are noticed with the cache, and without it are not.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables
 few_verify=(glk)
-all_verify=(glk apl chv vlv ilk gm45 i945gm i915g i965gm i965g skl icl tgl bdw hsw ivb snb rkl adls jsl ehl dg1 dg2 mtl)
+all_verify=(glk glk:7.2 apl chv vlv ilk gm45 i945gm i915g i965gm i965g skl icl tgl tgl:7.2 bdw bdw:7.2 hsw hsw:7.2 ivb snb rkl adls jsl jsl:7.2 ehl dg1 dg2 mtl)
 head_verify='| machine | cells | old on both | old with the adversary | differ, with a reason |'
 
 prepare_verify() { python3 ci/lib/vm_cache/compare_verify.py --self-test; }

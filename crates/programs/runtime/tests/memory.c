@@ -1,4 +1,5 @@
-/* Memory that requests use: userptr objects of memory by what it allows, structures in mappings of objects, and sources that end early. */
+/* Memory that requests use: userptr objects of memory by what it allows, structures in mappings of objects, and sources that end early.
+ * The argument `7.2` names the kernel, if PWRITE refuses more than 0x7ffff000 bytes there. */
 
 #include "check.h"
 
@@ -55,16 +56,16 @@ static void structures(void) {
     CHECK(mapped > 0);
 }
 
-/* Writes terabytes from memory that ends at once. */
-static void long_source(void) {
+/* Writes terabytes from memory that ends at once; `wanted` is the errno of objects without pages. */
+static void long_source(int wanted) {
     struct drm_i915_gem_create huge = {.size = 1ull << 47};
     if (!has_transfers(fd) || request(fd, DRM_IOCTL_I915_GEM_CREATE, &huge) != 0) return;
-    SAME(pwrite_object(fd, huge.handle, 0, (void *)(uintptr_t)(16 * PAGE), 94ull << 40), -EFAULT);
-    SAME(pwrite_object(fd, huge.handle, 1, (void *)(uintptr_t)(16 * PAGE), 94ull << 40), -EFAULT);
+    SAME(pwrite_object(fd, huge.handle, 0, (void *)(uintptr_t)(16 * PAGE), 94ull << 40), -wanted);
+    SAME(pwrite_object(fd, huge.handle, 1, (void *)(uintptr_t)(16 * PAGE), 94ull << 40), -wanted);
     OK(close_handle(fd, huge.handle));
 }
 
-int main(void) {
+int main(int count, char **arguments) {
     fd = open_card();
     batch = create(fd, PAGE);
     uint32_t *words = (uint32_t *)map(fd, batch, PAGE);
@@ -75,6 +76,6 @@ int main(void) {
     SAME(userptr(PROT_READ), -EFAULT);
     SAME(userptr(PROT_NONE), -EFAULT);
     structures();
-    long_source();
+    long_source(count > 1 && !strcmp(arguments[1], "7.2") ? EFBIG : EFAULT);
     return done();
 }
