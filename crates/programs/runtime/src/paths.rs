@@ -133,11 +133,14 @@ impl Redirected {
         let mut path = Path::EMPTY;
         // SAFETY: the caller's obligation.
         let text = unsafe { sys::bytes(given) };
-        let is_ours = start::server().is_some_and(|server| {
-            let found = if is_ours(text) {
+        let is_whole = is_ours(text);
+        // Other paths start nothing: an allocator opens some, and must not be called meanwhile (Chromium's).
+        let server = if is_whole || may_be_ours(text) { start::server() } else { None };
+        let is_ours = server.is_some_and(|server| {
+            let found = if is_whole {
                 path.push(server.root.as_bytes()) && path.push(text)
             } else {
-                may_be_ours(text) && reaches(server, folder, text, &mut path)
+                reaches(server, folder, text, &mut path)
             };
             if found {
                 server.make_root();

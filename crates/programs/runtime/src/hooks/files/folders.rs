@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use crate::hooks::replace;
 use crate::paths::{self, File, Redirected};
 use crate::real::real;
+use crate::server::connection;
 use crate::start;
 use crate::system::sys;
 
@@ -16,9 +17,9 @@ const LINK_BYTES: usize = 64;
 /// # Safety
 /// `path` is a C string.
 pub(super) unsafe fn of_file(path: *const c_char) -> Option<(usize, [u8; LINK_BYTES])> {
-    let server = start::server()?;
     // SAFETY: the caller's obligation.
     let cookie = paths::of_descriptor(unsafe { sys::bytes(path) })?;
+    let server = start::server()?;
     let mut digits = [0; 10];
     let (folder, name): (&[u8], &[u8]) = match paths::describe(server, cookie)? {
         File::Device(minor) if minor < 128 => (b"/dev/dri/card", paths::decimal(minor, &mut digits)),
@@ -39,7 +40,8 @@ pub(in crate::hooks) fn is_node(name: &[u8]) -> bool {
 /// Removes the server's folder from the front of a link's text in `text`; returns the new length.
 pub(in crate::hooks) fn without_root(text: &mut [u8]) -> usize {
     let len = text.len();
-    let Some(server) = start::server() else { return len };
+    // Before the library has started no folder of the server is open.
+    let Some(server) = connection::found() else { return len };
     let root = server.root.as_bytes();
     if !text.starts_with(root) {
         return len;
