@@ -4,7 +4,7 @@
 # late; not if a byte of the line is dirty.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the machine's shell expands; ci/vm-cache sets and reads variables
 few_fences=(glk)
-all_fences=(glk apl jsl tgl)
+all_fences=(glk glk:7.2 apl jsl jsl:7.2 tgl)
 head_fences='| machine | stores past the cache, and with SFENCE | CLFLUSHOPT, and with MFENCE | both without the adversary | halves of lines lost, and with a dirty byte |'
 
 prepare_fences() {

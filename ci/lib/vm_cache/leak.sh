@@ -5,7 +5,7 @@
 # makes it one. Without that option the GPU reads zeros under 5.10, too, as the explorer says of its own table.
 # shellcheck shell=bash disable=SC2034,SC2154 # ci/vm-cache reads and sets them
 few_leak=(jsl:5.10 jsl)
-all_leak=(jsl:5.10 ehl:5.10 jsl:6.1 ehl:6.1 jsl ehl)
+all_leak=(jsl:5.10 ehl:5.10 jsl:6.1 ehl:6.1 jsl ehl jsl:7.2 ehl:7.2)
 head_leak='| machine | explorer, with entry 16 and by its own table | stale dwords by entry 16, and by entry 2 | by its own table | the flush on acquire ignored |'
 
 prepare_leak() {

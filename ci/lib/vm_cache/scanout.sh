@@ -5,6 +5,7 @@
 few_scanout=(skl)
 all_scanout=()
 for platform in glk apl skl icl tgl jsl ehl bdw hsw; do all_scanout+=("$platform" "$platform:6.1"); done
+all_scanout+=(glk:7.2 skl:7.2)
 head_scanout='| machine | with the library | without | and without the kernel'\''s flush | without, no cache |'
 
 prepare_scanout() { :; }
