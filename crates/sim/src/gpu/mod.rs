@@ -20,8 +20,8 @@
 //! - on copy engines, before graphics 6 on render engines: fills and copies of linear surfaces;
 //! - on render and compute engines, from graphics 4 on: PIPE_CONTROL with its post-sync write (immediate, timestamp, depth count of 0;
 //!   [`post_sync`](commands::post_sync)), and compute walkers, whose shaders run ([`pipeline`]);
-//! - on all but copy engines: MI_LOAD_REGISTER_IMM, _MEM and _REG, MI_STORE_REGISTER_MEM, before graphics 8 only in batches that the kernel's
-//!   parser accepted ([`registers`](commands::registers)). Registers that a batch may not load read as 0, but for the timestamp. From
+//! - on all engines, copy engines from graphics 8 on: MI_LOAD_REGISTER_IMM, _MEM and _REG, MI_STORE_REGISTER_MEM, before graphics 8 only in
+//!   batches that the kernel's parser accepted ([`registers`](commands::registers)). Registers that a batch may not load read as 0, but for the timestamp. From
 //!   graphics 11 on, offsets may be relative to the engine's first;
 //! - on all engines, copy engines from graphics 8 on: MI_COPY_MEM_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END
 //!   ([`memory_commands`](commands::memory_commands));

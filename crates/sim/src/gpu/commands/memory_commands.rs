@@ -60,7 +60,7 @@ impl Relation {
 }
 
 /// Decodes an MI command; commands without a simulated effect do nothing. Of a copy engine's, the caller passes
-/// only comparisons and copies of dwords.
+/// only comparisons, copies of dwords, and those of registers.
 ///
 /// # Errors
 /// The cause of the hang for a wrong length, or an address in the global GTT.

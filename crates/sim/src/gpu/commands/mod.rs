@@ -182,11 +182,19 @@ impl Streamer {
             MI_FLUSH_DW if self.graphics() < 6 => Err(HangCause::Unknown),
             MI_FLUSH_DW => post_sync::flush(self, first, operands),
             _ if skips => memory_commands::decode(self, first, operands),
-            MI_SEMAPHORE_WAIT | MI_COPY_MEM_MEM | MI_CONDITIONAL_BATCH_BUFFER_END if self.is_wide() => {
+            MI_SEMAPHORE_WAIT
+            | MI_COPY_MEM_MEM
+            | MI_CONDITIONAL_BATCH_BUFFER_END
+            | MI_LOAD_REGISTER_IMM
+            | MI_LOAD_REGISTER_REG
+            | MI_LOAD_REGISTER_MEM
+            | MI_STORE_REGISTER_MEM
+                if self.is_wide() =>
+            {
                 memory_commands::decode(self, first, operands)
             }
             ..MI_FIRST_LONG => Err(HangCause::Unknown),
-            // Register and predicate commands; before graphics 8, comparisons, too.
+            // Predicate commands; before graphics 8, registers and comparisons, too.
             _ => Err(HangCause::Unsupported),
         }
     }
@@ -312,7 +320,8 @@ mod tests {
         case("tgl", &[0x1300_4002, 4, 0, 7], Err(Privileged));
         case("tgl", &[0x1880_0001, 0, 0], Err(Privileged));
         case("tgl", &[0x1300_c002, 0, 0, 7], Err(Unsupported));
-        case("tgl", &[0x1100_0001, 0x2000, 7], Err(Unsupported));
+        case("hsw", &[0x1100_0001, 0x2000, 7], Err(Unsupported));
+        case("tgl", &[0x1100_0000, 0x2000], Err(Unknown));
         case("tgl", &[0x0780_0000], Err(Unknown));
         case("tgl", &[0x1000_0001, 0, 0], Err(Unknown));
         case("hsw", &[0x1000_0003, 0, 0, 7, 8], Err(Unknown));

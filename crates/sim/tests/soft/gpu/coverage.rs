@@ -237,7 +237,7 @@ fn commands_that_access_memory_and_are_skipped_have_names() {
 #[test]
 fn a_batch_that_hangs_or_does_not_end_is_not_followed_to_its_end() {
     let gpu = watched("tgl");
-    gpu.run_on(Copy, &[0x1100_0001, 0x2_2600, 7, END]).unwrap();
+    gpu.run_on(Copy, &[0x7a00_0004, 0, 0, 0, 0, 0, END]).unwrap();
     let seen = gpu.device.coverage();
     assert_eq!(seen.unfinished, BTreeMap::from([("the GPU hangs: unsupported-command".to_owned(), 1)]));
     assert_eq!((seen.submissions, seen.followed_submissions, seen.commands), (1, 0, 1));

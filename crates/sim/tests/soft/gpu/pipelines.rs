@@ -308,15 +308,17 @@ fn what_no_engine_has_hangs() {
 
 #[test]
 fn a_copy_engine_still_hangs_at_what_is_not_simulated() {
-    for words in [&[0x7a00_0004, 0, 0, 0, 0, 0, END][..], &[0x1100_0001, 0x2_2600, 7, END]] {
-        let gpu = Gpu::new("tgl");
+    // PIPE_CONTROL and MI_SET_PREDICATE; comparisons and registers before graphics 8.
+    for (name, words, cause) in [
+        ("tgl", &[0x7a00_0004, 0, 0, 0, 0, 0, END][..], HangCause::Unsupported),
+        ("tgl", &[0x0080_0000, END], HangCause::Unknown),
+        ("hsw", &[0x1b20_0001, 7, SOURCE, END], HangCause::Unsupported),
+        ("hsw", &[0x1100_0001, 0x2_2600, 7, END], HangCause::Unsupported),
+    ] {
+        let gpu = Gpu::new(name);
         gpu.run_on(Copy, words).unwrap();
-        assert_eq!(causes(&gpu), [HangCause::Unsupported], "{words:x?}");
+        assert_eq!(causes(&gpu), [cause], "{name} {words:x?}");
     }
-    // Comparisons before graphics 8.
-    let gpu = Gpu::new("hsw");
-    gpu.run_on(Copy, &[0x1b20_0001, 7, SOURCE, END]).unwrap();
-    assert_eq!(causes(&gpu), [HangCause::Unsupported]);
 }
 
 #[test]

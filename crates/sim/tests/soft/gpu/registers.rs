@@ -331,6 +331,7 @@ fn a_bit_adds_the_start_of_the_engines_registers() {
     let with = |command: &[u32], bits: u32| [&[command[0] | bits], &command[1..]].concat();
     for (name, engine, start, adds) in [
         ("glk", Render, 0x2000, false),
+        ("mtl", EngineClass::Copy, 0x2_2000, true),
         ("jsl", Render, 0x2000, true),
         ("tgl", Render, 0x2000, true),
         ("tgl", Video, 0x1c_0000, true),
