@@ -117,9 +117,10 @@ fn left(address: usize) -> Option<(usize, usize)> {
 /// Serves a load, and those that the thread reaches after it by instructions on registers.
 fn serve_from(address: usize, handler: LoadHandler, registers: Registers, program: Registers) -> bool {
     let (mut code, mut address) = (Code::default(), address);
-    for _ in 0..MOST_READ {
+    for turn in 0..MOST_READ {
         match serve_one(address, &mut code, handler, registers, program) {
-            Served::No => return false,
+            // A page that another thread forgot since the first load: the thread goes on there.
+            Served::No => return turn > 0,
             Served::Shown => return true,
             Served::Read => {}
         }
@@ -214,7 +215,7 @@ fn next(code: &mut Code, registers: Registers) -> Option<usize> {
     None
 }
 
-/// Shows a hidden page for a load, with a number of loads that are seen after it, and their mark; returns true.
+/// Shows a hidden page for a load, with a number of loads that are seen after it, and their mark; returns false if it cannot be shown.
 fn show(address: usize, left: usize, mark: usize) -> bool {
     let page = address & !(PAGE_BYTES - 1);
     pages::with(address, |record| {
