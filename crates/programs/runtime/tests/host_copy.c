@@ -89,17 +89,7 @@ int main(int argc, char **argv)
         },
     }));
 
-    VkCommandPool pool;
-    CHECK(vkCreateCommandPool(device, &(VkCommandPoolCreateInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-    }, NULL, &pool));
-    VkCommandBuffer commands;
-    CHECK(vkAllocateCommandBuffers(device, &(VkCommandBufferAllocateInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1,
-    }, &commands));
-    CHECK(vkBeginCommandBuffer(commands, &(VkCommandBufferBeginInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-    }));
+    VkCommandBuffer commands = begin_commands();
     vkCmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_GENERAL, buffer, 1, &(VkBufferImageCopy){
         .imageSubresource = layer, .imageExtent = { SIZE, SIZE, 1 },
     });

@@ -105,17 +105,7 @@ int main(int argc, char **argv)
             .pBufferInfo = &(VkDescriptorBufferInfo){ buffers[n], 0, VK_WHOLE_SIZE },
         }, 0, NULL);
 
-    VkCommandPool pool;
-    CHECK(vkCreateCommandPool(device, &(VkCommandPoolCreateInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-    }, NULL, &pool));
-    VkCommandBuffer commands;
-    CHECK(vkAllocateCommandBuffers(device, &(VkCommandBufferAllocateInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1,
-    }, &commands));
-    CHECK(vkBeginCommandBuffer(commands, &(VkCommandBufferBeginInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-    }));
+    VkCommandBuffer commands = begin_commands();
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline(argv[1], layout));
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, NULL);
     vkCmdDispatch(commands, COUNT / 16, 1, 1);

@@ -15,6 +15,7 @@
 
 static VkPhysicalDevice gpu;
 static VkDevice device;
+static VkCommandPool pool;
 
 /* Returns a type of memory among those with a bit, which the CPU can map, and which is coherent or is not. Without one it ends the program. */
 static inline uint32_t memory_type(uint32_t among, int coherent)
@@ -29,4 +30,20 @@ static inline uint32_t memory_type(uint32_t among, int coherent)
     }
     printf("no such type of memory\n");
     exit(77);
+}
+
+/* Creates the pool, and begins a command buffer of it. */
+static inline VkCommandBuffer begin_commands(void)
+{
+    CHECK(vkCreateCommandPool(device, &(VkCommandPoolCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+    }, NULL, &pool));
+    VkCommandBuffer commands;
+    CHECK(vkAllocateCommandBuffers(device, &(VkCommandBufferAllocateInfo){
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1,
+    }, &commands));
+    CHECK(vkBeginCommandBuffer(commands, &(VkCommandBufferBeginInfo){
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+    }));
+    return commands;
 }

@@ -44,17 +44,7 @@ int main(int argc, char **argv)
     char *bytes;
     CHECK(vkMapMemory(device, memory[0], 0, SIZE, 0, (void **)&bytes));
 
-    VkCommandPool pool;
-    CHECK(vkCreateCommandPool(device, &(VkCommandPoolCreateInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-    }, NULL, &pool));
-    VkCommandBuffer commands;
-    CHECK(vkAllocateCommandBuffers(device, &(VkCommandBufferAllocateInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1,
-    }, &commands));
-    CHECK(vkBeginCommandBuffer(commands, &(VkCommandBufferBeginInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-    }));
+    VkCommandBuffer commands = begin_commands();
     vkCmdCopyBuffer(commands, from, to, 1, &(VkBufferCopy){ .size = SIZE });
     CHECK(vkEndCommandBuffer(commands));
 

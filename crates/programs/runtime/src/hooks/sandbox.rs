@@ -11,7 +11,7 @@ replace! {
     /// Controls the process or the thread.
     fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int {
         let words = [option as c_ulong, second, third, fourth, fifth, 0].map(|word| word as usize);
-        // Chromium's allocator names its pages, before it can be called.
+        // Other options start nothing: Chromium's allocator names its pages by prctl(2) while it must not be called.
         let server = if option == libc::PR_SET_SECCOMP { start::server() } else { None };
         let loaded = server.and_then(|_| sandbox::load(libc::SYS_prctl, words));
         if let Some(done) = loaded {

@@ -142,6 +142,7 @@ enum Served {
     Read,
 }
 
+/// Serves one load: tells the function, and executes it, or shows its page.
 fn serve_one(
     address: usize,
     code: &mut Code,
