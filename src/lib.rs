@@ -32,15 +32,15 @@
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
-//! `examples/first.rs` is such a program with a `main`; `docs/driver-guide.md` takes a driver from its own flushes to this crate,
-//! step by step.
+//! `examples/first.rs` is a program with a `main`, whose batch reads; `docs/driver-guide.md` takes a driver from its own flushes to this
+//! crate, step by step.
 //!
 //! # Steps of a buffer
 //!
 //! | step | call | cache lines |
 //! |---|---|---|
 //! | allocate, import | [`Device::alloc`], [`Device::import`] | the caching mode decides the cache level, and the level the default map mode |
-//! | write by the CPU | [`Bo::write`], [`Bo::write_bytes`], [`Bo::stream`], [`Bo::upload`] | stale lines that are overwritten in part are invalidated first; stored lines become dirty |
+//! | write by the CPU | [`Bo::write`], [`Bo::write_bytes`], [`Bo::stream`], [`Bo::upload`] | stale lines that are overwritten in part are invalidated first; stored lines become dirty, through a WB mapping |
 //! | hand to the GPU | [`Device::submit_with`], [`Device::submit`] | dirty lines that the GPU does not see are flushed, for all BOs between one pair of fences |
 //! | read by the CPU | [`Bo::read`], [`Bo::read_bytes`] | waits for the GPU, then invalidates stale lines |
 //! | show | [`Bo::prepare_scanout`] | all dirty lines are flushed; once the kernel shows the BO, its level is NONE or WT |

@@ -4,7 +4,7 @@
  *
  * Version 0.1.0. Made from the crate gem-coherency-policy; ci/rules-header --write makes it anew.
  *
- * It needs a C11 or C++17 compiler, 32 or 64 bits, and no library. It keeps no state, allocates nothing and makes no
+ * It is tested as C11 and as C++17, with 32 and 64 bits, and needs no library. It keeps no state, allocates nothing and makes no
  * system call. Define GEM_COHERENCY_RULES_REASONS before it is included for gemcr_rule_reason. It can be used
  * beside gem_coherency.h; numbers of levels, paths, access kinds and verdicts are the same there.
  *
@@ -706,7 +706,7 @@ static inline const struct gemcr_platform *gemcr_platform_by_id(uint16_t pci_id,
     return NULL;
 }
 
-/* Returns the capabilities with the answer about one of them. */
+/* Returns the capabilities with one bit as a device answers it (0, 1; -1: as it was). */
 static inline unsigned gemcr_answered(unsigned caps, enum gemcr_caps cap, int answer) {
     if (answer < 0)
         return caps;
@@ -714,7 +714,7 @@ static inline unsigned gemcr_answered(unsigned caps, enum gemcr_caps cap, int an
 }
 
 /* Sets the platform of a device: that of its PCI ID, as gemcr_platform_by_id, with the answers of the device in place of the table's
- * values. Use it if a driver may be newer than its kernel's version. Returns 0, or -1 for an unknown ID. */
+ * values. Use it on kernels of distributions, whose i915 may be newer than the version says. Returns 0, or -1 for an unknown ID. */
 static inline int gemcr_platform_by_answers(uint16_t pci_id, unsigned kernel_major, unsigned kernel_minor,
                                             struct gemcr_answers answers, struct gemcr_platform *platform) {
     const struct gemcr_platform *row = gemcr_platform_by_id(pci_id, kernel_major, kernel_minor, answers.has_wt > 0);

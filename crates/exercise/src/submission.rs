@@ -153,8 +153,8 @@ fn exec_object(buffer: u32, bo: &Bo, uses: &[Use]) -> ExecObject {
 }
 
 impl Submitted {
-    /// Returns the flush reports: one for each BO, access and MOCS class, in the order of the commands, and
-    /// last the batch's own.
+    /// Returns the flush reports: one for each BO, access and MOCS class, in the order of the commands (of a
+    /// copy, the target first), and last the batch's own.
     pub fn reports(&self) -> &[FlushReport] {
         &self.reports
     }

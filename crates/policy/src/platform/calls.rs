@@ -117,7 +117,7 @@ impl Machine {
     }
 
     fn discrete(&self, source: &'static str) -> Option<Refusal> {
-        let why = "a discrete device decides caching and domains itself";
+        let why = "a discrete device decides caching and domains itself: ask for neither";
         self.has(Caps::DISCRETE).then_some(Refusal::new(Errno::ENODEV, why, source))
     }
 

@@ -48,7 +48,7 @@ static inline const struct gemcr_platform *gemcr_platform_by_id(uint16_t pci_id,
     return NULL;
 }
 
-/* Returns the capabilities with the answer about one of them. */
+/* Returns the capabilities with one bit as a device answers it (0, 1; -1: as it was). */
 static inline unsigned gemcr_answered(unsigned caps, enum gemcr_caps cap, int answer) {
     if (answer < 0)
         return caps;
@@ -56,7 +56,7 @@ static inline unsigned gemcr_answered(unsigned caps, enum gemcr_caps cap, int an
 }
 
 /* Sets the platform of a device: that of its PCI ID, as gemcr_platform_by_id, with the answers of the device in place of the table's
- * values. Use it if a driver may be newer than its kernel's version. Returns 0, or -1 for an unknown ID. */
+ * values. Use it on kernels of distributions, whose i915 may be newer than the version says. Returns 0, or -1 for an unknown ID. */
 static inline int gemcr_platform_by_answers(uint16_t pci_id, unsigned kernel_major, unsigned kernel_minor,
                                             struct gemcr_answers answers, struct gemcr_platform *platform) {
     const struct gemcr_platform *row = gemcr_platform_by_id(pci_id, kernel_major, kernel_minor, answers.has_wt > 0);

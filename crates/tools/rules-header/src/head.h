@@ -4,7 +4,7 @@
  *
  * Version @VERSION@. Made from the crate gem-coherency-policy; ci/rules-header --write makes it anew.
  *
- * It needs a C11 or C++17 compiler, 32 or 64 bits, and no library. It keeps no state, allocates nothing and makes no
+ * It is tested as C11 and as C++17, with 32 and 64 bits, and needs no library. It keeps no state, allocates nothing and makes no
  * system call. Define GEM_COHERENCY_RULES_REASONS before it is included for gemcr_rule_reason. It can be used
  * beside gem_coherency.h; numbers of levels, paths, access kinds and verdicts are the same there.
  *
