@@ -69,8 +69,8 @@ impl Report for Sanitized {
     }
 }
 
-/// Returns the platforms of the devices on which the GPU sees stores of the CPU to an object as GEM_CREATE makes it. A kernel that the name
-/// gives is not looked at.
+/// Returns the platforms of the devices on which the GPU sees stores of the CPU to an object as GEM_CREATE makes it, and that showed nothing:
+/// the display sees no store. A kernel that the name gives is not looked at.
 fn hiding(devices: &[CoverageRow]) -> Vec<&str> {
     let kernel = KernelVersion::new(6, 12);
     let hides = |name: &&str| {
@@ -83,6 +83,7 @@ fn hiding(devices: &[CoverageRow]) -> Vec<&str> {
     };
     let names = devices
         .iter()
+        .filter(|row| row.simulated.display_reads == 0)
         .filter_map(|row| row.device.strip_prefix(gem_coherency_sim::PREFIX)?.split(',').next());
     names.filter(hides).collect()
 }
