@@ -3,7 +3,7 @@
 //! A driver can use this crate without the library `gem-coherency`. It has tables and pure functions, without allocation,
 //! I/O or state: the platform of a PCI ID and its capabilities under a kernel ([`platform`]), the flushes and invalidates
 //! that an access requires ([`policy::driver`]), and those that i915 itself makes ([`policy::kernel`]). Each decision names
-//! its [`policy::Rule`].
+//! its [`policy::Rule`]. The driver xe refuses what would need a flush: [`xe`] says what, and why.
 //!
 //! ```
 //! use gem_coherency_policy::platform;
@@ -24,13 +24,14 @@
 //!
 //! ```text
 //! L3  serialize: versions for tools
-//! L2  policy: the rules
+//! L2  policy   xe
 //! L1  platform: tables of platforms, PCI IDs, formats, MOCS entries, refusals per kernel
 //! L0  vocabulary   errno   drm_fourcc -> values
 //! ```
 //!
 //! * `serialize`: versions as text, for tools that print them. Not the names of enums.
-//! * `policy`: the flushes that an access requires, and those that i915 makes. Not what a platform can do.
+//! * `policy`: the rules of i915: the flushes that an access requires, and those that the kernel makes. Not what a platform can do.
+//! * `xe`: the platforms, PAT tables and refusals of the other driver. Not flushes.
 //! * `platform`: what each platform and kernel can do, as tables. Not decisions.
 //! * `vocabulary`: the types that rules and callers share, such as access, cache level and mapping mode, and the macro that declares
 //!   an enum with a word for each value. Not tables.
@@ -51,6 +52,7 @@ pub mod policy;
 mod serialize;
 mod values;
 pub mod vocabulary;
+pub mod xe;
 
 /// The version of the rules: that of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

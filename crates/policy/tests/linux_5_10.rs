@@ -17,7 +17,7 @@ fn linux_5_10_claims_the_platforms_up_to_rocket_lake() {
     let later = ["adls", "adlp", "dg1", "dg2", "atsm", "mtl"];
     for platform in platform::all() {
         let claimed = platform.claimed_by(V5_10);
-        let unknown = Unknown::PlatformUnderKernel { platform: platform.name, kernel: V5_10 };
+        let unknown = Unknown::PlatformUnderKernel { driver: "i915", platform: platform.name, kernel: V5_10 };
         let want = if later.contains(&platform.name) { Err(unknown) } else { Ok(*platform) };
         assert_eq!(claimed, want);
         assert_eq!(platform.claimed_by(KernelVersion::new(5, 14)), Ok(*platform));

@@ -158,7 +158,7 @@ impl Platform {
     /// [`Unknown::PlatformUnderKernel`].
     pub fn claimed_by(&'static self, kernel: KernelVersion) -> Result<&'static Self, Unknown> {
         if kernel <= LINUX_5_10 && NOT_IN_5_10.contains(&self) {
-            return Err(Unknown::PlatformUnderKernel { platform: self.name, kernel });
+            return Err(Unknown::PlatformUnderKernel { driver: "i915", platform: self.name, kernel });
         }
         Ok(self)
     }

@@ -26,7 +26,7 @@ mod gtt;
 mod kernels;
 mod machine;
 mod mocs;
-mod pci_ids;
+pub(crate) mod pci_ids;
 mod table;
 mod topology;
 

@@ -3,31 +3,12 @@
 //! The sections of `docs/coherency.md` repeat the sentences, explain them, and name the functions that return
 //! each rule and the check that proves it. A test (`tests/rule_docs.rs`) compares the two.
 
-use crate::vocabulary::words;
-
-/// Declares the rules: variant = name: reason, source.
-macro_rules! rules {
-    ($($(#[$meta:meta])* $variant:ident = $name:literal: $reason:literal, $source:literal;)+) => {
-        words! {
-            /// The reason why memory is, or is not, flushed, invalidated, drained or refused.
-            Rule, "rule" { $(#[doc = $reason] $variant = $name,)+ }
-        }
-
-        impl Rule {
-            /// Returns the reason, in one sentence.
-            pub const fn reason(self) -> &'static str {
-                match self { $(Self::$variant => $reason,)+ }
-            }
-
-            /// Returns the rule's source: a kernel function, a commit, or a manual.
-            pub const fn source(self) -> &'static str {
-                match self { $(Self::$variant => $source,)+ }
-            }
-        }
-    };
-}
+use crate::vocabulary::rules;
 
 rules! {
+    /// The reason why memory is, or is not, flushed, invalidated, drained or refused.
+    Rule, "rule";
+
     // Driver: flushes and invalidates.
     LlcCoherent = "llc-coherent":
         "CPU and GPU share the LLC; every GPU access except a bypassing read looks it up, at any level.",
@@ -143,7 +124,7 @@ rules! {
         "Userspace reads can bypass the LLC with a MOCS entry or PAT index, so every acquire flushes the zeroes first.",
         "i915_gem_shmem.c:shmem_get_pages; 13d29c823738";
     AcquireCoherent = "acquire-coherent":
-        "Every agent that userspace can reach sees the CPU's caches, so acquired pages need no flush.",
+        "i915 counts every agent that userspace can reach as coherent, so it does not flush acquired pages.",
         "i915_gem_pages.c:__i915_gem_object_set_pages";
     PagesPresent = "pages-present":
         "The object already has pages.",

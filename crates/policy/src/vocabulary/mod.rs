@@ -14,6 +14,7 @@ mod words;
 
 pub(crate) use nearest::nearest;
 pub use unknown::{Excerpt, Unknown};
+pub(crate) use words::rules;
 
 #[doc(inline)]
 pub use crate::words;

@@ -36,6 +36,8 @@ pub enum Unknown {
 
     /// A platform that a kernel's driver does not claim.
     PlatformUnderKernel {
+        /// The driver: `i915`, `xe`.
+        driver: &'static str,
         /// The platform's name.
         platform: &'static str,
         /// The kernel.
@@ -60,6 +62,24 @@ pub enum Unknown {
     DrivenByXe {
         /// The platform's title.
         platform: &'static str,
+    },
+
+    /// A platform that xe does not claim, and i915 drives.
+    DrivenByI915 {
+        /// The platform's title.
+        platform: &'static str,
+    },
+
+    /// A kernel whose xe has no rules here.
+    KernelWithoutXe {
+        /// The version asked for.
+        version: KernelVersion,
+    },
+
+    /// A version of the graphics IP for which xe has no PAT table.
+    Graphics {
+        /// The version's major and minor number.
+        version: (u8, u8),
     },
 }
 
@@ -112,8 +132,8 @@ impl fmt::Display for Unknown {
             Self::KernelWithoutRules { version, oldest, next } => {
                 write!(f, "kernel {version} is not supported: the rules cover {oldest}, and {next} and later")
             }
-            Self::PlatformUnderKernel { platform, kernel } => {
-                write!(f, "the i915 driver of Linux {kernel} does not claim {platform}")
+            Self::PlatformUnderKernel { driver, platform, kernel } => {
+                write!(f, "the {driver} driver of Linux {kernel} does not claim {platform}")
             }
             Self::DeviceId { id } => write!(f, "unknown i915 PCI ID 8086:{id:04x}"),
             Self::Platform { name, nearest } => {
@@ -123,6 +143,15 @@ impl fmt::Display for Unknown {
             }
             Self::DrivenByXe { platform } => {
                 write!(f, "{platform} is driven by xe, and these rules are those of i915")
+            }
+            Self::DrivenByI915 { platform } => {
+                write!(f, "{platform} is driven by i915, and these rules are those of xe")
+            }
+            Self::KernelWithoutXe { version } => {
+                write!(f, "the rules of xe cover Linux 6.12 and later, and not {version}")
+            }
+            Self::Graphics { version: (major, minor) } => {
+                write!(f, "xe has no PAT table for graphics version {major}.{minor:02}")
             }
         }
     }

@@ -62,3 +62,30 @@ macro_rules! serialize_name {
 macro_rules! serialize_name {
     ($name:ident) => {};
 }
+
+/// Declares an enum of rules: variant = name: reason, source.
+macro_rules! rules {
+    (
+        $(#[$meta:meta])* $name:ident, $what:literal;
+        $($variant:ident = $word:literal: $reason:literal, $source:literal;)+
+    ) => {
+        $crate::words! {
+            $(#[$meta])*
+            $name, $what { $(#[doc = $reason] $variant = $word,)+ }
+        }
+
+        impl $name {
+            /// Returns the reason, in one sentence.
+            pub const fn reason(self) -> &'static str {
+                match self { $(Self::$variant => $reason,)+ }
+            }
+
+            /// Returns the rule's source: a kernel function, a commit, or a manual.
+            pub const fn source(self) -> &'static str {
+                match self { $(Self::$variant => $source,)+ }
+            }
+        }
+    };
+}
+
+pub(crate) use rules;

@@ -1,7 +1,7 @@
 //! Finds platforms by PCI ID and by name.
 
 use super::ids::ROWS;
-use super::xe::XE;
+use super::xe::{XE, XeIds};
 use crate::platform::table::ALL;
 use crate::platform::{DeviceId, Platform, all, ids};
 use crate::vocabulary::{Excerpt, Unknown, nearest};
@@ -41,8 +41,8 @@ pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
 
 /// Returns the error for a PCI ID that i915 does not claim.
 fn without_row(id: u16) -> Unknown {
-    let driven = XE.iter().find(|(_, _, ids)| ids.contains(&id));
-    driven.map_or(Unknown::DeviceId { id }, |&(_, platform, _)| Unknown::DrivenByXe { platform })
+    let driven = XE.iter().find(|platform| platform.has(id));
+    driven.map_or(Unknown::DeviceId { id }, |platform| Unknown::DrivenByXe { platform: platform.title })
 }
 
 /// Returns the row of a PCI ID: platform, GT, and the macro that lists it.
@@ -60,12 +60,12 @@ pub fn row_by_id(id: u16) -> Result<&'static DeviceId, Unknown> {
 /// # Errors
 /// [`Unknown::Platform`], [`Unknown::DeviceId`], [`Unknown::DrivenByXe`].
 pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
-    let is_name = |known: &str| letters(known).eq(letters(name));
+    let is_name = |known: &str| is_same_name(known, name);
     if let Some(platform) = all().iter().copied().find(|platform| names(platform).any(is_name)) {
         return Ok(platform);
     }
-    if let Some((_, platform, _)) = XE.iter().find(|(name, title, _)| is_name(name) || is_name(title)) {
-        return Err(Unknown::DrivenByXe { platform });
+    if let Some(XeIds { title, .. }) = XE.iter().find(|xe| is_name(xe.name) || is_name(xe.title)) {
+        return Err(Unknown::DrivenByXe { platform: title });
     }
     hex_id(name).map_or_else(
         || {
@@ -77,8 +77,13 @@ pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
 }
 
 /// Returns the name, the title and the aliases of a platform.
-fn names(platform: &Platform) -> impl Iterator<Item = &'static str> {
+pub(crate) fn names(platform: &Platform) -> impl Iterator<Item = &'static str> {
     [platform.name, platform.title].into_iter().chain(platform.aliases.iter().copied())
+}
+
+/// Returns whether two names are the same but for case, blanks, dashes and underscores.
+pub(crate) fn is_same_name(one: &str, other: &str) -> bool {
+    letters(one).eq(letters(other))
 }
 
 /// Returns the text in lower case, without blanks, dashes and underscores.
@@ -87,7 +92,7 @@ fn letters(name: &str) -> impl Iterator<Item = char> {
 }
 
 /// Returns the PCI ID in `word`: four hexadecimal digits, with or without the prefixes `8086:` and `0x`.
-fn hex_id(word: &str) -> Option<u16> {
+pub(crate) fn hex_id(word: &str) -> Option<u16> {
     let word = word.trim();
     let digits = word.strip_prefix("8086:").unwrap_or(word);
     let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")).unwrap_or(digits);

@@ -1,6 +1,6 @@
 //! The platform and the revision of a PCI ID.
 
 pub(super) mod ids;
-pub(super) mod lookup;
+pub(crate) mod lookup;
 pub(super) mod revisions;
-mod xe;
+pub(crate) mod xe;

@@ -1,0 +1,273 @@
+//! The platforms of xe, and their devices under a kernel.
+
+use core::fmt;
+
+use super::pat::{PatTable, table_of};
+use crate::platform::pci_ids::lookup::{hex_id, is_same_name, names};
+use crate::platform::pci_ids::xe::{XE, XeIds};
+use crate::platform::{self as i915, Caps, GraphicsVersion};
+use crate::vocabulary::{Excerpt, KernelVersion, Unknown, nearest};
+
+/// The first kernel whose xe the rules cover.
+pub(super) const LINUX_6_12: KernelVersion = KernelVersion::new(6, 12);
+/// The next kernel whose xe was read. What it has and 6.12 lacks is taken to be new in it.
+pub(super) const LINUX_7_2: KernelVersion = KernelVersion::new(7, 2);
+/// The last kernel whose xe was read.
+const LINUX_7_3: KernelVersion = KernelVersion::new(7, 3);
+
+/// A platform of xe.
+#[derive(Debug)]
+pub struct Platform {
+    ids: Ids,
+    /// The version of the graphics IP; devices from Meteor Lake on report their own ([`Device::with_graphics`]).
+    pub graphics: GraphicsVersion,
+    /// Set for a discrete device, with memory of its own.
+    pub discrete: bool,
+    /// Page size of local memory in bytes; `None` without local memory.
+    pub local_page_bytes: Option<u32>,
+    /// Width of an address of the GPU, in bits.
+    pub address_bits: u8,
+    /// The first kernel from which on xe takes the platform without `xe.force_probe`; `None`: it always needs it.
+    pub unforced_since: Option<KernelVersion>,
+    /// The source of these facts: `xe_pci.c: lnl_desc`.
+    pub source: &'static str,
+}
+
+/// The names and the PCI IDs of a platform.
+#[derive(Debug)]
+enum Ids {
+    /// Those of a platform that i915 drives, too.
+    Shared(&'static i915::Platform),
+    /// Those of a platform of xe alone.
+    Own(&'static XeIds),
+}
+
+/// A driver of Intel GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// i915.
+    I915,
+    /// xe.
+    Xe,
+}
+
+/// Returns a platform that i915 drives, too. By default i915 takes it; xe needs force_probe.
+const fn shared(platform: &'static i915::Platform, source: &'static str) -> Platform {
+    Platform {
+        ids: Ids::Shared(platform),
+        graphics: platform.graphics,
+        discrete: platform.caps.contains(Caps::DISCRETE),
+        local_page_bytes: platform.local_page_bytes,
+        address_bits: 48,
+        unforced_since: None,
+        source,
+    }
+}
+
+/// Returns an integrated platform of xe alone.
+const fn integrated(
+    ids: &'static XeIds,
+    graphics: GraphicsVersion,
+    unforced_since: Option<KernelVersion>,
+    source: &'static str,
+) -> Platform {
+    Platform {
+        ids: Ids::Own(ids),
+        graphics,
+        discrete: false,
+        local_page_bytes: None,
+        address_bits: 48,
+        unforced_since,
+        source,
+    }
+}
+
+/// Returns [`integrated`]'s platform as a discrete one, with local memory of 4 KiB pages.
+const fn discrete(platform: Platform) -> Platform {
+    Platform { discrete: true, local_page_bytes: Some(4096), ..platform }
+}
+
+/// Every platform, oldest first.
+static ALL: [Platform; 16] = [
+    shared(&i915::TGL, "xe_pci.c: tgl_desc"),
+    shared(&i915::RKL, "xe_pci.c: rkl_desc"),
+    shared(&i915::ADLS, "xe_pci.c: adl_s_desc"),
+    shared(&i915::ADLP, "xe_pci.c: adl_p_desc, adl_n_desc"),
+    shared(&i915::DG1, "xe_pci.c: dg1_desc"),
+    shared(&i915::DG2, "xe_pci.c: dg2_desc"),
+    shared(&i915::ATSM, "xe_pci.c: ats_m_desc"),
+    shared(&i915::MTL, "xe_pci.c: mtl_desc"),
+    integrated(&XE[0], GraphicsVersion::new(20, 4), Some(LINUX_6_12), "xe_pci.c: lnl_desc"),
+    discrete(integrated(&XE[1], GraphicsVersion::new(20, 1), Some(LINUX_6_12), "xe_pci.c: bmg_desc")),
+    discrete(integrated(&XE[2], GraphicsVersion::new(20, 2), Some(LINUX_7_2), "xe_pci.c: bmg_desc")),
+    integrated(&XE[3], GraphicsVersion::new(30, 0), Some(LINUX_7_2), "xe_pci.c: ptl_desc"),
+    integrated(&XE[4], GraphicsVersion::new(30, 3), Some(LINUX_7_2), "xe_pci.c: ptl_desc"),
+    integrated(&XE[5], GraphicsVersion::new(30, 4), Some(LINUX_7_3), "xe_pci.c: nvls_desc"),
+    integrated(&XE[6], GraphicsVersion::new(35, 10), None, "xe_pci.c: nvlp_desc"),
+    Platform {
+        address_bits: 57,
+        ..discrete(integrated(&XE[7], GraphicsVersion::new(35, 11), None, "xe_pci.c: cri_desc"))
+    },
+];
+
+/// Returns every platform, oldest first.
+pub fn all() -> &'static [Platform] {
+    &ALL
+}
+
+/// Returns the platform with this name (`lnl`), alias, title (`Lunar Lake`) or PCI ID (`0x64a0`, `64a0`, `8086:64a0`), in any case.
+///
+/// # Errors
+/// [`Unknown::Platform`], [`Unknown::DeviceId`], [`Unknown::DrivenByI915`].
+pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
+    if let Some(platform) = ALL.iter().find(|it| it.names().any(|known| is_same_name(known, name))) {
+        return Ok(platform);
+    }
+    if let Some(id) = hex_id(name) {
+        return by_id(id);
+    }
+    match i915::by_name(name) {
+        Ok(platform) => Err(Unknown::DrivenByI915 { platform: platform.title }),
+        Err(_) => {
+            let known = ALL.iter().flat_map(Platform::names);
+            Err(Unknown::Platform { name: Excerpt::new(name), nearest: nearest(name, known)[0] })
+        }
+    }
+}
+
+/// Returns the platform of a PCI ID that xe of any kernel lists.
+///
+/// # Errors
+/// [`Unknown::DeviceId`], [`Unknown::DrivenByI915`].
+pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
+    let found = ALL.iter().find(|platform| match platform.ids {
+        Ids::Shared(shared) => shared.ids().any(|row| row.id == id),
+        Ids::Own(own) => own.has(id),
+    });
+    found.ok_or_else(|| match i915::by_id(id) {
+        Ok(platform) => Unknown::DrivenByI915 { platform: platform.title },
+        Err(unknown) => unknown,
+    })
+}
+
+impl Platform {
+    /// Returns the short name: `lnl`.
+    pub fn name(&self) -> &'static str {
+        match self.ids {
+            Ids::Shared(shared) => shared.name,
+            Ids::Own(own) => own.name,
+        }
+    }
+
+    /// Returns the common name: `Lunar Lake`.
+    pub fn title(&self) -> &'static str {
+        match self.ids {
+            Ids::Shared(shared) => shared.title,
+            Ids::Own(own) => own.title,
+        }
+    }
+
+    /// Returns the name, the title and the aliases.
+    fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let (shared, own) = match self.ids {
+            Ids::Shared(shared) => (Some(names(shared)), None),
+            Ids::Own(own) => (None, Some([own.name, own.title])),
+        };
+        shared.into_iter().flatten().chain(own.into_iter().flatten())
+    }
+
+    /// Returns the PCI IDs that xe of `kernel` lists.
+    pub fn ids(&self, kernel: KernelVersion) -> impl Iterator<Item = u16> + use<> {
+        let (shared, own) = match self.ids {
+            Ids::Shared(shared) => (Some(shared.ids().map(|row| row.id)), None),
+            Ids::Own(own) => (None, Some(own.under(kernel))),
+        };
+        shared.into_iter().flatten().chain(own.into_iter().flatten())
+    }
+
+    /// Returns i915's platform of the same devices, if i915 drives them, too.
+    pub fn i915(&self) -> Option<&'static i915::Platform> {
+        match self.ids {
+            Ids::Shared(shared) => Some(shared),
+            Ids::Own(_) => None,
+        }
+    }
+
+    /// Returns whether CPU and GPU share the last-level cache (`has_llc`).
+    pub fn has_llc(&self) -> bool {
+        self.i915().is_some_and(|shared| shared.caps.contains(Caps::LLC))
+    }
+
+    /// Returns the driver that takes the device when both are loaded and no `force_probe` is given; `None`: neither.
+    ///
+    /// Where i915 drives the platform, `i915.force_probe=!ID xe.force_probe=ID` gives it to xe.
+    pub fn default_driver(&self, kernel: KernelVersion) -> Option<Driver> {
+        match self.i915() {
+            // i915 asks for force_probe there, too (require_force_probe of ats_m_info).
+            Some(shared) if shared == &i915::ATSM => None,
+            Some(_) => Some(Driver::I915),
+            None => self.unforced_since.is_some_and(|since| since <= kernel).then_some(Driver::Xe),
+        }
+    }
+
+    /// Returns a device of the platform under `kernel`.
+    ///
+    /// # Errors
+    /// [`Unknown::KernelWithoutXe`], [`Unknown::PlatformUnderKernel`].
+    pub fn device(&'static self, kernel: KernelVersion) -> Result<Device, Unknown> {
+        if kernel < LINUX_6_12 {
+            return Err(Unknown::KernelWithoutXe { version: kernel });
+        }
+        let listed = self.ids(kernel).next();
+        match (listed, table_of(self.graphics)) {
+            (Some(_), Some(pat)) => Ok(Device { platform: self, kernel, graphics: self.graphics, pat }),
+            _ => Err(Unknown::PlatformUnderKernel { driver: "xe", platform: self.name(), kernel }),
+        }
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A device of xe under a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    /// The platform.
+    pub platform: &'static Platform,
+    /// The kernel.
+    pub kernel: KernelVersion,
+    /// The version of the graphics IP.
+    pub graphics: GraphicsVersion,
+    /// The PAT table.
+    pub pat: &'static PatTable,
+}
+
+impl Device {
+    /// Returns the device with the version of the graphics IP that it reports (GT_LIST).
+    ///
+    /// # Errors
+    /// [`Unknown::Graphics`]: the driver has no PAT table for it.
+    pub fn with_graphics(self, graphics: GraphicsVersion) -> Result<Self, Unknown> {
+        let pat =
+            table_of(graphics).ok_or(Unknown::Graphics { version: (graphics.major, graphics.minor) })?;
+        Ok(Self { graphics, pat, ..self })
+    }
+
+    /// Returns the memory regions as bits of a placement: system memory is bit 0, local memory bit 1.
+    pub fn regions(&self) -> u32 {
+        if self.platform.discrete { 0b11 } else { 0b01 }
+    }
+
+    /// Returns whether the flush at the end of a submission covers transient lines only (`xe_device_is_l2_flush_optimized`).
+    pub fn is_l2_flush_optimized(&self) -> bool {
+        self.graphics.major >= 35 && !self.platform.discrete
+    }
+
+    /// Returns whether the kernel is newer than 6.12, as far as its requests are concerned.
+    pub(super) fn has_requests_of_7_2(&self) -> bool {
+        self.kernel > LINUX_6_12
+    }
+}

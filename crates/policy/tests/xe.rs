@@ -1,0 +1,339 @@
+//! xe: its platforms, PAT tables and refusals. `ci/xe` compares the answers with the driver's.
+
+use std::collections::HashSet;
+
+use gem_coherency_policy::platform::{self, GraphicsVersion};
+use gem_coherency_policy::vocabulary::KernelVersion;
+use gem_coherency_policy::xe::{
+    self, Bind, BindFlags, BindOp, Bound, CachePolicy, CpuCaching, Create, CreateFlags, Device, Driver,
+    LOCAL, MapFlags, Object, PatCoherency, PatEntry, Refusal, Rule, SYSTEM,
+};
+use gem_coherency_policy::{Errno, Unknown};
+
+const V6_12: KernelVersion = KernelVersion::new(6, 12);
+const V7_2: KernelVersion = KernelVersion::new(7, 2);
+const V7_3: KernelVersion = KernelVersion::new(7, 3);
+const SIZE: u64 = 65536;
+
+fn device(name: &str, kernel: KernelVersion) -> Device {
+    xe::by_name(name).unwrap().device(kernel).unwrap()
+}
+
+/// The answer for one operation in an address space without page faults.
+fn bind(device: Device, op: Bind<'_>) -> Result<(), Refusal> {
+    device.bind(&[op], false).map_err(|(_, refusal)| refusal)
+}
+
+fn einval(rule: Rule) -> Result<(), Refusal> {
+    Err(Refusal { errno: Errno::EINVAL, rule })
+}
+
+fn object(device: Device, caching: CpuCaching) -> Object {
+    device.create(&Create::new(SIZE, caching)).unwrap()
+}
+
+/// The indices of a table whose entries are as `wanted` says.
+fn indices(device: Device, wanted: impl Fn(&PatEntry) -> bool) -> Vec<u16> {
+    device.pat.indices().filter(|(_, entry)| wanted(entry)).map(|(index, _)| index).collect()
+}
+
+#[test]
+fn pat_tables_have_the_sets_of_indices_of_the_drivers() {
+    use PatCoherency::{None as Not, OneWay, TwoWay};
+    let xe2_none = vec![0, 3, 6, 8, 13, 20, 24, 28];
+    let (one, two) = (vec![1, 4, 5, 22, 26, 30], vec![2, 7, 23, 27, 31]);
+    let packed = vec![9, 10, 11, 12, 14, 15, 21, 25, 29];
+    let with = |list: &[u16], more: u16| {
+        let mut list = [list, &[more]].concat();
+        list.sort_unstable();
+        list
+    };
+    let below =
+        |list: &[u16], end: u16| list.iter().copied().filter(|&index| index < end).collect::<Vec<_>>();
+    for (name, count, none, one_way, two_way, compressed, snooped_compressed) in [
+        ("tgl", 4, vec![1, 2, 3], vec![0], vec![], vec![], vec![]),
+        ("dg2", 4, vec![1, 2, 3], vec![0], vec![], vec![], vec![]),
+        ("mtl", 5, vec![0, 1, 2], vec![3], vec![4], vec![], vec![]),
+        ("lnl", 32, xe2_none.clone(), one.clone(), two.clone(), packed.clone(), vec![]),
+        ("bmg", 28, below(&xe2_none, 28), below(&one, 28), below(&two, 28), below(&packed, 28), vec![]),
+        ("bmg-g31", 32, xe2_none.clone(), one.clone(), two.clone(), packed.clone(), vec![]),
+        ("ptl", 32, xe2_none.clone(), one.clone(), two.clone(), packed.clone(), vec![16]),
+        ("nvlp", 32, with(&xe2_none, 18), with(&one, 19), two, packed, vec![16]),
+        (
+            "cri",
+            32,
+            vec![0, 3, 5, 8, 23, 26, 29],
+            vec![1, 4, 6, 9, 24, 27, 30],
+            vec![2, 7, 10, 25, 28, 31],
+            vec![],
+            vec![],
+        ),
+    ] {
+        let device = device(name, V7_3);
+        assert_eq!(device.pat.entries.len(), count, "{name}");
+        let plain = |coherency| indices(device, |entry| !entry.compressed && entry.coherency == coherency);
+        assert_eq!((plain(Not), plain(OneWay), plain(TwoWay)), (none, one_way, two_way), "{name}");
+        let packed = |snoops| indices(device, |entry| entry.compressed && entry.coherency.snoops() == snoops);
+        assert_eq!((packed(false), packed(true)), (compressed, snooped_compressed), "{name}");
+    }
+}
+
+#[test]
+fn the_drivers_own_indices_are_what_it_uses_them_for() {
+    for platform in xe::all() {
+        let device = platform.device(V7_3).unwrap();
+        let own = device.pat.own;
+        let entry = |index| device.pat.entry(index).unwrap();
+        assert!(!entry(own.none).coherency.snoops() && !entry(own.wt).coherency.snoops(), "{platform}");
+        assert!(entry(own.wb).coherency.snoops(), "{platform}");
+        assert_ne!(entry(own.none).l3, Some(CachePolicy::Wb), "{platform}");
+    }
+}
+
+#[test]
+fn registers_have_the_fields_of_their_generation() {
+    for (name, index, register) in [
+        ("tgl", 0, 3),
+        ("tgl", 3, 0),
+        ("mtl", 2, 0xc),
+        ("mtl", 4, 3),
+        // The entries of xe2_pat_table: no promotion, compression, XD, WT.
+        ("lnl", 15, 1 << 10 | 1 << 9 | 1 << 4 | 1 << 2),
+        ("lnl", 31, 3 << 6 | 3 << 2 | 3),
+        ("lnl", 16, 0),
+        ("nvlp", 19, 1 << 10 | 2 << 4 | 3 << 2 | 2),
+    ] {
+        assert_eq!(device(name, V7_3).pat.register(index), Some(register), "{name} {index}");
+    }
+    assert_eq!(device("bmg", V7_2).pat.register(28), None);
+}
+
+#[test]
+fn a_platform_is_found_by_name_title_and_id_and_others_are_refused_by_name() {
+    for name in ["lnl", "Lunar Lake", "lunar-lake", "64a0", "0x64a0", "8086:64A0"] {
+        assert_eq!(xe::by_name(name).unwrap().name(), "lnl", "{name}");
+    }
+    // Two devices of one name in the driver, with other tables.
+    assert_eq!((xe::by_id(0xe20b).unwrap().name(), xe::by_id(0xe221).unwrap().name()), ("bmg", "bmg-g31"));
+    assert_eq!(xe::by_name("jsl").unwrap_err(), Unknown::DrivenByI915 { platform: "Jasper Lake" });
+    assert_eq!(xe::by_id(0x4e61).unwrap_err(), Unknown::DrivenByI915 { platform: "Jasper Lake" });
+    assert_eq!(xe::by_id(0xffff).unwrap_err(), Unknown::DeviceId { id: 0xffff });
+    assert_eq!(
+        xe::by_name("lnll").unwrap_err().to_string().split(" (").next(),
+        Some("unknown platform 'lnll'; did you mean lnl?")
+    );
+}
+
+#[test]
+fn each_kernel_has_its_own_list_of_ids() {
+    let ids = |name: &str, kernel| xe::by_name(name).unwrap().ids(kernel).collect::<HashSet<_>>();
+    assert!(ids("bmg", V6_12).contains(&0xe215) && !ids("bmg", V7_2).contains(&0xe215));
+    assert!(!ids("bmg", V6_12).contains(&0xe209) && ids("bmg", V7_2).contains(&0xe209));
+    assert!(ids("nvls", V7_2).contains(&0xd744) && !ids("nvls", V7_3).contains(&0xd744));
+    // No ID belongs to two platforms.
+    let mut seen = HashSet::new();
+    for platform in xe::all() {
+        for id in platform.ids(V7_3).collect::<HashSet<_>>() {
+            assert!(seen.insert(id), "{id:#x}");
+            assert_eq!(xe::by_id(id).unwrap().name(), platform.name(), "{id:#x}");
+        }
+    }
+    assert_eq!(
+        xe::by_name("ptl").unwrap().device(V6_12).unwrap_err().to_string(),
+        "the xe driver of Linux 6.12 does not claim ptl"
+    );
+    assert_eq!(
+        xe::by_name("tgl").unwrap().device(KernelVersion::new(6, 1)).unwrap_err().to_string(),
+        "the rules of xe cover Linux 6.12 and later, and not 6.1"
+    );
+}
+
+#[test]
+fn i915_takes_what_both_drive_and_xe_the_rest_or_neither() {
+    let default = |name: &str, kernel| xe::by_name(name).unwrap().default_driver(kernel);
+    for name in ["tgl", "rkl", "adls", "adlp", "dg1", "dg2", "mtl"] {
+        assert_eq!(default(name, V7_2), Some(Driver::I915), "{name}");
+        assert!(platform::by_name(name).is_ok(), "{name}");
+    }
+    for (name, kernel, driver) in [
+        ("atsm", V7_2, None),
+        ("lnl", V6_12, Some(Driver::Xe)),
+        ("bmg", V6_12, Some(Driver::Xe)),
+        ("ptl", V7_2, Some(Driver::Xe)),
+        ("nvls", V7_2, None),
+        ("nvls", V7_3, Some(Driver::Xe)),
+        ("nvlp", V7_3, None),
+        ("cri", V7_3, None),
+    ] {
+        assert_eq!(default(name, kernel), driver, "{name} {kernel}");
+    }
+}
+
+#[test]
+fn a_graphics_version_without_a_table_is_an_error() {
+    let lunar_lake = device("lnl", V7_2);
+    let error = lunar_lake.with_graphics(GraphicsVersion::new(21, 4)).unwrap_err();
+    assert_eq!(error.to_string(), "xe has no PAT table for graphics version 21.04");
+    // The version that a device reports decides, not its PCI ID.
+    let device = lunar_lake.with_graphics(GraphicsVersion::new(30, 0)).unwrap();
+    assert_eq!(device.pat.entry(16).map(|entry| entry.compressed), Ok(true));
+    assert_eq!(lunar_lake.pat.entry(16), Err(Rule::PatIndexReserved));
+}
+
+#[test]
+fn cached_memory_needs_an_index_that_snoops_on_every_platform() {
+    for platform in xe::all() {
+        let device = platform.device(V7_3).unwrap();
+        let (wb, wc) = (object(device, CpuCaching::Wb), object(device, CpuCaching::Wc));
+        let import = Object::imported(SIZE);
+        for (index, entry) in device.pat.indices() {
+            let snoops = entry.coherency.snoops();
+            assert_eq!(bind(device, Bind::map(&wc, 0, index)), Ok(()), "{platform} {index}");
+            let cached = if snoops { Ok(()) } else { einval(Rule::CachedNotSnooped) };
+            assert_eq!(bind(device, Bind::map(&wb, 0, index)), cached, "{platform} {index}");
+            let flushed = index == 19 || entry.coherency == PatCoherency::TwoWay;
+            let others = match (snoops, entry.compressed, platform.name() == "nvlp" && !flushed) {
+                (false, ..) => [Rule::ImportNotSnooped, Rule::UserptrNotSnooped].map(einval),
+                (true, true, false) => [Rule::ImportCompressed, Rule::UserptrCompressed].map(einval),
+                (true, true, true) => [Rule::ImportCompressed, Rule::UserptrNotFlushed].map(einval),
+                (true, false, true) => [Rule::ImportNotFlushed, Rule::UserptrNotFlushed].map(einval),
+                (true, false, false) => [Ok(()), Ok(())],
+            };
+            let answers =
+                [Bind::map(&import, 0, index), Bind::userptr(0, 0, SIZE, index)].map(|op| bind(device, op));
+            assert_eq!(answers, others, "{platform} {index}");
+        }
+    }
+}
+
+#[test]
+fn an_index_past_the_table_or_reserved_is_refused_for_every_operation() {
+    for (name, reserved) in [("lnl", 16), ("ptl", 17), ("nvlp", 17), ("cri", 11)] {
+        let device = device(name, V7_3);
+        let beyond = u16::try_from(device.pat.entries.len()).unwrap();
+        for (index, rule) in [
+            (reserved, Rule::PatIndexReserved),
+            (beyond, Rule::PatIndexBeyond),
+            (u16::MAX, Rule::PatIndexBeyond),
+        ] {
+            for &op in BindOp::ALL {
+                assert_eq!(bind(device, Bind::bare(op, 0, SIZE, index)), einval(rule), "{name} {op} {index}");
+            }
+            assert_eq!(device.madvise_pat(0, SIZE, index, false, &[]), einval(rule), "{name} {index}");
+        }
+    }
+}
+
+#[test]
+fn creation_is_refused_in_the_kernels_order() {
+    let (integrated, discrete) = (device("lnl", V7_2), device("bmg", V7_2));
+    let right = Create::new(SIZE, CpuCaching::Wb);
+    let scanout = CreateFlags::SCANOUT;
+    let rule = |device: Device, request: Create| {
+        device.create(&request).err().map(|refusal| (refusal.errno, refusal.rule))
+    };
+    let no = |rule| Some((Errno::EINVAL, rule));
+    assert_eq!(rule(integrated, right), None);
+    assert_eq!(rule(integrated, Create { flags: scanout, ..right }), no(Rule::ScanoutIsWc));
+    assert_eq!(rule(integrated, Create { placement: LOCAL, ..right }), no(Rule::CreatePlacement));
+    assert_eq!(rule(discrete, Create { placement: LOCAL, ..right }), no(Rule::LocalIsWc));
+    // The placement comes before the display.
+    assert_eq!(
+        rule(discrete, Create { placement: LOCAL | SYSTEM, flags: scanout, ..right }),
+        no(Rule::LocalIsWc)
+    );
+    assert_eq!(
+        rule(integrated, Create { cpu_caching: 3, flags: scanout, ..right }),
+        no(Rule::CachingUnknown)
+    );
+    let visible = Create { flags: CreateFlags::NEEDS_VISIBLE_VRAM, cpu_caching: 0, ..right };
+    assert_eq!(rule(integrated, visible), no(Rule::VisibleWithoutLocal));
+    // 6.12 does not know the flag; before graphics 20 it is not supported.
+    let plain = Create { flags: CreateFlags::NO_COMPRESSION, ..right };
+    assert_eq!(rule(integrated, plain), None);
+    assert_eq!(rule(device("mtl", V7_2), plain), Some((Errno::EOPNOTSUPP, Rule::CompressionCannotBeOff)));
+    assert_eq!(rule(device("lnl", V6_12), plain), no(Rule::CreateFlags));
+    let extension = Create { extension: true, ..right };
+    assert_eq!(
+        (rule(device("lnl", V6_12), extension), rule(integrated, extension)),
+        (no(Rule::CreateExtensions), None)
+    );
+    // Pages of 64 KiB.
+    let small = Create { size: 4096, placement: LOCAL, ..Create::new(SIZE, CpuCaching::Wc) };
+    assert_eq!((rule(device("dg2", V7_2), small), rule(discrete, small)), (no(Rule::CreateSize), None));
+}
+
+#[test]
+fn the_barrier_page_is_of_discrete_devices_and_of_7_2() {
+    let barrier = MapFlags::PCI_BARRIER;
+    let map = |name, kernel, handle| device(name, kernel).map_offset(handle, barrier, false);
+    assert_eq!(map("bmg", V7_2, 0), Ok(()));
+    assert_eq!(map("bmg", V7_2, 1), einval(Rule::BarrierHasNoHandle));
+    assert_eq!(map("lnl", V7_2, 0), einval(Rule::BarrierIsDiscrete));
+    assert_eq!(map("bmg", V6_12, 0), einval(Rule::MapFlags));
+}
+
+#[test]
+fn all_arguments_are_checked_before_the_first_object() {
+    let device = device("lnl", V7_2);
+    let wb = object(device, CpuCaching::Wb);
+    let refused_object = Bind::map(&wb, 0, 3);
+    let refused_argument = Bind::bare(BindOp::Map, 0, SIZE, 0);
+    let refusal = |rule| Refusal { errno: Errno::EINVAL, rule };
+    assert_eq!(device.bind(&[refused_object], false), Err((0, refusal(Rule::CachedNotSnooped))));
+    assert_eq!(
+        device.bind(&[refused_object, refused_argument], false),
+        Err((1, refusal(Rule::MapNeedsObject)))
+    );
+    assert_eq!(device.bind(&[], false), Ok(()));
+    // Numbers that no address space has do not overflow.
+    for address in [1 << 48, u64::MAX - 4095, 1 << 63] {
+        assert_eq!(bind(device, Bind::map(&wb, address, 1)), einval(Rule::BindBeyondSpace), "{address:#x}");
+    }
+}
+
+#[test]
+fn a_mirror_needs_page_faults_and_an_index_that_snoops_where_memory_is_shared() {
+    let mirror =
+        |index| Bind { flags: BindFlags::CPU_ADDR_MIRROR, ..Bind::bare(BindOp::Map, 0, SIZE, index) };
+    let (integrated, discrete) = (device("lnl", V7_2), device("bmg", V7_2));
+    let none = integrated.pat.own.none;
+    assert_eq!(bind(integrated, mirror(none)), einval(Rule::MirrorNeedsFaults));
+    let with_faults =
+        |device: Device, index| device.bind(&[mirror(index)], true).map_err(|(_, refusal)| refusal);
+    assert_eq!(with_faults(integrated, none), einval(Rule::MirrorNotSnooped));
+    assert_eq!((with_faults(integrated, 1), with_faults(discrete, none)), (Ok(()), Ok(())));
+    // 6.12 knows no mirror.
+    assert_eq!(
+        device("lnl", V6_12).bind(&[mirror(1)], true).map_err(|(_, refusal)| refusal),
+        einval(Rule::BindFlags)
+    );
+}
+
+#[test]
+fn advice_may_stop_snooping_on_discrete_devices_only() {
+    let import = Object::imported(SIZE);
+    for (name, refuses) in [("tgl", true), ("mtl", true), ("lnl", true), ("dg2", false), ("bmg", false)] {
+        let device = device(name, V7_2);
+        let (wb, wc, none) =
+            (object(device, CpuCaching::Wb), object(device, CpuCaching::Wc), device.pat.own.none);
+        let advise = |bound| device.madvise_pat(0, SIZE, none, false, &[bound]);
+        for (bound, rule) in [
+            (Bound::Object(&wb), Rule::CachedNotSnooped),
+            (Bound::Object(&import), Rule::ImportNotSnooped),
+            (Bound::Process, Rule::UserptrNotSnooped),
+        ] {
+            assert_eq!(advise(bound), if refuses { einval(rule) } else { Ok(()) }, "{name} {bound:?}");
+        }
+        assert_eq!(advise(Bound::Object(&wc)), Ok(()), "{name}");
+    }
+    assert_eq!(device("lnl", V6_12).madvise_pat(0, SIZE, 1, false, &[]), einval(Rule::MadviseUnknown));
+}
+
+#[test]
+fn every_rule_has_a_sentence_and_a_source() {
+    for rule in Rule::ALL {
+        assert!(rule.reason().ends_with('.') && rule.reason().len() > 20, "{rule}");
+        assert!(rule.source().contains("xe_"), "{rule}");
+    }
+}
