@@ -25,9 +25,12 @@ from xe_device import LOCAL, NODE, SIZE, SYSTEM, WB, WC, Device, Object
 
 CACHING = {WB: "WB", WC: "WC"}
 OLD, NEW, OTHER, ZERO = (bytes([value]) for value in (0x11, 0x22, 0x33, 0))
-# The number of PAT indices of xe's tables, and those by which the GPU snoops (xe_pat.c), by graphics version.
-GRAPHICS_12 = (4, {0})
-GRAPHICS_12_70 = (5, {3, 4})
+# PAT indices of xe's tables, and those by which the GPU snoops (xe_pat.c), by graphics version.
+GRAPHICS_12 = (set(range(4)), {0})
+GRAPHICS_12_70 = (set(range(5)), {3, 4})
+# 16 to 19 are reserved; from version 30 on, 16 compresses.
+GRAPHICS_20 = (set(range(32)) - {16, 17, 18, 19}, {1, 2, 4, 5, 7, 22, 23, 26, 27, 30, 31})
+GRAPHICS_30 = (GRAPHICS_20[0] | {16}, GRAPHICS_20[1] | {16})
 PAT = {
     0x9A49: GRAPHICS_12,
     0x4C8A: GRAPHICS_12,
@@ -35,6 +38,9 @@ PAT = {
     0x4905: GRAPHICS_12,
     0x56A0: GRAPHICS_12,
     0x7D55: GRAPHICS_12_70,
+    0x64A0: GRAPHICS_20,
+    0xE221: GRAPHICS_20,
+    0xB080: GRAPHICS_30,
 }
 
 # DG2's registers with the size of local memory in GiB, from bit 8: XEHP_TILE0_ADDR_RANGE, which the driver of 6.12 reads,
@@ -170,21 +176,22 @@ def main():
     device = Device()
     if device.device_id not in PAT:
         sys.exit(f"{NODE}: the PAT indices of device {device.device_id:#06x} are not known")
-    count, snooped = PAT[device.device_id]
+    indices, snooped = PAT[device.device_id]
     copier = Copier(device, min(snooped))
     objects = [("system", SYSTEM, WB), ("system", SYSTEM, WC)]
     if device.has_local_memory:
         objects.append(("local", LOCAL, WC))
-    print(f"xe, device {device.device_id:#06x}, {count} PAT indices")
+    print(f"xe, device {device.device_id:#06x}, {len(indices)} PAT indices")
     line(COLUMNS)
     passed, failures = 0, []
-    # One index more than there are: EINVAL, too.
-    for pat_index in range(count + 1):
+    # Reserved ones and one more than there are: EINVAL, too.
+    tried = range(max(indices) + 2)
+    for pat_index in tried:
         for memory, placement, caching in objects:
             where = [pat_index, memory, CACHING[caching]]
             cells = examine(device, copier, caching, placement, pat_index)
             line([*where, *cells])
-            wanted = expected(caching, pat_index in snooped, pat_index < count)
+            wanted = expected(caching, pat_index in snooped, pat_index in indices)
             for column, cell, want in zip(COLUMNS[len(where) :], cells, wanted):
                 if cell != want:
                     failures.append(f"PAT {pat_index}, {memory}, {CACHING[caching]}: {column}: {cell}, not {want}")
@@ -198,7 +205,7 @@ def main():
             failures.append(f"the size of local memory in GiB: {sizes}")
     for failure in failures:
         print(f"failed: {failure}")
-    skipped = 0 if device.has_local_memory else count + 1
+    skipped = 0 if device.has_local_memory else len(tried)
     if skipped:
         print("skipped: local memory: there is none")
     print(f"{passed} passed, {len(failures)} failed, {skipped} skipped")

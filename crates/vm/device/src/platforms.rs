@@ -4,7 +4,7 @@
 //! fuse, and which a model of the display.
 
 use crate::display::models;
-use crate::generations::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xehp};
+use crate::generations::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xe2, xehp};
 use crate::gpu::platform::{Display, Platform};
 use crate::snooping::{Keeping, Snooping};
 
@@ -129,4 +129,10 @@ pub static PLATFORMS: &[Platform] = &[
     Platform { name: "dg2", device_id: 0x56a0, revision: 0x08, ..xehp::DG2 },
     // Meteor Lake, 12.70: no LLC, PAT index instead of caching levels
     Platform { name: "mtl", device_id: 0x7d55, revision: 0x04, ..xehp::METEOR_LAKE },
+    // Lunar Lake, 20.04, xe alone: no LLC
+    Platform { name: "lnl", device_id: 0x64a0, revision: 0x04, ..xe2::LUNAR_LAKE },
+    // Battlemage G31, 20.02, xe alone: discrete, 1 GiB of local memory
+    Platform { name: "bmg", device_id: 0xe221, revision: 0x04, ..xe2::BATTLEMAGE },
+    // Panther Lake, 30.00, xe alone: no LLC
+    Platform { name: "ptl", device_id: 0xb080, revision: 0x04, ..xe2::PANTHER_LAKE },
 ];

@@ -24,7 +24,7 @@ pub enum Snooping {
     ByEntry(u32),
     /// The private PAT decides, as on Cherryview, Broxton and Gemini Lake.
     ByPrivatePat,
-    /// The PAT of Meteor Lake decides.
+    /// The PAT decides, from Meteor Lake on.
     ByPat,
 }
 
@@ -99,17 +99,18 @@ pub enum Access {
 /// Cherryview, Broxton and Gemini Lake.
 const PRIVATE_PAT: u32 = 0x40e0;
 const PRIVATE_PAT_SNOOP: u32 = 1 << 6;
-/// XEHP_PAT_INDEX(0) and (8): a register for each of sixteen entries. MTL_PAT_INDEX_COH_MODE_MASK: 2 is coherency in one
-/// direction (the GPU snoops), 3 in both. The driver writes entries 0 to 4; no page has another one (max_pat_index).
+/// XEHP_PAT_INDEX(0) and (8): a register for each of sixteen entries, or of 32. MTL_PAT_INDEX_COH_MODE_MASK: 2 is coherency in one
+/// direction (the GPU snoops), 3 in both (XE2_COH_MODE has the same bits). On Meteor Lake the driver writes entries 0 to 4, and no page has another
+/// one (max_pat_index).
 const PAT: [u32; 2] = [0x4800, 0x4848];
 const PAT_COHERENCY: u32 = 3;
 const PAT_ONE_WAY: u32 = 2;
 /// The bits of an entry that select one of the PAT, from bit 0 of its number on. For 4 and 64 KiB _PAGE_PWT, _PAGE_PCD and
-/// _PAGE_PAT, which on gen12 are GEN12_PPGTT_PTE_PAT0 to PAT2; then MTL_PPGTT_PTE_PAT3. In the entry of a huge page bit 7
+/// _PAGE_PAT, which on gen12 are GEN12_PPGTT_PTE_PAT0 to PAT2; then MTL_PPGTT_PTE_PAT3, and from Lunar Lake on XE2_PPGTT_PTE_PAT4. In the entry of a huge page bit 7
 /// says that it is one, so that the third is bit 12 (_PAGE_PAT_LARGE; the xe driver's XE_PPGTT_PDE_PDPE_PAT2). In the global
 /// table MTL_GGTT_PTE_PAT0 and PAT1; before, an access through it is by entry 0 (chv_setup_private_ppat).
-const OF_PAGE: [u32; 4] = [3, 4, 7, 62];
-const OF_HUGE_PAGE: [u32; 4] = [3, 4, 12, 62];
+const OF_PAGE: [u32; 5] = [3, 4, 7, 62, 61];
+const OF_HUGE_PAGE: [u32; 5] = [3, 4, 12, 62, 61];
 const OF_GLOBAL: [u32; 2] = [52, 53];
 /// The private PAT has eight entries, which three bits select.
 const PRIVATE: std::ops::RangeTo<usize> = ..3;

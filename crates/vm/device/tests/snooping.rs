@@ -128,6 +128,26 @@ fn meteor_lake_goes_by_the_coherency_of_its_pat() {
 }
 
 #[test]
+fn from_lunar_lake_on_five_bits_select_one_of_32_entries() {
+    // One entry at a time: each is found by the bits of its number, in a page and in a huge one, and no other one.
+    let bits_of = |number: u32, bits: [u32; 5]| {
+        let set = bits.iter().enumerate().filter(move |(place, _)| number >> place & 1 != 0);
+        set.map(|(_, bit)| *bit).collect::<Vec<_>>()
+    };
+    for number in 0..32 {
+        let at = if number < 8 { 0x4800 + 4 * number } else { 0x4848 + 4 * (number - 8) };
+        let found = |access: fn(u64) -> Access, bits| {
+            let snoops = |other: &u32| {
+                Snooping::ByPat.snoops(access(entry(&bits_of(*other, bits))), registers([(at, 2)]))
+            };
+            (0..32).filter(snoops).collect::<Vec<_>>()
+        };
+        assert_eq!(found(Access::Page, [3, 4, 7, 62, 61]), [number]);
+        assert_eq!(found(Access::HugePage, [3, 4, 12, 62, 61]), [number]);
+    }
+}
+
+#[test]
 fn a_mocs_entry_with_the_snoop_control_bypasses_on_two_platforms() {
     // Entries 2, 3, 16, 17 and 18 as the driver writes them for the render engine.
     let driver =

@@ -8,8 +8,8 @@ use super::fetch::FETCH;
 use crate::gpu::Gpu;
 use crate::gpu::blits::Blit;
 use crate::gpu::memory::Address;
-use crate::translation::page_tables::{Context, Space};
-use Blit::{BlockCopy, Color, FastColor, FastCopy, SourceCopy};
+use crate::translation::page_tables::{Context, Space, pieces};
+use Blit::{BlockCopy, Color, FastColor, FastCopy, MemCopy, MemSet, SourceCopy};
 use std::ops::ControlFlow::{self, Break, Continue};
 
 /// Bits 31..29 of the first dword: the blitter's commands.
@@ -45,6 +45,15 @@ fn block_pitch(word: u32) -> i64 {
     i64::from(word & 0x3_ffff) + 1
 }
 
+/// MEM_COPY: widths count pages of 256 bytes (MEM_COPY_PAGE_COPY_MODE); there are several rows (MEM_COPY_MATRIX_COPY).
+const MEM_COPY_PAGES: u32 = 1 << 19;
+const MEM_COPY_ROWS: u32 = 1 << 17;
+
+/// A number of MEM_COPY and MEM_SET, which is less one.
+fn less_one(word: u32) -> u64 {
+    u64::from(word) + 1
+}
+
 fn wide(low: u32, high: u32) -> u64 {
     u64::from(high & 0xffff) << 32 | u64::from(low)
 }
@@ -54,7 +63,7 @@ impl Gpu {
     pub fn blit(&mut self, context: &Context, words: &[u32; FETCH]) -> ControlFlow<()> {
         let blit = Blit::of(words[0]);
         let name = self.engines[context.engine].info.name;
-        let is_blitter = self.platform.version < 6 || name == "bcs0";
+        let is_blitter = self.platform.version < 6 || name.starts_with("bcs");
         if !is_blitter || blit.is_some_and(|blit| !self.platform.blits.contains(&blit)) {
             self.trace(format_args!("{name} does not have {:08x}, and hangs", words[0]));
             self.engines[context.engine].hangs = true;
@@ -96,6 +105,39 @@ impl Gpu {
                 let target = Surface { base: wide(w4, w5), pitch: block_pitch(control), bytes_per_pixel };
                 let source = Surface { base: wide(w9, w10), pitch: block_pitch(w8), bytes_per_pixel };
                 self.copy(context, (&target, from, to), (&source, w7));
+            }
+            MemSet => {
+                let row = vec![(w6 >> 24) as u8; less_one(control) as usize];
+                for number in 0..less_one(from) {
+                    self.store_row(context, wide(w4, w5).wrapping_add(number * less_one(to)), &row);
+                }
+            }
+            MemCopy => {
+                let unit = if first & MEM_COPY_PAGES != 0 { 256 } else { 1 };
+                let rows = if first & MEM_COPY_ROWS != 0 { less_one(from) } else { 1 };
+                let mut row = vec![0; (less_one(control) * unit) as usize];
+                for number in 0..rows {
+                    self.load_row(context, wide(w5, w6).wrapping_add(number * less_one(to)), &mut row);
+                    self.store_row(context, wide(w7, w8).wrapping_add(number * less_one(w4)), &row);
+                }
+            }
+        }
+    }
+
+    /// Reads a row; bytes of pages that are not mapped stay as they are.
+    fn load_row(&self, context: &Context, from: u64, row: &mut [u8]) {
+        for (at, piece) in pieces(from, row.len()) {
+            if let Some(address) = self.in_space(context, at) {
+                self.memory.read(address, &mut row[piece]);
+            }
+        }
+    }
+
+    /// Writes a row, where pages are mapped.
+    fn store_row(&self, context: &Context, to: u64, row: &[u8]) {
+        for (at, piece) in pieces(to, row.len()) {
+            if let Some(address) = self.in_space(context, at) {
+                self.memory.write(address, &row[piece]);
             }
         }
     }

@@ -87,13 +87,16 @@ pub const GEN11: Platform = Platform {
     power_up: &[ONE_SLICE, FREQUENCIES, GUC],
 };
 
+/// A bit for each video engine that is absent: vcs0, vcs2 and vecs0 are there. i915 looks at those of the platform only, xe at all.
+pub const MEDIA_ENGINES: (u32, u32) = (gt::VIDEO_FUSE, 0xe << 16 | 0xfa);
+
 pub const GEN12: Platform = Platform {
     version: 12,
     keeping: KEPT_GEN12,
     blits: BLITS_GEN12,
     shaders: Some(Form::Gen12),
     submission: Submission::SubmitQueue(StatusFormat::Gen12),
-    power_up: &[ONE_SLICE, SIX_SUBSLICES, FREQUENCIES, GUC],
+    power_up: &[ONE_SLICE, SIX_SUBSLICES, MEDIA_ENGINES, FREQUENCIES, GUC],
     ..GEN11
 };
 

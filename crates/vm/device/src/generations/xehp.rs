@@ -4,7 +4,7 @@
 use crate::eu::layout::Form;
 use crate::generations::gen11_12::{
     self, COPY, ENHANCEMENT, FORCEWAKE_GT, FORCEWAKE_RENDER, FREQUENCIES, GUC, MASTER, MASTER_ENABLE,
-    ONE_SLICE, RENDER, VIDEO, engine,
+    MEDIA_ENGINES, ONE_SLICE, RENDER, VIDEO, engine,
 };
 use crate::generations::gt;
 use crate::gpu::Gpu;
@@ -18,41 +18,41 @@ const TILE_MASTER: u32 = 0x19_0008;
 const TILE_0: u32 = 1 << 0;
 
 /// GU_CNTL: bit 7 (LMEM_INIT): the local memory is trained.
-const MEMORY_READY: (u32, u32) = (0x10_1010, 1 << 7);
+pub const MEMORY_READY: (u32, u32) = (0x10_1010, 1 << 7);
 /// GEN12_GSMBASE: where the global table lies in local memory; what is below can be used.
-const TABLE_BASE: u32 = 0x10_8100;
+pub const TABLE_BASE: u32 = 0x10_8100;
 /// GEN6_DSMBASE: where stolen memory starts.
-const STOLEN_BASE: u32 = 0x10_80c0;
+pub const STOLEN_BASE: u32 = 0x10_80c0;
 /// GEN6_STOLEN_RESERVED: the top of stolen memory, which the driver leaves alone; bit 0: valid.
-const STOLEN_RESERVED: u32 = 0x10_82c0;
+pub const STOLEN_RESERVED: u32 = 0x10_82c0;
 /// XEHP_TILE0_ADDR_RANGE and SG_TILE_ADDR_RANGE(0): the size of local memory in GiB, from bit 8. The drivers up to 6.12 read the
 /// first one, xe's later ones the second ("drm/xe: Use SG_TILE_ADDR_RANGE instead of TILE_ADDR_RANGE").
 const TILE_SIZE: u32 = 0x4900;
-const SG_TILE_SIZE: u32 = 0x10_83a0;
+pub const SG_TILE_SIZE: u32 = 0x10_83a0;
 /// XEHP_FLAT_CCS_BASE_ADDR: where compression data start, in 64 KiB from bit 8.
 const COMPRESSION_BASE: u32 = 0x4910;
 
 /// GEN10_MIRROR_FUSE3: level-3 banks. XEHP_FUSE4: bits 6..4: the excluded ones, of which one must
 /// be left.
-const CACHE_BANKS: (u32, u32) = (0x9118, 0xf);
-const CACHE_EXCLUDED: (u32, u32) = (0x9114, 7 << 4);
-const EXECUTION_UNITS: (u32, u32) = (gt::EU_FUSE, 0xff);
-const GEOMETRY: (u32, u32) = (gt::GEOMETRY_ENABLE, 0xff);
-const COMPUTE: (u32, u32) = (gt::COMPUTE_ENABLE, 0xff);
+pub const CACHE_BANKS: (u32, u32) = (0x9118, 0xf);
+pub const CACHE_EXCLUDED: (u32, u32) = (0x9114, 7 << 4);
+pub const EXECUTION_UNITS: (u32, u32) = (gt::EU_FUSE, 0xff);
+pub const GEOMETRY: (u32, u32) = (gt::GEOMETRY_ENABLE, 0xff);
+pub const COMPUTE: (u32, u32) = (gt::COMPUTE_ENABLE, 0xff);
 
 /// Meteor Lake's media GT has the registers below 40000 again, here.
 const MEDIA_GT: u32 = 0x38_0000;
 const MEDIA_GT_SIZE: u32 = 0x4_0000;
 /// GMD_ID of graphics and of the display: architecture from bit 22, release from bit 14, stepping.
-const GRAPHICS_ID: u32 = 0xd8c;
-const DISPLAY_ID: u32 = 0x5_10a0;
+pub const GRAPHICS_ID: u32 = 0xd8c;
+pub const DISPLAY_ID: u32 = 0x5_10a0;
 /// GGC, no longer in PCI configuration space: GMS (bits 15..8) and GGMS (bits 7..6).
-const GRAPHICS_CONTROL: u32 = 0x10_8040;
+pub const GRAPHICS_CONTROL: u32 = 0x10_8040;
 /// FORCEWAKE_ACK_GT_MTL; FORCEWAKE_REQ_GSC and FORCEWAKE_ACK_GSC.
 const FORCEWAKE_ACK_GT: u32 = 0xdfc;
 const FORCEWAKE_GSC: (u32, u32) = (0xa618, 0xdf8);
 /// MTL_STEER_SEMAPHORE: reading 1 grants access to steered registers, writing 1 gives it back.
-const STEER_SEMAPHORE: u32 = 0xfd0;
+pub const STEER_SEMAPHORE: u32 = 0xfd0;
 
 const ENGINES: &[EngineInfo] = {
     let [vcs0, vcs1, vcs2, vcs3] = VIDEO;
@@ -80,8 +80,7 @@ pub const DG1: Platform = Platform {
     power_up: &[
         ONE_SLICE,
         (gt::GEOMETRY_ENABLE, 0x3f),
-        // vcs1 and vcs3 are fused off.
-        (gt::VIDEO_FUSE, 0xa),
+        MEDIA_ENGINES,
         FREQUENCIES,
         GUC,
         MEMORY_READY,
@@ -121,11 +120,14 @@ pub const DG2: Platform = Platform {
     ..DG1
 };
 
+/// The way of Meteor Lake and later to keep a GT awake.
+pub const WITH_MEDIA_GT: &dyn Generation = &XeHp {
+    forcewake: &[FORCEWAKE_RENDER, (gt::FORCEWAKE_GT, FORCEWAKE_ACK_GT), FORCEWAKE_GSC],
+    media_gt: true,
+};
+
 pub const METEOR_LAKE: Platform = Platform {
-    generation: &XeHp {
-        forcewake: &[FORCEWAKE_RENDER, (gt::FORCEWAKE_GT, FORCEWAKE_ACK_GT), FORCEWAKE_GSC],
-        media_gt: true,
-    },
+    generation: WITH_MEDIA_GT,
     per_process: PerProcess::FourLevel,
     snooping: Snooping::ByPat,
     blits: BLITS_METEOR_LAKE,

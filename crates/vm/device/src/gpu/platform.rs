@@ -96,6 +96,8 @@ pub enum PerProcess {
     FourLevel,
     /// The same; a table for 64 KiB pages has 32 entries of its own (DG2).
     FourLevelCompact64K,
+    /// Five levels, the root in the context image, 64 KiB pages as with four (from Lunar Lake on: vm_max_level of xe_pci.c).
+    FiveLevel,
 }
 
 /// What is particular to a generation.

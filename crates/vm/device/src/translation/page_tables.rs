@@ -70,7 +70,7 @@ fn page_of_u32(entry: u32) -> u64 {
 }
 
 /// The pieces of a range of addresses that do not cross a page, each with its part of a buffer.
-fn pieces(at: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+pub fn pieces(at: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         let at = at.wrapping_add(done as u64);
@@ -114,6 +114,8 @@ impl Gpu {
                 let pointer = self.directory_pointer(context.engine, address >> 30 & 3);
                 self.walk(pointer, 2, address)
             }
+            // Addresses have 48 bits all the same (va_bits).
+            (_, PerProcess::FiveLevel) => self.walk(context.root, 5, address & 0xffff_ffff_ffff),
             _ => self.walk(context.root, 4, address),
         }
     }
