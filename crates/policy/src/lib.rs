@@ -31,7 +31,7 @@
 //!
 //! * `serialize`: versions as text, for tools that print them. Not the names of enums.
 //! * `policy`: the rules of i915: the flushes that an access requires, and those that the kernel makes. Not what a platform can do.
-//! * `xe`: the platforms, PAT tables and refusals of the other driver. Not flushes.
+//! * `xe`: platforms, PAT tables, refusals and rules of the other driver. Not i915's.
 //! * `platform`: what each platform and kernel can do, as tables. Not decisions.
 //! * `vocabulary`: the types that rules and callers share, such as access, cache level and mapping mode, and the macro that declares
 //!   an enum with a word for each value. Not tables.

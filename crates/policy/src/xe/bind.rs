@@ -222,7 +222,7 @@ impl Device {
     }
 
     /// Returns whether what the GPU writes by this index is flushed for the CPU at the end of a submission, or seen without.
-    fn is_flushed(&self, pat_index: u16, entry: &PatEntry) -> bool {
+    pub(super) fn is_flushed(&self, pat_index: u16, entry: &PatEntry) -> bool {
         !self.is_l2_flush_optimized() || pat_index == XA_INDEX || entry.coherency == PatCoherency::TwoWay
     }
 

@@ -2,7 +2,8 @@
 //!
 //! An object is mapped by the CPU as [`CpuCaching`] says, from its creation on; each mapping of the GPU has a PAT index, whose [`PatEntry`]
 //! says how the GPU caches the pages, and whether its accesses snoop the CPU's caches. No request tells a program the table. The kernel
-//! refuses what would need a flush between CPU and engines: [`Device`] says which check fails, in the kernel's order.
+//! refuses what would need a flush between CPU and engines: [`Device`] says which check fails, in the kernel's order, what is left to do
+//! ([`Device::needs_flush`]), and what to choose ([`Device::choose`]).
 //!
 //! ```
 //! use gem_coherency_policy::vocabulary::KernelVersion;
@@ -18,13 +19,17 @@
 //! ```
 
 mod bind;
+mod choose;
 mod create;
+mod driver;
 mod pat;
 mod platforms;
 mod rules;
 
 pub use bind::{Bind, BindFlags, BindOp, Bound};
+pub use choose::{Choice, Use};
 pub use create::{CpuCaching, Create, CreateFlags, LOCAL, MapFlags, Object, Refusal, SYSTEM};
+pub use driver::{Decision, Memory, Verdict, When};
 pub use pat::{CachePolicy, OwnIndices, PatCoherency, PatEntry, PatTable};
 pub use platforms::{Device, Driver, Platform, all, by_id, by_name};
 pub use rules::Rule;

@@ -163,4 +163,65 @@ rules! {
     MadviseReserved = "madvise-reserved":
         "A reserved field or a pad is not zero.",
         "xe_vm_madvise.c:madvise_args_are_sane";
+
+    // Flushes and drains.
+    WcDrain = "wc-drain":
+        "Write-combining stores may still be in the CPU's buffers: drain them by a fence before the GPU may read.",
+        "Intel SDM volume 3, 12.3.1; i915 and xe do not see stores";
+    BarDrain = "bar-drain":
+        "Stores to local memory are on their way through the PCI bar: a fence, and without a request in between a store to the barrier page.",
+        "xe_drm.h:DRM_XE_MMAP_OFFSET_FLAG_PCI_BARRIER";
+    SnoopedMapping = "snooped-mapping":
+        "The PAT index makes the GPU snoop the CPU's caches.",
+        "xe_drm.h:drm_xe_vm_bind_op.pat_index; xe_pat.c";
+    BusSnoops = "bus-snoops":
+        "Every access of a discrete GPU to system memory snoops, and the CPU maps it write-back, whatever was asked for.",
+        "xe_drm.h:drm_xe_gem_create.cpu_caching; xe_bo.c:xe_ttm_tt_create";
+    SharedLlc = "shared-llc":
+        "CPU and GPU share the last-level cache, which each PAT index looks up.",
+        "xe_drm.h:drm_xe_vm_bind_op.pat_index";
+    NoCpuLines = "no-cpu-lines":
+        "The CPU's caches hold no line of a write-combining object.",
+        "xe_bo.c:xe_ttm_tt_create; x86 set_memory.c:set_pages_array_wc";
+    EndFlushes = "end-flushes":
+        "At the end of a submission the kernel flushes the GPU's caches, so the CPU sees its writes after the fence.",
+        "xe_ring_ops.c:emit_render_cache_flush; xe_device.c:xe_device_td_flush (kernel-doc)";
+    TwoWaySeen = "two-way-seen":
+        "By 2-way coherency the CPU sees lines in the GPU's caches at any time.",
+        "xe_pat.c (coh_mode); gmmlib GmmXe2_LPGCachePolicy.cpp";
+    FlushInBatch = "flush-in-batch":
+        "Before the end of the submission its writes may be in the GPU's caches: the batch must flush them (PIPE_CONTROL) before it signals.",
+        "xe_ring_ops.c:emit_render_cache_flush; xe_drm.h:drm_xe_sync (user fence)";
+    TransientOnly = "transient-only":
+        "From graphics version 35 on, the end of a submission flushes transient lines only: bind by PAT index 19 or 2-way, or flush in the \
+         batch. Not known for the device's own objects.",
+        "xe_device.c:xe_device_is_l2_flush_optimized (read)";
+    SameCaches = "same-caches":
+        "Writer and reader share the caches, or the kernel flushes and invalidates the GPU's between submissions.",
+        "xe_ring_ops.c:emit_pipe_invalidate, emit_render_cache_flush";
+    DisplayReadsMemory = "display-reads-memory":
+        "The display never looks up a cache. A WB object that was made a framebuffer while unbound stays cached, and nobody flushes it.",
+        "xe_fb_pin.c, xe_display_bo.c:xe_display_bo_framebuffer_init (read)";
+    DisplayShowsLocal = "display-shows-local":
+        "The display of a discrete device shows local memory: other objects move there, or are refused (EREMOTE).",
+        "xe_display_bo.c:xe_display_bo_framebuffer_lookup (read)";
+    UserptrNotShown = "userptr-not-shown":
+        "The process's own pages are no object, and cannot be shown.",
+        "xe_drm.h:DRM_XE_VM_BIND_OP_MAP_USERPTR";
+    LlcLinesShown = "llc-lines-shown":
+        "The GPU's writes by a write-back index may be dirty in the last-level cache, which the display does not look up.",
+        "xe_pat.c:xelp_pat_table (read); the rule of i915: i915_gem_domain.c:gpu_write_needs_clflush";
+    GpuLinesShown = "gpu-lines-shown":
+        "Lines of this cache policy may still be in the GPU's cache when the display reads memory: show objects that are bound by a \
+         transient (XD), written-through or uncached index.",
+        "xe_device.c:xe_device_td_flush (read)";
+    GpuWriteShown = "gpu-write-shown":
+        "The GPU's writes by this index are in memory when the kernel shows the object.",
+        "xe_device.c:xe_device_td_flush (read)";
+    DisplayNeverWrites = "display-never-writes":
+        "The display only reads.",
+        "Intel display";
+    CannotBeBound = "cannot-be-bound":
+        "The kernel refuses the mapping, so the GPU has no access.",
+        "xe_vm.c:xe_vm_bind_ioctl";
 }
