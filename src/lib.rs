@@ -193,7 +193,7 @@ pub mod sync;
 pub mod tracking;
 pub mod units;
 
-pub use gem_coherency_policy::{platform, policy, vocabulary};
+pub use gem_coherency_policy::{platform, policy, vocabulary, xe};
 
 #[doc(inline)]
 pub use device::{AdoptRequest, AllocRequest, Device, ReuseStats, Submission};

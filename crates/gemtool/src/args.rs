@@ -12,6 +12,7 @@ use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
+use gem_coherency::xe::CpuCaching;
 use gemtool::numbers;
 
 pub use bench::Bench;
@@ -253,7 +254,9 @@ Examples:
   gemtool platforms
   gemtool platforms jsl
   gemtool platforms 8086:4e61
-  gemtool platforms 0x4e61 --kernel 6.1 --json";
+  gemtool platforms 0x4e61 --kernel 6.1 --json
+  gemtool platforms lnl
+  gemtool platforms mtl --driver xe";
 
 /// `gemtool platforms`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -262,13 +265,33 @@ pub struct Platforms {
     #[arg(value_name = "NAME|PCIID")]
     pub which: Option<String>,
 
-    /// Kernel version: capabilities and limits depend on it
-    #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
-    pub kernel: KernelVersion,
+    /// The driver whose platforms they are [default: i915, and xe for what i915 does not drive]
+    #[arg(long, value_enum, value_name = "DRIVER")]
+    pub driver: Option<Driver>,
+
+    /// Kernel version: capabilities and limits depend on it [default: 6.12; of xe 7.2]
+    #[arg(long, value_name = "VERSION")]
+    pub kernel: Option<KernelVersion>,
 }
 
-/// The kernel whose rules are explained by default.
-const DEFAULT_KERNEL: &str = "6.12";
+/// A driver of Intel GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Driver {
+    /// The driver of platforms up to Arrow Lake.
+    I915,
+    /// The driver of Lunar Lake and later.
+    Xe,
+}
+
+impl Driver {
+    /// Returns the kernel that is taken if none is named.
+    pub const fn kernel(self) -> KernelVersion {
+        match self {
+            Self::I915 => KernelVersion::new(6, 12),
+            Self::Xe => KernelVersion::new(7, 2),
+        }
+    }
+}
 
 /// Shown under `gemtool explain --help`.
 const EXPLAIN_EXAMPLES: &str = "\
@@ -290,7 +313,8 @@ Examples:
   gemtool explain --platform glk --who kernel --level none \\
       --state acquire,exec-write --event set-domain-cpu-read
   gemtool explain --platform tgl --who driver --table
-  gemtool explain --who kernel --table --json";
+  gemtool explain --who kernel --table --json
+  gemtool explain --driver xe --platform ptl --caching wb --pat 3";
 
 /// `gemtool explain`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -299,9 +323,13 @@ pub struct Explain {
     #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
 
-    /// Kernel version whose rules apply
-    #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
-    pub kernel: KernelVersion,
+    /// The driver whose rules apply; xe takes --platform, --pat, --caching, --object, --writer, --reader and --in-batch
+    #[arg(long, value_enum, value_name = "DRIVER", default_value = "i915")]
+    pub driver: Driver,
+
+    /// Kernel version whose rules apply [default: 6.12; of xe 7.2]
+    #[arg(long, value_name = "VERSION")]
+    pub kernel: Option<KernelVersion>,
 
     /// Assume that eDRAM is fused on if the platform can have it, so that the level WT exists
     #[arg(long)]
@@ -319,10 +347,23 @@ pub struct Explain {
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<CacheLevel>,
 
-    /// PAT index given at creation (SET_PAT), in place of --level and --object: Meteor Lake from kernel 6.5 on
-    #[arg(long, value_name = "INDEX", allow_hyphen_values = true, requires = "platform")]
-    #[arg(conflicts_with_all = ["level", "object"])]
+    /// PAT index given at creation (SET_PAT), in place of --level and --object: Meteor Lake from kernel 6.5 on; under xe that of a mapping
+    #[arg(
+        long,
+        value_name = "INDEX",
+        allow_hyphen_values = true,
+        requires = "platform",
+        conflicts_with = "level"
+    )]
     pub pat: Option<String>,
+
+    /// How the CPU maps the object, under xe: wb or wc [default: wb; local: wc]
+    #[arg(long, value_name = "CACHING")]
+    pub caching: Option<CpuCaching>,
+
+    /// The next access happens before the batch that wrote has ended, under xe
+    #[arg(long)]
+    pub in_batch: bool,
 
     /// The CPU's map mode: wb, wc, uc, gtt or fixed [default: wb]
     #[arg(long, value_name = "MODE")]
@@ -384,11 +425,15 @@ Examples:
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Rules {
     /// A rule's name
-    #[arg(value_name = "NAME", value_parser = rule)]
-    pub name: Option<Rule>,
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// The driver whose rules they are
+    #[arg(long, value_enum, value_name = "DRIVER", default_value = "i915")]
+    pub driver: Driver,
 }
 
-/// Parses the name of a rule.
+/// Parses the name of a rule of i915.
 fn rule(name: &str) -> Result<Rule, String> {
     name.parse().map_err(|unknown| format!("{unknown} (`gemtool rules` lists all rules)"))
 }

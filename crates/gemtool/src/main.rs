@@ -30,7 +30,7 @@ use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use args::{Args, Command, Who};
+use args::{Args, Command, Driver, Who};
 use cmd::model::explain::{driver, kernel};
 use cmd::progress::bar;
 use failure::{Failure, Outcome};
@@ -83,19 +83,19 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let form = if args.json { Form::Json } else { Form::Text };
     let mut page = Page::of_stdout(out);
     match &args.command {
-        Command::Platforms(platforms) => match &platforms.which {
-            Some(which) => page.report(&cmd::model::platforms::one(which, platforms)?, form)?,
-            None => page.report(&cmd::model::platforms::table(platforms.kernel)?, form)?,
-        },
+        Command::Platforms(platforms) => list_platforms(platforms, &mut page, form)?,
         Command::Alloc(alloc) => return run_alloc(alloc, &mut page, form, args.verbose == 0),
         Command::Info(info) => page.report(&cmd::objects::info::run(info)?, form)?,
+        Command::Explain(explain) if explain.driver == Driver::Xe => {
+            page.report(&cmd::model::xe::explain(explain)?, form)?
+        }
         Command::Explain(explain) if explain.table => {
             explain_table(explain, &mut page, form, args.verbose == 0)?
         }
         Command::Explain(explain) => explain_one(explain, &mut page, form)?,
         Command::Run(run) => return run_script(run, &mut page, form),
         Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
-        Command::Rules(rules) => page.report(&cmd::model::rules::run(rules), form)?,
+        Command::Rules(rules) => page.report(&cmd::model::rules::run(rules)?, form)?,
         Command::Completions(completions) => {
             page.report(&cmd::manual::completions::run(completions), form)?
         }
@@ -294,6 +294,20 @@ fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outco
         Some(failure) => Err(failure),
         None => Ok(if run.passed() { Outcome::Passed } else { Outcome::Violated }),
     }
+}
+
+/// Writes the platforms of a driver, or one in full.
+fn list_platforms(args: &args::Platforms, page: &mut Page<'_>, form: Form) -> Result<(), Failure> {
+    let alone = args.which.as_deref().is_some_and(cmd::model::xe::is_alone);
+    let driver = args.driver.unwrap_or(if alone { Driver::Xe } else { Driver::I915 });
+    let kernel = args.kernel.unwrap_or(driver.kernel());
+    match (driver, &args.which) {
+        (Driver::I915, Some(which)) => page.report(&cmd::model::platforms::one(which, kernel)?, form)?,
+        (Driver::I915, None) => page.report(&cmd::model::platforms::table(kernel)?, form)?,
+        (Driver::Xe, Some(which)) => page.report(&cmd::model::xe::one(which, kernel)?, form)?,
+        (Driver::Xe, None) => page.report(&cmd::model::xe::table(kernel)?, form)?,
+    }
+    Ok(())
 }
 
 /// Writes one decision.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use gem_coherency_policy::platform::{self, GraphicsVersion};
+use gem_coherency_policy::platform::{self, Basis, GraphicsVersion};
 use gem_coherency_policy::vocabulary::{Agent, KernelVersion};
 use gem_coherency_policy::xe::{
     self, Bind, BindFlags, BindOp, Bound, CachePolicy, CpuCaching, Create, CreateFlags, Device, Driver,
@@ -166,6 +166,23 @@ fn i915_takes_what_both_drive_and_xe_the_rest_or_neither() {
         ("cri", V7_3, None),
     ] {
         assert_eq!(default(name, kernel), driver, "{name} {kernel}");
+    }
+}
+
+#[test]
+fn a_platform_that_was_not_run_is_read_under_a_kernel_that_was() {
+    let basis = |name, kernel| device(name, kernel).basis();
+    for (name, kernel, expected) in [
+        ("lnl", V6_12, Basis::Run),
+        ("ptl", V7_2, Basis::Run),
+        ("bmg-g31", V7_2, Basis::Run),
+        ("bmg", V7_2, Basis::Read),
+        ("adlp", V6_12, Basis::Read),
+        ("nvlp", V7_2, Basis::Read),
+        ("lnl", V7_3, Basis::Read),
+        ("lnl", KernelVersion::new(6, 18), Basis::Assumed),
+    ] {
+        assert_eq!(basis(name, kernel), expected, "{name} {kernel}");
     }
 }
 

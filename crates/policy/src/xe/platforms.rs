@@ -5,7 +5,7 @@ use core::fmt;
 use super::pat::{PatTable, table_of};
 use crate::platform::pci_ids::lookup::{hex_id, is_same_name, names};
 use crate::platform::pci_ids::xe::{XE, XeIds};
-use crate::platform::{self as i915, Caps, GraphicsVersion};
+use crate::platform::{self as i915, Basis, Caps, GraphicsVersion};
 use crate::vocabulary::{Excerpt, KernelVersion, Unknown, nearest};
 
 /// The first kernel whose xe the rules cover.
@@ -29,6 +29,8 @@ pub struct Platform {
     pub address_bits: u8,
     /// The first kernel from which on xe takes the platform without `xe.force_probe`; `None`: it always needs it.
     pub unforced_since: Option<KernelVersion>,
+    /// The first kernel whose xe this project's virtual machine runs on the platform; `None`: the platform's source was read.
+    pub run_since: Option<KernelVersion>,
     /// The source of these facts: `xe_pci.c: lnl_desc`.
     pub source: &'static str,
 }
@@ -60,8 +62,14 @@ const fn shared(platform: &'static i915::Platform, source: &'static str) -> Plat
         local_page_bytes: platform.local_page_bytes,
         address_bits: 48,
         unforced_since: None,
+        run_since: Some(LINUX_6_12),
         source,
     }
+}
+
+/// Returns a platform that was read, and not run.
+const fn not_run(platform: Platform) -> Platform {
+    Platform { run_since: None, ..platform }
 }
 
 /// Returns an integrated platform of xe alone.
@@ -78,6 +86,7 @@ const fn integrated(
         local_page_bytes: None,
         address_bits: 48,
         unforced_since,
+        run_since: unforced_since,
         source,
     }
 }
@@ -92,17 +101,22 @@ static ALL: [Platform; 16] = [
     shared(&i915::TGL, "xe_pci.c: tgl_desc"),
     shared(&i915::RKL, "xe_pci.c: rkl_desc"),
     shared(&i915::ADLS, "xe_pci.c: adl_s_desc"),
-    shared(&i915::ADLP, "xe_pci.c: adl_p_desc, adl_n_desc"),
+    not_run(shared(&i915::ADLP, "xe_pci.c: adl_p_desc, adl_n_desc")),
     shared(&i915::DG1, "xe_pci.c: dg1_desc"),
     shared(&i915::DG2, "xe_pci.c: dg2_desc"),
-    shared(&i915::ATSM, "xe_pci.c: ats_m_desc"),
+    not_run(shared(&i915::ATSM, "xe_pci.c: ats_m_desc")),
     shared(&i915::MTL, "xe_pci.c: mtl_desc"),
     integrated(&XE[0], GraphicsVersion::new(20, 4), Some(LINUX_6_12), "xe_pci.c: lnl_desc"),
-    discrete(integrated(&XE[1], GraphicsVersion::new(20, 1), Some(LINUX_6_12), "xe_pci.c: bmg_desc")),
+    not_run(discrete(integrated(
+        &XE[1],
+        GraphicsVersion::new(20, 1),
+        Some(LINUX_6_12),
+        "xe_pci.c: bmg_desc",
+    ))),
     discrete(integrated(&XE[2], GraphicsVersion::new(20, 2), Some(LINUX_7_2), "xe_pci.c: bmg_desc")),
     integrated(&XE[3], GraphicsVersion::new(30, 0), Some(LINUX_7_2), "xe_pci.c: ptl_desc"),
-    integrated(&XE[4], GraphicsVersion::new(30, 3), Some(LINUX_7_2), "xe_pci.c: ptl_desc"),
-    integrated(&XE[5], GraphicsVersion::new(30, 4), Some(LINUX_7_3), "xe_pci.c: nvls_desc"),
+    not_run(integrated(&XE[4], GraphicsVersion::new(30, 3), Some(LINUX_7_2), "xe_pci.c: ptl_desc")),
+    not_run(integrated(&XE[5], GraphicsVersion::new(30, 4), Some(LINUX_7_3), "xe_pci.c: nvls_desc")),
     integrated(&XE[6], GraphicsVersion::new(35, 10), None, "xe_pci.c: nvlp_desc"),
     Platform {
         address_bits: 57,
@@ -254,6 +268,15 @@ impl Device {
         let pat =
             table_of(graphics).ok_or(Unknown::Graphics { version: (graphics.major, graphics.minor) })?;
         Ok(Self { graphics, pat, ..self })
+    }
+
+    /// Returns how the facts about the device are known: its kernel's xe was run on the platform, or read, or neither.
+    pub fn basis(&self) -> Basis {
+        let run = self.platform.run_since.is_some_and(|since| since <= self.kernel);
+        match Basis::of(self.kernel) {
+            Basis::Run if !run => Basis::Read,
+            basis @ (Basis::Run | Basis::Read | Basis::Assumed) => basis,
+        }
     }
 
     /// Returns the memory regions as bits of a placement: system memory is bit 0, local memory bit 1.

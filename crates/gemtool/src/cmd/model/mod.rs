@@ -5,3 +5,4 @@ pub mod explain;
 pub mod machine;
 pub mod platforms;
 pub mod rules;
+pub mod xe;

@@ -6,7 +6,6 @@ use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
 use serde::Serialize;
 
-use crate::args;
 use crate::cmd::model::explain::kernel::accesses;
 use crate::failure::Failure;
 
@@ -131,16 +130,16 @@ fn has_rules(kernel: KernelVersion) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A name or a PCI ID that no platform has, or one that the kernel's driver does not claim; as [`table`].
-pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failure> {
-    has_rules(args.kernel)?;
+pub fn one(which: &str, kernel: KernelVersion) -> Result<PlatformDetail, Failure> {
+    has_rules(kernel)?;
     let platform = platform::by_name(which)
-        .and_then(|platform| platform.claimed_by(args.kernel))
+        .and_then(|platform| platform.claimed_by(kernel))
         .map_err(|error| Failure::refused("NAME|PCIID", error))?;
-    let machine = platform.machine(args.kernel, false);
+    let machine = platform.machine(kernel, false);
     Ok(PlatformDetail {
-        row: row(platform, args.kernel),
-        kernel: args.kernel,
-        basis: Basis::of(args.kernel),
+        row: row(platform, kernel),
+        kernel,
+        basis: Basis::of(kernel),
         ppgtt: platform.ppgtt.to_string(),
         local_page_bytes: platform.local_page_bytes,
         source: platform.source,

@@ -10,7 +10,7 @@ use gem_coherency::policy::{Rule, Verdict};
 
 use crate::cmd::model::explain::driver::{DrainedBy, DriverDecisions, DriverRow, Faster, Question};
 use crate::cmd::model::explain::kernel::{KernelRow, State};
-use crate::cmd::model::rules::RuleList;
+use crate::cmd::model::rules::{RuleList, RuleText};
 use crate::render::{Align, Page, Report, Table, coherent_words, kernel_basis, verdict_style};
 
 impl Report for DriverDecisions {
@@ -67,10 +67,7 @@ impl Report for KernelRow {
 
 impl Report for RuleList {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
-        for rule in &self.rules {
-            rule_text(page, rule.rule)?;
-        }
-        Ok(())
+        self.rules.iter().try_for_each(|rule| rule_text(page, *rule))
     }
 }
 
@@ -146,11 +143,12 @@ fn rule_texts(page: &mut Page<'_>, rules: BTreeSet<Rule>) -> io::Result<()> {
 }
 
 /// Writes a rule with its reason and its source.
-pub fn rule_text(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
-    let name = page.paint(Style::new().bold(), rule.name());
+pub fn rule_text(page: &mut Page<'_>, rule: impl Into<RuleText>) -> io::Result<()> {
+    let RuleText { rule, reason, source } = rule.into();
+    let name = page.paint(Style::new().bold(), rule);
     page.line(&name)?;
-    page.wrapped(2, rule.reason())?;
-    page.note(2, rule.source())
+    page.wrapped(2, reason)?;
+    page.note(2, source)
 }
 
 /// Writes the rule of a decision.

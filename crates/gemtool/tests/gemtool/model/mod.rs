@@ -4,3 +4,4 @@ pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod platforms;
 pub(crate) mod proof;
+mod xe;

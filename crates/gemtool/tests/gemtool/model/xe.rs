@@ -1,0 +1,101 @@
+//! xe in `gemtool platforms`, `explain` and `rules`.
+
+use crate::{fits, gemtool};
+
+#[test]
+fn a_write_back_object_by_an_index_that_does_not_snoop_is_refused_with_the_check() {
+    assert_eq!(
+        gemtool("explain --driver xe --platform ptl --caching wb --pat 3").held(),
+        "\
+ptl, xe of kernel 7.2: object, wb, bound by PAT index 3
+  Kernel 7.2 was run: the rules are compared with its driver in a virtual machine.
+  PAT entry     coherency none, L3 uc, L4 uc
+  VM_BIND       refused: EINVAL
+  rule          cached-not-snooped
+  reason        The CPU maps the object WB, so the GPU must snoop it: a PAT index of coherency none
+                would show old bytes, of freed pages, too, and is refused.
+  source        xe_vm.c:xe_vm_bind_ioctl_validate_bo
+"
+    );
+    // The twin: the next index snoops.
+    let accepted = gemtool("explain --driver xe --platform ptl --caching wb --pat 4 --json").json();
+    assert!(accepted["refused"].is_null(), "{accepted}");
+    let decisions: Vec<_> =
+        accepted["decisions"].as_array().unwrap().iter().map(|row| &row["verdict"]).collect();
+    assert_eq!(decisions, ["none", "none", "flush-gpu", "flush", "none"]);
+}
+
+#[test]
+fn an_answer_says_whether_the_driver_was_run_on_the_platform() {
+    for (platform, basis, sentence) in [
+        ("lnl", "run", "Kernel 7.2 was run: "),
+        ("nvlp", "read", "On nvlp xe of kernel 7.2 was read: "),
+        ("bmg", "read", "On bmg xe of kernel 7.2 was read: "),
+    ] {
+        let text = gemtool(&format!("platforms {platform}")).held();
+        assert!(text.contains(sentence), "{text}");
+        assert_eq!(gemtool(&format!("platforms {platform} --json")).json()["basis"], basis);
+    }
+}
+
+#[test]
+fn only_what_i915_does_not_drive_is_taken_as_xes_without_the_flag() {
+    assert_eq!(gemtool("platforms lnl --json").json()["driver"], "xe");
+    assert!(gemtool("platforms mtl").held().contains("under kernel 6.12"));
+    assert!(gemtool("platforms mtl --driver xe").held().contains("xelpg_pat_table"));
+    gemtool("platforms jsl --driver xe").refused(&["Jasper Lake is driven by i915"]);
+    gemtool("platforms lnl --driver i915").refused(&["Lunar Lake is driven by xe"]);
+    gemtool("platforms ptl --kernel 6.12").refused(&["Linux 6.12 does not claim ptl (--kernel 7.2 does)"]);
+    gemtool("platforms --driver xe --kernel 6.1")
+        .refused(&["--kernel", "cover Linux 6.12 and later, and not 6.1"]);
+}
+
+#[test]
+fn flags_of_the_other_driver_and_numbers_that_are_none_are_refused_by_name() {
+    let explain = "explain --driver xe --platform lnl";
+    for (rest, words) in [
+        ("", ["--pat", "needed with --driver xe"]),
+        ("--pat many", ["--pat", "'many' is not a number"]),
+        ("--pat -1", ["--pat", "'-1' is not a number"]),
+        ("--pat 65536", ["--pat", "'65536' is not a number from 0 to 65535"]),
+        ("--pat 1 --mocs uncached", ["--mocs", "is about i915"]),
+        ("--pat 1 --table", ["--table", "is about i915"]),
+        ("--pat 1 --object stolen", ["--object", "user, local, import and userptr"]),
+        ("--pat 1 --object userptr --caching wb", ["--caching", "does not decide"]),
+        ("--pat 1 --caching wt", ["wt", "wb, wc"]),
+    ] {
+        gemtool(&format!("{explain} {rest}")).refused(&words);
+    }
+    let i915 = "explain --platform jsl --level llc --writer cpu --reader gpu";
+    gemtool(&format!("{i915} --caching wb")).refused(&["--caching", "--driver xe"]);
+    gemtool(&format!("{i915} --in-batch")).refused(&["--in-batch", "--driver xe"]);
+    // A number past the table is a question about it.
+    let beyond = gemtool(&format!("{explain} --pat 32 --json")).json();
+    assert_eq!(
+        (&beyond["refused"]["rule"], &beyond["pat"]),
+        (&"pat-index-beyond".into(), &serde_json::Value::Null)
+    );
+}
+
+#[test]
+fn rules_of_both_drivers_are_found_by_name() {
+    assert!(gemtool("rules cached-not-snooped").held().contains("xe_vm_bind_ioctl_validate_bo"));
+    assert!(gemtool("rules wc-drain --driver xe").held().contains("by a fence"));
+    assert!(!gemtool("rules wc-drain").held().contains("by a fence"));
+    assert!(gemtool("rules --driver xe").held().starts_with("create-reserved\n"));
+    gemtool("rules nonsense").refused(&["unknown rule 'nonsense'", "--driver xe"]);
+}
+
+#[test]
+fn every_table_fits() {
+    let runs = ["tgl", "dg2", "mtl", "lnl", "bmg", "ptl", "nvlp", "cri"]
+        .map(|name| format!("platforms {name} --driver xe"));
+    let others = [
+        "platforms --driver xe",
+        "rules --driver xe",
+        "explain --driver xe --platform bmg --object local --pat 6",
+    ];
+    for run in runs.iter().map(String::as_str).chain(others) {
+        fits(&gemtool(run).held(), 100);
+    }
+}
