@@ -41,6 +41,10 @@ def is_planted(text, platform, mode):
     return platform in named[1].split(",") if named else mode == "wrong"
 
 
+# Programs whose flushes are all before the store, or none is.
+EARLY = {"too_early": True, "left_out": False}
+
+
 def problems(platform, program, mode, status, report):
     """Returns what is wrong with a report."""
     row, found = table()[program], report["findings"]
@@ -68,6 +72,9 @@ def problems(platform, program, mode, status, report):
             wrong.append(f"line {line} is not in the call stack {own_lines(program, stack)}")
         if "main" not in [place["function"] for place in finding["request"]]:
             wrong.append("the request has no call stack")
+        early = {flush["before_store"] for flush in finding["flushed"]}
+        if program in EARLY and early != {EARLY[program]}:
+            wrong.append(f"flushes are before the store: {early}, {EARLY[program]} is wanted")
     useless = [flush for flush in report["flushes"] if flush["useless"]]
     if platform in ("glk", "jsl"):
         expected = {
@@ -223,7 +230,8 @@ def svg_problems(program, text):
 def self_test():
     place = {"file": f"/x/left_out.c", "line": min(marked("left_out", "wrong")), "function": "main"}
     flush = {"place": [place], "useless": False, "verdict": "needed"}
-    finding = {"kind": "stale read", "lines": "37", "store": [place], "load": [], "request": [place]}
+    flushed = [{"before_store": False}]
+    finding = {"kind": "stale read", "lines": "37", "store": [place], "load": [], "request": [place], "flushed": flushed}
     change = {"place": [place], "useless": False}
     good = {"findings": [finding], "flushes": [flush], "domain_changes": [change]}
     assert not problems("glk", "left_out", "wrong", 0, good)
@@ -236,6 +244,7 @@ def self_test():
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "kind": "lost write"}]}),
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "store": [{**place, "line": 1}]}]}),
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "load": [place]}]}),
+        ("glk", "wrong", 0, {**good, "findings": [{**finding, "flushed": [{"before_store": True}]}]}),
         ("glk", "wrong", 0, {**good, "flushes": [{**flush, "useless": True}]}),
         ("glk", "wrong", 0, {**good, "domain_changes": [{**change, "useless": True}]}),
         ("tgl", "right", 0, {**good, "findings": []}),

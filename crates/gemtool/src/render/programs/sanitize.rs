@@ -328,7 +328,8 @@ fn finding_text(
     }
     for (n, flush) in finding.flushed.iter().take(FRAMES).enumerate() {
         let instruction = flush.place.last().map(place).unwrap_or_default();
-        let text = format!("{} in {instruction}", numbered_lines(&flush.lines));
+        let before = if flush.before_store { ", before the store" } else { "" };
+        let text = format!("{} in {instruction}{before}", numbered_lines(&flush.lines));
         page.field(if n == 0 { "flushed" } else { "" }, &text)?;
     }
     Ok(())

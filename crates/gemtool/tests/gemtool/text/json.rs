@@ -148,7 +148,11 @@ fn sanitized() -> String {
         store: vec![place.clone()],
         load: vec![place.clone()],
         request: vec![place.clone()],
-        flushed: vec![FlushedRow { place: vec![place.clone()], lines: "0-15".to_owned() }],
+        flushed: vec![FlushedRow {
+            place: vec![place.clone()],
+            lines: "0-15".to_owned(),
+            before_store: false,
+        }],
         suppressed: Some("the line's reason".to_owned()),
         key: "stale-read GPU none fill".to_owned(),
         known: Some(true),

@@ -79,6 +79,8 @@ pub struct FlushedRow {
     pub place: Vec<PlaceRow>,
     /// The last lines that it flushed: `0-15, 37`.
     pub lines: String,
+    /// It flushed a line of the finding, which was stored to afterwards: it is dirty again.
+    pub before_store: bool,
 }
 
 impl Places {
@@ -117,7 +119,7 @@ impl Places {
             store,
             load,
             request,
-            flushed: finding.flushes.iter().map(|flush| self.flushed(flush)).collect(),
+            flushed: finding.flushes.iter().map(|flush| self.flushed(finding, flush)).collect(),
             suppressed: None,
             known: None,
             halted: finding.halted,
@@ -126,10 +128,21 @@ impl Places {
         }
     }
 
-    fn flushed(&mut self, flush: &RecentFlush) -> FlushedRow {
+    fn flushed(&mut self, finding: &Finding, flush: &RecentFlush) -> FlushedRow {
+        let are_dirty = match finding.kind {
+            Mistake::StaleRead
+            | Mistake::LostWrite
+            | Mistake::DirtyOnScreen
+            | Mistake::DirtySurface
+            | Mistake::DirtyAtSubmission => true,
+            Mistake::StaleCpuRead | Mistake::MissingInvalidate => false,
+        };
+        let hits =
+            |lines: &LineRange| finding.lines.iter().any(|dirty| !dirty.intersection(*lines).is_empty());
         FlushedRow {
             place: flush.stack.first().map(|frame| self.place(frame, false)).unwrap_or_default(),
             lines: LineRange::list(&flush.lines),
+            before_store: are_dirty && flush.lines.iter().any(hits),
         }
     }
 }
