@@ -94,6 +94,9 @@ fn hint(error: &Error) -> String {
     ) = error
     {
         "; `gemtool platforms` lists the platforms".to_owned()
+    } else if let Error::Library(gem_coherency::Error::Open(OpenError::NotI915 { driver, .. })) = error {
+        let xe = "; `gemtool explain --driver xe` answers for it, and i915.force_probe=ID xe.force_probe=!ID gives what both drive to i915";
+        if driver == "xe" { xe.to_owned() } else { String::new() }
     } else {
         String::new()
     }
