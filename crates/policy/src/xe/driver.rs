@@ -1,5 +1,5 @@
 //! What a driver must do between a write and the next access. Between CPU and engines that is never a flush of the CPU's cache: the kernel
-//! refuses each mapping that would need one.
+//! refuses each mapping that would need one. Nor is it an invalidate: the CPU either snoops with the GPU, or has no lines.
 //!
 //! What the kernel's checks refuse is compared with the driver (`ci/xe`), and so are the bytes that CPU and copy engine see, in a machine with a
 //! cache (`ci/vm-cache xe`). What concerns the display, reads inside a batch and graphics version 35 follows from the source, which was read.
