@@ -323,9 +323,10 @@ pub struct Explain {
     #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
 
-    /// The driver whose rules apply; xe takes --platform, --pat, --caching, --object, --writer, --reader and --in-batch
-    #[arg(long, value_enum, value_name = "DRIVER", default_value = "i915")]
-    pub driver: Driver,
+    /// The driver whose rules apply; xe takes --platform, --pat, --caching, --object, --writer, --reader and --in-batch [default: i915, and xe
+    /// for what i915 does not drive]
+    #[arg(long, value_enum, value_name = "DRIVER")]
+    pub driver: Option<Driver>,
 
     /// Kernel version whose rules apply [default: 6.12; of xe 7.2]
     #[arg(long, value_name = "VERSION")]

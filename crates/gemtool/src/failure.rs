@@ -83,8 +83,9 @@ impl Failure {
 
 /// Returns a hint for gemtool's user: the library's text names no flag and no command.
 fn hint(error: &Error) -> String {
-    if let Error::Library(gem_coherency::Error::Open(OpenError::NoDevice { .. })) = error {
-        " (--device PATH, or --device sim:jsl)".to_owned()
+    if let Error::Library(gem_coherency::Error::Open(OpenError::NoDevice { found, .. })) = error {
+        let xe = if found.contains("the driver 'xe'") { XE_HINT } else { "" };
+        format!(" (--device PATH, or --device sim:jsl){xe}")
     } else if let Error::Library(gem_coherency::Error::Open(OpenError::CannotOpen { path, .. })) = error {
         let platform = path.to_str().filter(|name| by_name(name).is_ok());
         platform.map_or_else(String::new, |name| format!("; did you mean sim:{name}?"))
@@ -95,12 +96,14 @@ fn hint(error: &Error) -> String {
     {
         "; `gemtool platforms` lists the platforms".to_owned()
     } else if let Error::Library(gem_coherency::Error::Open(OpenError::NotI915 { driver, .. })) = error {
-        let xe = "; `gemtool explain --driver xe` answers for it, and i915.force_probe=ID xe.force_probe=!ID gives what both drive to i915";
-        if driver == "xe" { xe.to_owned() } else { String::new() }
+        if driver == "xe" { XE_HINT.to_owned() } else { String::new() }
     } else {
         String::new()
     }
 }
+
+/// What to do about a device of xe.
+const XE_HINT: &str = "; `gemtool explain --driver xe` answers for xe, and i915.force_probe=ID xe.force_probe=!ID gives what both drive to i915";
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -86,7 +86,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Platforms(platforms) => list_platforms(platforms, &mut page, form)?,
         Command::Alloc(alloc) => return run_alloc(alloc, &mut page, form, args.verbose == 0),
         Command::Info(info) => page.report(&cmd::objects::info::run(info)?, form)?,
-        Command::Explain(explain) if explain.driver == Driver::Xe => {
+        Command::Explain(explain) if is_about_xe(explain.driver, explain.platform.as_deref()) => {
             page.report(&cmd::model::xe::explain(explain)?, form)?
         }
         Command::Explain(explain) if explain.table => {
@@ -296,10 +296,14 @@ fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outco
     }
 }
 
+/// Returns whether a question is about xe: by the driver's name, or by that of a platform that xe alone drives.
+fn is_about_xe(driver: Option<Driver>, platform: Option<&str>) -> bool {
+    driver.map_or_else(|| platform.is_some_and(cmd::model::xe::is_alone), |driver| driver == Driver::Xe)
+}
+
 /// Writes the platforms of a driver, or one in full.
 fn list_platforms(args: &args::Platforms, page: &mut Page<'_>, form: Form) -> Result<(), Failure> {
-    let alone = args.which.as_deref().is_some_and(cmd::model::xe::is_alone);
-    let driver = args.driver.unwrap_or(if alone { Driver::Xe } else { Driver::I915 });
+    let driver = if is_about_xe(args.driver, args.which.as_deref()) { Driver::Xe } else { Driver::I915 };
     let kernel = args.kernel.unwrap_or(driver.kernel());
     match (driver, &args.which) {
         (Driver::I915, Some(which)) => page.report(&cmd::model::platforms::one(which, kernel)?, form)?,

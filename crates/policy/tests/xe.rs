@@ -110,6 +110,7 @@ fn registers_have_the_fields_of_their_generation() {
 
 #[test]
 fn a_platform_is_found_by_name_title_and_id_and_others_are_refused_by_name() {
+    assert_eq!(xe::by_name("bmg-g21").unwrap().name(), "bmg");
     for name in ["lnl", "Lunar Lake", "lunar-lake", "64a0", "0x64a0", "8086:64A0"] {
         assert_eq!(xe::by_name(name).unwrap().name(), "lnl", "{name}");
     }
@@ -328,6 +329,28 @@ fn a_mirror_needs_page_faults_and_an_index_that_snoops_where_memory_is_shared() 
 }
 
 #[test]
+fn decompressing_needs_compressed_pages_and_an_index_that_does_not_compress() {
+    let device = device("bmg", V7_2);
+    let wc = object(device, CpuCaching::Wc);
+    let decompress = |index| bind(device, Bind { flags: BindFlags::DECOMPRESS, ..Bind::map(&wc, 0, index) });
+    assert_eq!((decompress(9), decompress(0)), (einval(Rule::DecompressCompressed), Ok(())));
+}
+
+#[test]
+fn nova_lake_p_flushes_what_processes_share_by_transient_and_2_way_indices_only() {
+    let device = device("nvlp", V7_3);
+    let import = Object::imported(SIZE);
+    for (index, accepted) in [(1, false), (2, true), (19, true)] {
+        for (bound, rule) in
+            [(Bound::Process, Rule::UserptrNotFlushed), (Bound::Object(&import), Rule::ImportNotFlushed)]
+        {
+            let advised = device.madvise_pat(0, SIZE, index, false, &[bound]);
+            assert_eq!(advised, if accepted { Ok(()) } else { einval(rule) }, "{index} {bound:?}");
+        }
+    }
+}
+
+#[test]
 fn advice_may_stop_snooping_on_discrete_devices_only() {
     let import = Object::imported(SIZE);
     for (name, refuses) in [("tgl", true), ("mtl", true), ("lnl", true), ("dg2", false), ("bmg", false)] {
@@ -412,6 +435,7 @@ fn decisions_name_their_rules() {
         ("nvlp", CpuCaching::Wb, 2, Gpu, Cpu, NotNeeded, Rule::EndFlushes),
         ("lnl", CpuCaching::Wb, 1, Display, Cpu, Refused, Rule::DisplayNeverWrites),
         ("lnl", CpuCaching::Wb, 1, Gpu, Gpu, NotNeeded, Rule::SameCaches),
+        ("lnl", CpuCaching::Wb, 1, Cpu, Cpu, NotNeeded, Rule::SameCaches),
     ] {
         let device = device(name, V7_3);
         let object = object(device, caching);
@@ -433,6 +457,10 @@ fn decisions_name_their_rules() {
         assert_eq!(decide(6, Gpu, Display).rule, Rule::GpuWriteShown, "{name}");
         assert_eq!(decide(0, Cpu, Gpu).rule, Rule::BarDrain, "{name}");
     }
+    let lunar_lake = device("lnl", V7_3);
+    let wb = object(lunar_lake, CpuCaching::Wb);
+    let queues = lunar_lake.needs_flush(Memory::Object(&wb), 1, Gpu, Gpu, When::InBatch);
+    assert_eq!((queues.verdict, queues.rule), (FlushGpu, Rule::FlushInBatch));
     let process = device("lnl", V7_3).needs_flush(Memory::Process, 1, Cpu, Display, When::AfterFence);
     assert_eq!((process.verdict, process.rule), (Refused, Rule::UserptrNotShown));
 }

@@ -21,8 +21,8 @@ fn a_word_that_is_not_known_is_named_with_the_known_ones() {
     gemtool("explain --platform jsl --who me").refused(&["--who", "'me'", "kernel, driver"]);
     gemtool("rules same-cash").refused(&["'same-cash'", "did you mean same-cache, ", "gemtool rules"]);
     gemtool("alloc --device glk").refused(&["cannot open glk", "did you mean sim:glk?"]);
-    gemtool("explain --platform lnl --level none --writer cpu --reader gpu")
-        .refused(&["'lnl' is driven by xe: use --driver xe"]);
+    gemtool("explain --platform lnl --driver i915 --level none --writer cpu --reader gpu")
+        .refused(&["Lunar Lake is driven by xe"]);
     gemtool("check --platform lnl").refused(&["Lunar Lake is driven by xe"]);
     gemtool("alloc --device sim:lnl").refused(&["lnl"]);
     gemtool("alloc --caching=cachd").refused(&["--caching", "'cachd'", "none, cached, display"]);

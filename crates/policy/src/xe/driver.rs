@@ -96,6 +96,9 @@ impl Device {
             (_, Agent::Display) if self.platform.discrete && !self.is_local(memory) => {
                 decide(Verdict::Refused, Rule::DisplayShowsLocal)
             }
+            (Agent::Gpu, Agent::Gpu) if when == When::InBatch => {
+                decide(Verdict::FlushGpu, Rule::FlushInBatch)
+            }
             (Agent::Cpu, Agent::Cpu) | (Agent::Gpu, Agent::Gpu) => {
                 decide(Verdict::NotNeeded, Rule::SameCaches)
             }

@@ -185,7 +185,7 @@ impl Platform {
     fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let (shared, own) = match self.ids {
             Ids::Shared(shared) => (Some(names(shared)), None),
-            Ids::Own(own) => (None, Some([own.name, own.title])),
+            Ids::Own(own) => (None, Some([own.name, own.title].into_iter().chain(own.alias))),
         };
         shared.into_iter().flatten().chain(own.into_iter().flatten())
     }

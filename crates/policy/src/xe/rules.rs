@@ -1,5 +1,6 @@
 //! The rules of xe, each with its name, a one-sentence reason and its source.
 
+use crate::platform::Basis;
 use crate::vocabulary::rules;
 
 rules! {
@@ -166,10 +167,11 @@ rules! {
 
     // Flushes and drains.
     WcDrain = "wc-drain":
-        "Write-combining stores may still be in the CPU's buffers: drain them by a fence before the GPU may read.",
-        "Intel SDM volume 3, 12.3.1; i915 and xe do not see stores";
+        "Write-combining stores may still be in the CPU's buffers: execute SFENCE before the GPU is told to read.",
+        "Intel SDM volume 3, 12.3.1 (buffering of write combining memory locations)";
     BarDrain = "bar-drain":
-        "Stores to local memory are on their way through the PCI bar: a fence, and without a request in between a store to the barrier page.",
+        "Stores to local memory may be on their way to the device: execute SFENCE; and without a request to the kernel in between, store to the \
+         barrier page (Linux 7.2).",
         "xe_drm.h:DRM_XE_MMAP_OFFSET_FLAG_PCI_BARRIER";
     SnoopedMapping = "snooped-mapping":
         "The PAT index makes the GPU snoop the CPU's caches.",
@@ -181,8 +183,8 @@ rules! {
         "CPU and GPU share the last-level cache, which each PAT index looks up.",
         "xe_drm.h:drm_xe_vm_bind_op.pat_index";
     NoCpuLines = "no-cpu-lines":
-        "The CPU's caches hold no line of a write-combining object.",
-        "xe_bo.c:xe_ttm_tt_create; x86 set_memory.c:set_pages_array_wc";
+        "The CPU's caches hold no line of a write-combining object, and the end of the submission flushes the GPU's.",
+        "xe_bo.c:xe_ttm_tt_create; xe_ring_ops.c:emit_render_cache_flush";
     EndFlushes = "end-flushes":
         "At the end of a submission the kernel flushes the GPU's caches, so the CPU sees its writes after the fence.",
         "xe_ring_ops.c:emit_render_cache_flush; xe_device.c:xe_device_td_flush (kernel-doc)";
@@ -197,10 +199,11 @@ rules! {
          batch. Not known for the device's own objects.",
         "xe_device.c:xe_device_is_l2_flush_optimized (read)";
     SameCaches = "same-caches":
-        "Writer and reader share the caches, or the kernel flushes and invalidates the GPU's between submissions.",
+        "The CPU's caches are coherent, and between submissions the kernel flushes and invalidates the GPU's.",
         "xe_ring_ops.c:emit_pipe_invalidate, emit_render_cache_flush";
     DisplayReadsMemory = "display-reads-memory":
-        "The display never looks up a cache. A WB object that was made a framebuffer while unbound stays cached, and nobody flushes it.",
+        "The display reads memory. The kernel flushes nothing for it, so the program writes back its own dirty lines (CLFLUSH), or creates what it \
+         shows with SCANOUT.",
         "xe_fb_pin.c, xe_display_bo.c:xe_display_bo_framebuffer_init (read)";
     DisplayShowsLocal = "display-shows-local":
         "The display of a discrete device shows local memory: other objects move there, or are refused (EREMOTE).",
@@ -224,4 +227,33 @@ rules! {
     CannotBeBound = "cannot-be-bound":
         "The kernel refuses the mapping, so the GPU has no access.",
         "xe_vm.c:xe_vm_bind_ioctl";
+}
+
+impl Rule {
+    /// Returns how the rule is known: [`Basis::Run`] if `ci/xe` or `ci/vm-cache xe` compares it with the driver, else [`Basis::Read`]. The
+    /// emulated GPU has no caches, no page faults and no screen, and none of version 35.
+    pub const fn basis(self) -> Basis {
+        let read = matches!(
+            self,
+            Self::CreateExtensions
+                | Self::DecompressCompressed
+                | Self::MirrorNotSnooped
+                | Self::UserptrNotFlushed
+                | Self::ImportNotFlushed
+                | Self::BarDrain
+                | Self::EndFlushes
+                | Self::TwoWaySeen
+                | Self::FlushInBatch
+                | Self::TransientOnly
+                | Self::SameCaches
+                | Self::DisplayReadsMemory
+                | Self::DisplayShowsLocal
+                | Self::UserptrNotShown
+                | Self::LlcLinesShown
+                | Self::GpuLinesShown
+                | Self::GpuWriteShown
+                | Self::DisplayNeverWrites
+        );
+        if read { Basis::Read } else { Basis::Run }
+    }
 }

@@ -5,8 +5,8 @@ use gem_coherency::platform::Basis;
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::{Agent, KernelVersion};
 use gem_coherency::xe::{
-    self, Bind, CachePolicy, CpuCaching, Create, Decision, Device, LOCAL, Memory, Object, PatCoherency,
-    PatEntry, Platform, Refusal, Rule, Use, Verdict, When,
+    self, Bind, CachePolicy, CpuCaching, Create, CreateFlags, Decision, Device, LOCAL, Memory, Object,
+    PatCoherency, PatEntry, Platform, Refusal, Rule, Use, Verdict, When,
 };
 use gemtool::numbers;
 use serde::Serialize;
@@ -35,6 +35,8 @@ pub struct XeRow {
     pub default_driver: Option<&'static str>,
     /// Number of PCI IDs.
     pub pci_ids: usize,
+    /// How the facts about the platform under the kernel are known.
+    pub known: Basis,
 }
 
 /// Every platform of xe.
@@ -83,6 +85,8 @@ pub struct ChoiceRow {
     pub caching: Option<CpuCaching>,
     /// The object is in local memory.
     pub local: bool,
+    /// The object is created with SCANOUT.
+    pub scanout: bool,
     /// The PAT index of its mappings.
     pub pat_index: u16,
 }
@@ -137,6 +141,7 @@ pub fn one(which: &str, kernel: KernelVersion) -> Result<XeDetail, Failure> {
             purpose,
             caching: created.and_then(|object| object.caching),
             local: created.is_some_and(|object| object.placement & LOCAL != 0),
+            scanout: created.is_some_and(|object| object.flags.contains(CreateFlags::SCANOUT)),
             pat_index: choice.pat_index,
         }
     });
@@ -189,6 +194,7 @@ fn row(device: &Device) -> XeRow {
             xe::Driver::Xe => "xe",
         }),
         pci_ids: platform.ids(device.kernel).count(),
+        known: device.basis(),
     }
 }
 
@@ -213,6 +219,8 @@ pub struct XeDecision {
     pub when: When,
     /// The verdict.
     pub verdict: Verdict,
+    /// How the rule is known.
+    pub basis: Basis,
     /// The rule that decides, its reason and its source.
     #[serde(flatten)]
     pub rule: RuleText,
@@ -355,7 +363,8 @@ fn decisions(device: &Device, memory: Memory<'_>, pat_index: u16, args: &args::E
     };
     let decide = |(writer, reader, when)| {
         let Decision { verdict, rule } = device.needs_flush(memory, pat_index, writer, reader, when);
-        XeDecision { writer, reader, when, verdict, rule: rule.into() }
+        let basis = if device.basis() == Basis::Run { rule.basis() } else { device.basis() };
+        XeDecision { writer, reader, when, verdict, basis, rule: rule.into() }
     };
     asked.into_iter().map(decide).collect()
 }

@@ -30,13 +30,16 @@ impl Report for XeTable {
                 ("ids", Right),
                 ("kind", Left),
                 ("by default", Left),
+                ("known", Left),
             ],
         );
         for row in &self.platforms {
             let kind = kind(row.discrete, row.llc);
             let driver = row.default_driver.unwrap_or("neither");
             let ids = row.pci_ids.to_string();
-            table.row([row.name, row.title, &row.graphics, &ids, kind, driver]).style(0, Style::new().bold());
+            table
+                .row([row.name, row.title, &row.graphics, &ids, kind, driver, row.known.name()])
+                .style(0, Style::new().bold());
         }
         table.write(page)?;
         page.gap()?;
@@ -86,6 +89,11 @@ impl Report for XeDetail {
             ]);
         }
         table.write(page)?;
+        page.note(
+            2,
+            "wb: write-back; wt: written through; wc, uc: not cached; xd, xa: write-back, flushed for the display, for the CPU. CLOS: class of \
+             service.",
+        )?;
         page.gap()?;
         page.heading("What to choose")?;
         let mut table = Table::new(
@@ -95,6 +103,7 @@ impl Report for XeDetail {
                 ("memory", Align::Left),
                 ("caching", Align::Left),
                 ("PAT index", Align::Right),
+                ("", Align::Left),
             ],
         );
         for choice in &self.choices {
@@ -104,7 +113,8 @@ impl Report for XeDetail {
                 (Some(_), false) => "system",
             };
             let caching = choice.caching.map_or("-", |caching| caching.name());
-            table.row([choice.purpose.name(), memory, caching, &choice.pat_index.to_string()]);
+            let flag = if choice.scanout { "SCANOUT" } else { "" };
+            table.row([choice.purpose.name(), memory, caching, &choice.pat_index.to_string(), flag]);
         }
         table.write(page)?;
         page.gap()?;
@@ -151,6 +161,7 @@ impl Report for XeAnswer {
                 ("next", Align::Left),
                 ("required", Align::Left),
                 ("rule", Align::Left),
+                ("known", Align::Left),
             ],
         );
         let mut rules = BTreeMap::new();
@@ -160,7 +171,13 @@ impl Report for XeAnswer {
                 When::InBatch => format!("{}, in the batch", decision.reader),
             };
             table
-                .row([decision.writer.name(), &next, decision.verdict.name(), decision.rule.rule])
+                .row([
+                    decision.writer.name(),
+                    &next,
+                    decision.verdict.name(),
+                    decision.rule.rule,
+                    decision.basis.name(),
+                ])
                 .style(2, verdict_style(decision.verdict));
             rules.insert(decision.rule.rule, decision.rule);
         }

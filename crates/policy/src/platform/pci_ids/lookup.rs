@@ -64,7 +64,9 @@ pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
     if let Some(platform) = all().iter().copied().find(|platform| names(platform).any(is_name)) {
         return Ok(platform);
     }
-    if let Some(XeIds { title, .. }) = XE.iter().find(|xe| is_name(xe.name) || is_name(xe.title)) {
+    if let Some(XeIds { title, .. }) =
+        XE.iter().find(|xe| [xe.name, xe.title].into_iter().chain(xe.alias).any(is_name))
+    {
         return Err(Unknown::DrivenByXe { platform: title });
     }
     hex_id(name).map_or_else(

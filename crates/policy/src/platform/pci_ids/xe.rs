@@ -9,6 +9,8 @@ use crate::vocabulary::KernelVersion;
 pub(crate) struct XeIds {
     /// The short name: `lnl`.
     pub(crate) name: &'static str,
+    /// Another short name of the same platform.
+    pub(crate) alias: Option<&'static str>,
     /// The common name: `Lunar Lake`.
     pub(crate) title: &'static str,
     lists: &'static [List],
@@ -53,9 +55,15 @@ impl XeIds {
 
 /// Every platform, oldest first.
 pub(crate) static XE: [XeIds; 8] = [
-    XeIds { name: "lnl", title: "Lunar Lake", lists: &[since(LINUX_6_12, &[0x6420, 0x64a0, 0x64b0])] },
+    XeIds {
+        name: "lnl",
+        alias: None,
+        title: "Lunar Lake",
+        lists: &[since(LINUX_6_12, &[0x6420, 0x64a0, 0x64b0])],
+    },
     XeIds {
         name: "bmg",
+        alias: Some("bmg-g21"),
         title: "Battlemage",
         lists: &[
             since(LINUX_6_12, &[0xe202, 0xe20b, 0xe20c, 0xe20d, 0xe210, 0xe211, 0xe212, 0xe216]),
@@ -65,20 +73,23 @@ pub(crate) static XE: [XeIds; 8] = [
     },
     XeIds {
         name: "bmg-g31",
+        alias: None,
         title: "Battlemage G31",
         lists: &[since(LINUX_7_2, &[0xe220, 0xe221, 0xe222, 0xe223])],
     },
     XeIds {
         name: "ptl",
+        alias: None,
         title: "Panther Lake",
         lists: &[since(
             LINUX_7_2,
             &[0xb080, 0xb081, 0xb082, 0xb083, 0xb084, 0xb085, 0xb086, 0xb087, 0xb08f, 0xb090, 0xb0a0, 0xb0b0],
         )],
     },
-    XeIds { name: "wcl", title: "Wildcat Lake", lists: &[since(LINUX_7_2, &[0xfd80, 0xfd81])] },
+    XeIds { name: "wcl", alias: None, title: "Wildcat Lake", lists: &[since(LINUX_7_2, &[0xfd80, 0xfd81])] },
     XeIds {
         name: "nvls",
+        alias: None,
         title: "Nova Lake-S",
         lists: &[
             since(LINUX_7_2, &[0xd740, 0xd741, 0xd742, 0xd743, 0xd745]),
@@ -88,6 +99,7 @@ pub(crate) static XE: [XeIds; 8] = [
     },
     XeIds {
         name: "nvlp",
+        alias: None,
         title: "Nova Lake-P",
         lists: &[
             since(LINUX_7_2, &[0xd750, 0xd751, 0xd752, 0xd753, 0xd75f]),
@@ -96,6 +108,7 @@ pub(crate) static XE: [XeIds; 8] = [
     },
     XeIds {
         name: "cri",
+        alias: None,
         title: "Crescent Island",
         lists: &[since(LINUX_7_2, &[0x674c, 0x674d, 0x674e, 0x674f, 0x6750])],
     },

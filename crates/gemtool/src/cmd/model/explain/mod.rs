@@ -7,9 +7,8 @@ use gem_coherency::policy::kernel::{Creation, Snapshot};
 use gem_coherency::vocabulary::CacheLevel;
 use gemtool::numbers;
 
-use crate::args::{self, Who};
+use crate::args::{self, Driver, Who};
 use crate::cmd::model::machine::{self, Ruled};
-use crate::cmd::model::xe;
 use crate::failure::Failure;
 
 /// Returns the platforms that a question is about; all for a table without `--platform`.
@@ -25,19 +24,13 @@ pub fn ruled(args: &args::Explain) -> Result<Vec<Ruled>, Failure> {
         &[("--caching", args.caching.is_some()), ("--in-batch", args.in_batch)],
         "is about xe: use it with --driver xe",
     )?;
-    if let Some(name) = args.platform.as_deref().filter(|name| xe::is_alone(name)) {
-        return Err(Failure::flag(
-            "--platform",
-            format!("'{name}' is driven by xe: use --driver xe, with --pat and --caching"),
-        ));
-    }
     let pat_and_object = args.pat.is_some() && args.object.is_some();
     refuse(&[("--object", pat_and_object)], "--pat stands for an object, too: leave one of the two out")?;
     if args.table && args.who == Who::Driver {
         refuse(&[("--object", args.object.is_some())], "applies to the kernel: use it with --who kernel")?;
         refuse(&[("--pat", args.pat.is_some())], "a driver's --table has every level: leave it out")?;
     }
-    machine::named(args.platform.as_deref(), args.kernel.unwrap_or(args.driver.kernel()), args.edram)
+    machine::named(args.platform.as_deref(), args.kernel.unwrap_or(Driver::I915.kernel()), args.edram)
 }
 
 /// Returns the arguments that a question about one decision requires, and whether each is given.
