@@ -58,7 +58,12 @@ CHECKS = {
     "pat-index-reserved": "!coh_mode",
     "bind-operation": "op>DRM_XE_VM_BIND_OP_PREFETCH",
     "bind-flags": "flags&~SUPPORTED_FLAGS",
-    "nothing-has-no-object": ("obj&&(is_null||is_cpu_addr_mirror)", "obj&&is_null"),
+    "nothing-has-no-object": (
+        "obj&&(is_null||is_cpu_addr_mirror)",
+        "obj_offset&&(is_null||is_cpu_addr_mirror)",
+        "obj&&is_null",
+        "obj_offset&&is_null",
+    ),
     "only-of-map": ("op!=DRM_XE_VM_BIND_OP_MAP&&(is_decompress||is_null", "op!=DRM_XE_VM_BIND_OP_MAP&&is_null"),
     "decompress-compressed": "is_decompress&&xe_pat_index_get_comp_en",
     "map-needs-object": "!obj&&op==DRM_XE_VM_BIND_OP_MAP&&!is_null",
@@ -98,6 +103,8 @@ CHECKS = {
     "madvise-unknown": None,
     "madvise-unaligned": ("!IS_ALIGNED(args->start,SZ_4K)", "!IS_ALIGNED(args->range,SZ_4K)", "args->range<SZ_4K"),
     "madvise-reserved": "args->reserved[0]||args->reserved[1]",
+    "madvise-beyond-space": None,
+    "userptr-in-part": None,
 }
 
 MAP, UNMAP, MAP_USERPTR = 0, 1, 2

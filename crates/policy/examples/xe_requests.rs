@@ -1,4 +1,6 @@
-//! Prints requests of xe with the answers of the rules: `cargo run --example xe_requests PLATFORM KERNEL [GRAPHICS]`.
+//! Prints requests of xe with the answers of the rules: `cargo run --example xe_requests PLATFORM KERNEL [GRAPHICS] [--random COUNT]`.
+//!
+//! The device has no flat compression state, as in the virtual machine. `--random` adds operations of VM_BIND with fields at random.
 //!
 //! A line is a request with its fields, `=>`, and `ok`, or the errno and the check that fails; or a register of the PAT table and its value. `ci/lib/xe_requests.py` makes the requests on
 //! a real device, and compares.
@@ -29,6 +31,8 @@ fn main() -> ExitCode {
             offsets(&device);
             bindings(&device);
             advice(&device);
+            let count = words.iter().position(|word| *word == "--random").and_then(|at| words.get(at + 1));
+            random(&device, count.and_then(|count| count.parse().ok()).unwrap_or(0));
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -41,10 +45,13 @@ fn main() -> ExitCode {
 /// Returns the device that the arguments name.
 fn device(words: &[&str]) -> Result<Device, Box<dyn std::error::Error>> {
     let [platform, kernel, graphics @ ..] = words else {
-        return Err("usage: xe_requests PLATFORM KERNEL [GRAPHICS]".into());
+        return Err("usage: xe_requests PLATFORM KERNEL [GRAPHICS] [--random COUNT]".into());
     };
-    let device = xe::by_name(platform)?.device(kernel.parse()?)?;
+    let device = xe::device(platform, kernel.parse()?)?.without_flat_ccs();
     let [graphics, ..] = graphics else { return Ok(device) };
+    if graphics.starts_with('-') {
+        return Ok(device);
+    }
     let bad = || format!("'{graphics}' is no version such as 20.04");
     let (major, minor) = graphics.split_once('.').ok_or_else(bad)?;
     let version = major.parse().ok().zip(minor.parse().ok()).ok_or_else(bad)?;
@@ -145,16 +152,19 @@ fn indices(device: &Device) -> impl Iterator<Item = u16> + use<> {
     (0..count + 2).chain([0x7fff, 0xffff])
 }
 
-/// Prints operations of VM_BIND.
+/// Prints an operation of VM_BIND on an object of this name.
+fn print_bind(device: &Device, name: &str, bind: Bind<'_>) {
+    let Bind { op, flags, offset, address, range, pat_index, region, .. } = bind;
+    let request =
+        format!("bind op={op} flags={} object={name} offset={offset} address={address}", flags.bits());
+    let answer = device.bind(&[bind], false).map_err(|(_, refusal)| refusal);
+    line(format!("{request} range={range} pat={pat_index} region={region}"), answer);
+}
+
+/// Prints operations of VM_BIND, most of them with one field that is wrong.
 fn bindings(device: &Device) {
     let objects = objects(device);
-    let bind = |name: &str, bind: Bind<'_>| {
-        let Bind { op, flags, offset, address, range, pat_index, region, .. } = bind;
-        let request =
-            format!("bind op={op} flags={} object={name} offset={offset} address={address}", flags.bits());
-        let answer = device.bind(&[bind], false).map_err(|(_, refusal)| refusal);
-        line(format!("{request} range={range} pat={pat_index} region={region}"), answer);
-    };
+    let bind = |name: &str, bind: Bind<'_>| print_bind(device, name, bind);
     for pat_index in indices(device) {
         for (name, object) in &objects {
             bind(name, Bind::map(object, ADDRESS, pat_index));
@@ -227,10 +237,71 @@ fn advice(device: &Device) {
             advise(name, all, pat_index, false, &[Bound::Object(object)]);
         }
         advise("userptr", all, pat_index, false, &[Bound::Process]);
+        advise("userptr", (ADDRESS, PAGE), pat_index, false, &[Bound::PartOfProcess]);
+    }
+    let end = 1 << device.platform.address_bits;
+    for place in [
+        (0, end + PAGE),
+        (end - PAGE, 2 * PAGE),
+        (PAGE, u64::MAX - PAGE + 1),
+        (1 << 60, PAGE),
+        (u64::MAX - PAGE + 1, PAGE),
+    ] {
+        advise("nothing", place, 0, false, &[]);
     }
     for (place, reserved) in
         [((ADDRESS + 8, SIZE), false), ((ADDRESS, 8), false), ((ADDRESS, 0), false), (all, true)]
     {
         advise("nothing", place, 0, reserved, &[]);
+    }
+}
+
+/// Numbers at random (xorshift64).
+struct Random(u64);
+
+impl Random {
+    /// Returns one of the values.
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        let count = values.len() as u64;
+        values[usize::try_from(self.0 % count).unwrap_or(0)]
+    }
+}
+
+/// Prints operations of VM_BIND with several fields at random, so that which check comes first matters. Of accepted ones, those that bind an
+/// object or nothing.
+fn random(device: &Device, count: usize) {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let objects = objects(device);
+    let objects: Vec<_> =
+        objects.iter().map(|(name, object)| (*name, Some(object))).chain([("none", None)]).collect();
+    let end = 1_u64 << device.platform.address_bits;
+    let (indices, bits): (Vec<_>, Vec<_>) =
+        (indices(device).collect(), (0..10).map(|bit| 1_u32 << bit).collect());
+    let mut printed = 0;
+    while printed < count {
+        let (name, object) = random.of(&objects);
+        let flags = match random.of(&[0, 0, 0, 1, 2]) {
+            0 => 0,
+            1 => random.of(&bits),
+            _ => random.of(&bits) | random.of(&bits),
+        };
+        let bind = Bind {
+            op: random.of(&[0, 0, 0, 0, 1, 2, 2, 3, 4, 5, 77]),
+            flags: BindFlags::from_bits_retain(flags),
+            object,
+            offset: random.of(&[0, 0, 0, PAGE, 8, SIZE, SIZE - PAGE, u64::MAX - PAGE + 1]),
+            address: random.of(&[ADDRESS, ADDRESS, ADDRESS, ADDRESS + PAGE, ADDRESS + 8, 0, end - PAGE, end]),
+            range: random.of(&[SIZE, SIZE, SIZE, PAGE, 2 * PAGE, 0, 8, SIZE + PAGE, u64::MAX - PAGE + 1]),
+            pat_index: random.of(&indices),
+            region: random.of(&[0, 0, 0, 0, 1, 2, 31, 32, 64]),
+        };
+        let is_plain = bind.op == BindOp::Map as u32 && flags & !0b1101 == 0 && bind.address < end - SIZE;
+        if is_plain || device.bind(&[bind], false).is_err() {
+            print_bind(device, name, bind);
+            printed += 1;
+        }
     }
 }

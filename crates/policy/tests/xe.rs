@@ -128,7 +128,7 @@ fn a_platform_is_found_by_name_title_and_id_and_others_are_refused_by_name() {
 #[test]
 fn each_kernel_has_its_own_list_of_ids() {
     let ids = |name: &str, kernel| xe::by_name(name).unwrap().ids(kernel).collect::<HashSet<_>>();
-    assert!(ids("bmg", V6_12).contains(&0xe215) && !ids("bmg", V7_2).contains(&0xe215));
+    assert!(!ids("adlp", V6_12).contains(&0x46d3) && ids("adlp", V7_2).contains(&0x46d3));
     assert!(!ids("bmg", V6_12).contains(&0xe209) && ids("bmg", V7_2).contains(&0xe209));
     assert!(ids("nvls", V7_2).contains(&0xd744) && !ids("nvls", V7_3).contains(&0xd744));
     // No ID belongs to two platforms.
@@ -158,6 +158,7 @@ fn i915_takes_what_both_drive_and_xe_the_rest_or_neither() {
     }
     for (name, kernel, driver) in [
         ("atsm", V7_2, None),
+        ("dg1", V6_12, None),
         ("lnl", V6_12, Some(Driver::Xe)),
         ("bmg", V6_12, Some(Driver::Xe)),
         ("ptl", V7_2, Some(Driver::Xe)),
@@ -192,6 +193,10 @@ fn a_graphics_version_without_a_table_is_an_error() {
     let lunar_lake = device("lnl", V7_2);
     let error = lunar_lake.with_graphics(GraphicsVersion::new(21, 4)).unwrap_err();
     assert_eq!(error.to_string(), "xe has no PAT table for graphics version 21.04");
+    let older = device("lnl", V6_12);
+    for (major, minor, known) in [(20, 4, true), (20, 2, false), (30, 0, false), (35, 12, false)] {
+        assert_eq!(older.with_graphics(GraphicsVersion::new(major, minor)).is_ok(), known, "{major}.{minor}");
+    }
     // The version that a device reports decides, not its PCI ID.
     let device = lunar_lake.with_graphics(GraphicsVersion::new(30, 0)).unwrap();
     assert_eq!(device.pat.entry(16).map(|entry| entry.compressed), Ok(true));
@@ -334,6 +339,12 @@ fn decompressing_needs_compressed_pages_and_an_index_that_does_not_compress() {
     let wc = object(device, CpuCaching::Wc);
     let decompress = |index| bind(device, Bind { flags: BindFlags::DECOMPRESS, ..Bind::map(&wc, 0, index) });
     assert_eq!((decompress(9), decompress(0)), (einval(Rule::DecompressCompressed), Ok(())));
+    // Firmware can turn compression off, and Crescent Island has none.
+    let unsupported = Err(Refusal { errno: Errno::EOPNOTSUPP, rule: Rule::CannotDecompress });
+    let without = [device.without_flat_ccs(), self::device("cri", V7_3)];
+    for device in without {
+        assert_eq!(bind(device, Bind { flags: BindFlags::DECOMPRESS, ..Bind::map(&wc, 0, 0) }), unsupported);
+    }
 }
 
 #[test]
@@ -348,6 +359,44 @@ fn nova_lake_p_flushes_what_processes_share_by_transient_and_2_way_indices_only(
             assert_eq!(advised, if accepted { Ok(()) } else { einval(rule) }, "{index} {bound:?}");
         }
     }
+}
+
+#[test]
+fn advice_is_about_addresses_of_the_space_and_whole_userptrs() {
+    let device = device("lnl", V7_2);
+    let end = 1 << 48;
+    for (start, range) in [(0, end + 4096), (end - 4096, 8192), (4096, u64::MAX - 4095)] {
+        assert_eq!(
+            device.madvise_pat(start, range, 1, false, &[]),
+            einval(Rule::MadviseBeyondSpace),
+            "{start:#x} {range:#x}"
+        );
+    }
+    // The sign bits of an address do not count.
+    for start in [0, end - 4096, 1 << 60, u64::MAX - 4095] {
+        assert_eq!(device.madvise_pat(start, 4096, 1, false, &[]), Ok(()), "{start:#x}");
+    }
+    let in_part = Err(Refusal { errno: Errno::EFAULT, rule: Rule::UserptrInPart });
+    for index in [1, 3] {
+        assert_eq!(device.madvise_pat(0, 4096, index, false, &[Bound::PartOfProcess]), in_part, "{index}");
+    }
+}
+
+#[test]
+fn a_prefetch_may_go_where_advice_says_from_7_2_on() {
+    let prefetch = Bind { region: u32::MAX, ..Bind::bare(BindOp::Prefetch, 0, SIZE, 1) };
+    assert_eq!(bind(device("lnl", V7_2), prefetch), Ok(()));
+    assert_eq!(bind(device("lnl", V6_12), prefetch), einval(Rule::PrefetchRegion));
+}
+
+#[test]
+fn a_pci_id_is_that_of_a_kernel() {
+    assert_eq!(xe::device("e209", V7_2).unwrap().platform.name(), "bmg");
+    assert_eq!(
+        xe::device("8086:e209", V6_12).unwrap_err(),
+        Unknown::DeviceUnderKernel { id: 0xe209, kernel: V6_12 }
+    );
+    assert_eq!(xe::device("bmg", V6_12).unwrap().platform.name(), "bmg");
 }
 
 #[test]
@@ -433,6 +482,10 @@ fn decisions_name_their_rules() {
         ("nvlp", CpuCaching::Wb, 1, Gpu, Cpu, FlushGpu, Rule::TransientOnly),
         ("nvlp", CpuCaching::Wb, 19, Gpu, Cpu, NotNeeded, Rule::EndFlushes),
         ("nvlp", CpuCaching::Wb, 2, Gpu, Cpu, NotNeeded, Rule::EndFlushes),
+        // Uncached, and transient for the display.
+        ("nvlp", CpuCaching::Wc, 3, Gpu, Cpu, NotNeeded, Rule::NoCpuLines),
+        ("nvlp", CpuCaching::Wc, 6, Gpu, Cpu, NotNeeded, Rule::NoCpuLines),
+        ("cri", CpuCaching::Wc, 3, Gpu, Display, Refused, Rule::NoDisplay),
         ("lnl", CpuCaching::Wb, 1, Display, Cpu, Refused, Rule::DisplayNeverWrites),
         ("lnl", CpuCaching::Wb, 1, Gpu, Gpu, NotNeeded, Rule::SameCaches),
         ("lnl", CpuCaching::Wb, 1, Cpu, Cpu, NotNeeded, Rule::SameCaches),
@@ -470,7 +523,10 @@ fn every_choice_is_accepted_and_needs_a_drain_at_most() {
     for platform in xe::all() {
         let device = platform.device(V7_3).unwrap();
         for &purpose in Use::ALL {
-            let choice = device.choose(purpose, SIZE);
+            let Some(choice) = device.choose(purpose, 4096) else {
+                assert!(purpose == Use::Scanout && !platform.has_display, "{platform} {purpose}");
+                continue;
+            };
             let object = match choice.create {
                 Some(create) => device.create(&create).unwrap(),
                 None => Object::imported(SIZE),
@@ -485,15 +541,14 @@ fn every_choice_is_accepted_and_needs_a_drain_at_most() {
             if matches!(purpose, Use::ReadBack | Use::Import | Use::Userptr) {
                 assert_eq!(to_cpu, Verdict::NotNeeded, "{platform} {purpose}");
             }
-            // Crescent Island has no display.
-            if purpose == Use::Scanout && platform.name() != "cri" {
+            if purpose == Use::Scanout {
                 assert_eq!(decide(Agent::Gpu, Agent::Display), Verdict::NotNeeded, "{platform}");
                 assert_eq!(decide(Agent::Cpu, Agent::Display), Verdict::Drain, "{platform}");
             }
         }
     }
     // As Mesa chooses (intel_device_info.c).
-    let index = |name: &str, purpose| device(name, V7_3).choose(purpose, SIZE).pat_index;
+    let index = |name: &str, purpose| device(name, V7_3).choose(purpose, SIZE).unwrap().pat_index;
     for (name, read_back, scanout, upload, gpu_only) in [
         ("tgl", 0, 1, 1, 0),
         ("dg2", 0, 1, 1, 0),

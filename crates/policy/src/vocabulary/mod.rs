@@ -248,7 +248,7 @@ impl FromStr for KernelVersion {
         }
         let (major, rest) = number(text).ok_or_else(bad)?;
         let (minor, rest) = rest.strip_prefix('.').and_then(number).ok_or_else(bad)?;
-        let is_release = rest.is_empty() || rest.starts_with(['.', '-', '+', '_', '~']);
+        let is_release = rest.is_empty() || rest != "." && rest.starts_with(['.', '-', '+', '_', '~']);
         let is_word = !rest.contains(|c: char| c.is_whitespace() || c.is_control());
         match rest {
             ".0" => Ok(Self::first_of(major, minor)),
@@ -300,6 +300,7 @@ mod tests {
             "6",
             "six.one",
             "6.",
+            "6.12.",
             "99999999.1",
             "65535.65535",
             "6.256",

@@ -76,6 +76,14 @@ pub enum Unknown {
         version: KernelVersion,
     },
 
+    /// A PCI ID that xe lists, and not under this kernel.
+    DeviceUnderKernel {
+        /// The id.
+        id: u16,
+        /// The kernel.
+        kernel: KernelVersion,
+    },
+
     /// A version of the graphics IP for which xe has no PAT table.
     Graphics {
         /// The version's major and minor number.
@@ -135,7 +143,7 @@ impl fmt::Display for Unknown {
             Self::PlatformUnderKernel { driver, platform, kernel } => {
                 write!(f, "the {driver} driver of Linux {kernel} does not claim {platform}")
             }
-            Self::DeviceId { id } => write!(f, "unknown i915 PCI ID 8086:{id:04x}"),
+            Self::DeviceId { id } => write!(f, "unknown PCI ID 8086:{id:04x}: neither i915 nor xe lists it"),
             Self::Platform { name, nearest } => {
                 write!(f, "unknown platform '{name}'")?;
                 propose(f, &[nearest])?;
@@ -149,6 +157,9 @@ impl fmt::Display for Unknown {
             }
             Self::KernelWithoutXe { version } => {
                 write!(f, "the rules of xe cover Linux 6.12 and later, and not {version}")
+            }
+            Self::DeviceUnderKernel { id, kernel } => {
+                write!(f, "the xe driver of Linux {kernel} does not list 8086:{id:04x}")
             }
             Self::Graphics { version: (major, minor) } => {
                 write!(f, "xe has no PAT table for graphics version {major}.{minor:02}")

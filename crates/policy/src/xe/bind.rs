@@ -99,7 +99,12 @@ pub enum Bound<'a> {
     Object(&'a Object),
     /// The process's own pages, by MAP_USERPTR or CPU_ADDR_MIRROR.
     Process,
+    /// A part of a MAP_USERPTR, whose rest is outside of the range.
+    PartOfProcess,
 }
+
+/// The memory region of a PREFETCH that MADVISE chose (`DRM_XE_CONSULT_MEM_ADVISE_PREF_LOC`, Linux 7.2).
+const PREFERRED_REGION: u32 = u32::MAX;
 
 /// The PAT index of transient lines for the CPU, by which Nova Lake-P flushes.
 const XA_INDEX: u16 = 19;
@@ -108,7 +113,8 @@ impl Device {
     /// Returns why VM_BIND refuses one of `ops`, with its place: the first check that fails, in the kernel's order. `faults`: the
     /// address space is in fault mode.
     ///
-    /// The address space, its queue, handles and syncs are taken to be right, and memory to be there.
+    /// The address space, its queue, handles and syncs are taken to be right, memory to be there, objects to be wanted (not purgeable), and what a
+    /// PREFETCH finds bound to fit its region.
     ///
     /// # Errors
     /// The kernel's refusal. Source: `vm_bind_ioctl_check_args`, `xe_vm_bind_ioctl`, `xe_vm_bind_ioctl_validate_bo`.
@@ -154,13 +160,14 @@ impl Device {
         check(!(userptr && self.has_requests_of_7_2() && entry.compressed), Rule::UserptrCompressed)?;
         check(!(object && op.is(BindOp::Prefetch)), Rule::PrefetchHasNoObject)?;
         check(op.region == 0 || op.is(BindOp::Prefetch), Rule::PrefetchRegion)?;
-        check(self.has_region(op.region), Rule::PrefetchRegion)?;
+        let advised = op.region == PREFERRED_REGION && self.has_requests_of_7_2();
+        check(advised || self.has_region(op.region), Rule::PrefetchRegion)?;
         check(!(object && op.is(BindOp::Unmap)), Rule::UnmapHasNoObject)?;
         let autoreset = flags.contains(BindFlags::MADVISE_AUTORESET);
         check(!autoreset || mirror && op.is(BindOp::Map), Rule::AutoresetNeedsMirror)?;
         let aligned = are_multiples(PAGE_BYTES, &[op.offset, op.address, op.range]);
         check(aligned && (op.range != 0 || op.is(BindOp::UnmapAll)), Rule::BindUnaligned)?;
-        let can_decompress = self.platform.discrete && self.graphics.major >= 20;
+        let can_decompress = self.has_flat_ccs && self.platform.discrete && self.graphics.major >= 20;
         check_as(!decompress || can_decompress, Rule::CannotDecompress, Errno::EOPNOTSUPP)
     }
 
@@ -208,21 +215,30 @@ impl Device {
         check(aligned && range != 0, Rule::MadviseUnaligned)?;
         let entry = self.pat.entry(pat_index).map_err(|rule| Refusal { errno: Errno::EINVAL, rule })?;
         check(!reserved, Rule::MadviseReserved)?;
+        // The sign bits of an address do not count.
+        let size = 1_u64 << self.platform.address_bits;
+        let end = (start & (size - 1)).checked_add(range);
+        check(end.is_some_and(|end| end <= size), Rule::MadviseBeyondSpace)?;
+        let in_part = bound.iter().any(|memory| matches!(memory, Bound::PartOfProcess));
+        check_as(!in_part, Rule::UserptrInPart, Errno::EFAULT)?;
         let flushed = self.is_flushed(pat_index, entry);
         let process = bound.iter().any(|memory| matches!(memory, Bound::Process));
         check(!process || flushed, Rule::UserptrNotFlushed)?;
         if !self.platform.discrete {
             bound.iter().try_for_each(|memory| match memory {
                 Bound::Object(object) => check_snooped(object, entry),
-                Bound::Process => check(entry.coherency.snoops(), Rule::UserptrNotSnooped),
+                Bound::Process | Bound::PartOfProcess => {
+                    check(entry.coherency.snoops(), Rule::UserptrNotSnooped)
+                }
             })?;
         }
         let import = |memory: &Bound<'_>| matches!(memory, Bound::Object(object) if object.is_import());
         check(flushed || !bound.iter().any(import), Rule::ImportNotFlushed)
     }
 
-    /// Returns whether what the GPU writes by this index is flushed for the CPU at the end of a submission, or seen without.
-    pub(super) fn is_flushed(&self, pat_index: u16, entry: &PatEntry) -> bool {
+    /// Returns whether the kernel takes what the GPU writes to shared pages by this index as flushed for the CPU at the end of a submission, or
+    /// seen without.
+    fn is_flushed(&self, pat_index: u16, entry: &PatEntry) -> bool {
         !self.is_l2_flush_optimized() || pat_index == XA_INDEX || entry.coherency == PatCoherency::TwoWay
     }
 

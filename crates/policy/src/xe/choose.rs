@@ -3,7 +3,7 @@
 use super::create::{CpuCaching, Create, CreateFlags, LOCAL};
 use super::pat::{CachePolicy, PatCoherency, PatEntry};
 use super::platforms::Device;
-use crate::vocabulary::words;
+use crate::vocabulary::{PAGE_BYTES, words};
 
 words! {
     /// What memory is for.
@@ -33,15 +33,19 @@ pub struct Choice {
 }
 
 impl Device {
-    /// Returns the choice for `purpose`, for an object of `size` bytes.
+    /// Returns the choice for `purpose`, for an object of at least `size` bytes; `None` for a scanout without a display.
     ///
     /// Memory that the CPU reads is cached by it, and bound by an index that snoops; other memory is write-combining. What is shown is bound by an
     /// index whose lines are in memory when the display reads; what the GPU has alone is compressed. On discrete devices what the GPU has alone or
     /// the display shows is in local memory. Drivers choose alike (Mesa's `intel_device_info.c`, pat entries).
-    pub fn choose(&self, purpose: Use, size: u64) -> Choice {
+    pub fn choose(&self, purpose: Use, size: u64) -> Option<Choice> {
+        if purpose == Use::Scanout && !self.platform.has_display {
+            return None;
+        }
         let discrete = self.platform.discrete;
         let object = |caching, local: bool, flags| {
-            let new = Create::new(size, caching);
+            let page = if local { self.local_page() } else { PAGE_BYTES };
+            let new = Create::new(size.checked_next_multiple_of(page).unwrap_or(size), caching);
             Some(Create { placement: if local { LOCAL } else { new.placement }, flags, ..new })
         };
         let none = CreateFlags::empty();
@@ -62,7 +66,7 @@ impl Device {
                 .find(|entry| entry.compressed && is_cached(entry) && !entry.coherency.snoops())
                 .unwrap_or_else(|| self.first(is_cached)),
         };
-        Choice { create, pat_index }
+        Some(Choice { create, pat_index })
     }
 
     /// Returns the index by which the GPU caches what the CPU caches, too: XA where only transient lines are flushed.

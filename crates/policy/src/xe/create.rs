@@ -142,7 +142,7 @@ impl Object {
 impl Device {
     /// Returns the object that GEM_CREATE makes.
     ///
-    /// Extensions and the address space are taken to be right, and memory to be there.
+    /// Extensions and the address space are taken to be right, and memory to be there (ENOSPC, ENOMEM).
     ///
     /// # Errors
     /// The kernel's refusal. Source: `xe_gem_create_ioctl`.

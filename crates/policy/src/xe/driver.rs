@@ -90,6 +90,7 @@ impl Device {
         };
         match (writer, next) {
             (Agent::Display, _) => decide(Verdict::Refused, Rule::DisplayNeverWrites),
+            (_, Agent::Display) if !self.platform.has_display => decide(Verdict::Refused, Rule::NoDisplay),
             (_, Agent::Display) if memory == Memory::Process => {
                 decide(Verdict::Refused, Rule::UserptrNotShown)
             }
@@ -109,7 +110,7 @@ impl Device {
                 CpuWay::Cached if self.platform.discrete => decide(Verdict::NotNeeded, Rule::BusSnoops),
                 CpuWay::Cached => decide(Verdict::NotNeeded, Rule::SnoopedMapping),
             },
-            (Agent::Gpu, Agent::Cpu) => self.gpu_to_cpu(memory, pat_index, entry, when),
+            (Agent::Gpu, Agent::Cpu) => self.gpu_to_cpu(memory, entry, when),
             (Agent::Gpu, Agent::Display) => self.gpu_to_display(entry),
         }
     }
@@ -125,14 +126,14 @@ impl Device {
         self.pat.entry(pat_index)
     }
 
-    fn gpu_to_cpu(&self, memory: Memory<'_>, pat_index: u16, entry: &PatEntry, when: When) -> Decision {
+    fn gpu_to_cpu(&self, memory: Memory<'_>, entry: &PatEntry, when: When) -> Decision {
         let two_way = entry.coherency == PatCoherency::TwoWay;
+        // Transient lines are flushed at the end; uncached ones are nowhere.
+        let stays = self.is_l2_flush_optimized() && !two_way && entry.l3 == Some(CachePolicy::Wb);
         match when {
             When::InBatch if two_way => decide(Verdict::NotNeeded, Rule::TwoWaySeen),
             When::InBatch => decide(Verdict::FlushGpu, Rule::FlushInBatch),
-            When::AfterFence if !self.is_flushed(pat_index, entry) => {
-                decide(Verdict::FlushGpu, Rule::TransientOnly)
-            }
+            When::AfterFence if stays => decide(Verdict::FlushGpu, Rule::TransientOnly),
             When::AfterFence => match self.cpu_way(memory) {
                 CpuWay::Combining if self.platform.has_llc() => decide(Verdict::NotNeeded, Rule::SharedLlc),
                 CpuWay::Combining | CpuWay::Bar => decide(Verdict::NotNeeded, Rule::NoCpuLines),

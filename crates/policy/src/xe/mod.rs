@@ -31,5 +31,5 @@ pub use choose::{Choice, Use};
 pub use create::{CpuCaching, Create, CreateFlags, LOCAL, MapFlags, Object, Refusal, SYSTEM};
 pub use driver::{Decision, Memory, Verdict, When};
 pub use pat::{CachePolicy, OwnIndices, PatCoherency, PatEntry, PatTable};
-pub use platforms::{Device, Driver, Platform, all, by_id, by_name};
+pub use platforms::{Device, Driver, Platform, all, by_id, by_name, device};
 pub use rules::Rule;

@@ -2,9 +2,10 @@
 //!
 //! The tables are those of `xe_pat.c` of Linux 7.2; the entries that 6.12 has are the same there. No request tells a program its table.
 
+use super::platforms::LINUX_6_12;
 use super::rules::Rule;
 use crate::platform::GraphicsVersion;
-use crate::vocabulary::words;
+use crate::vocabulary::{KernelVersion, words};
 
 use CachePolicy::{Uc, Wb, Wc, Wt, Xa, Xd};
 use PatCoherency::{None as No, OneWay, TwoWay};
@@ -315,18 +316,20 @@ static XE3P_XPC: PatTable = PatTable {
     registers: Registers::Xe2,
 };
 
-/// Returns the table that the driver takes for a graphics version; `None` if it has none and refuses the device.
+/// Returns the table that the driver of `kernel` takes for a graphics version; `None` if it does not know the version, and refuses the device.
 ///
-/// Source: `xe_pat_init_early`.
-pub(super) fn table_of(graphics: GraphicsVersion) -> Option<&'static PatTable> {
+/// Source: `xe_pat_init_early`; `graphics_ips` of `xe_pci.c`.
+pub(super) fn table_of(graphics: GraphicsVersion, kernel: KernelVersion) -> Option<&'static PatTable> {
+    let newer = kernel > LINUX_6_12;
     match (graphics.major, graphics.minor) {
-        (12, ..=55) => Some(&XELP),
-        (12, 70..=74) => Some(&XELPG),
+        (12, 0 | 10 | 55) => Some(&XELP),
+        (12, 70 | 71 | 74) => Some(&XELPG),
         (20, 1) => Some(&XE2_WITHOUT_CLOS3),
-        (20, _) => Some(&XE2),
-        (30, _) => Some(&XE3),
-        (35, 11) => Some(&XE3P_XPC),
-        (35, _) => Some(&XE3P),
+        (20, 4) => Some(&XE2),
+        (20, 2) if newer => Some(&XE2),
+        (30, 0 | 1 | 3 | 4 | 5) if newer => Some(&XE3),
+        (35, 10) if newer => Some(&XE3P),
+        (35, 11) if newer => Some(&XE3P_XPC),
         _ => None,
     }
 }

@@ -27,6 +27,10 @@ pub struct Platform {
     pub local_page_bytes: Option<u32>,
     /// Width of an address of the GPU, in bits.
     pub address_bits: u8,
+    /// Set if there is a display (`has_display`).
+    pub has_display: bool,
+    /// Set if the device can have flat compression state (`has_flat_ccs`); firmware can turn it off.
+    pub has_flat_ccs: bool,
     /// The first kernel from which on xe takes the platform without `xe.force_probe`; `None`: it always needs it.
     pub unforced_since: Option<KernelVersion>,
     /// The first kernel whose xe this project's virtual machine runs on the platform; `None`: the platform's source was read.
@@ -38,8 +42,8 @@ pub struct Platform {
 /// The names and the PCI IDs of a platform.
 #[derive(Debug)]
 enum Ids {
-    /// Those of a platform that i915 drives, too.
-    Shared(&'static i915::Platform),
+    /// Those of a platform that i915 drives, too; the second ones are not in 6.12's list.
+    Shared(&'static i915::Platform, &'static [u16]),
     /// Those of a platform of xe alone.
     Own(&'static XeIds),
 }
@@ -56,11 +60,13 @@ pub enum Driver {
 /// Returns a platform that i915 drives, too. By default i915 takes it; xe needs force_probe.
 const fn shared(platform: &'static i915::Platform, source: &'static str) -> Platform {
     Platform {
-        ids: Ids::Shared(platform),
+        ids: Ids::Shared(platform, &[]),
         graphics: platform.graphics,
         discrete: platform.caps.contains(Caps::DISCRETE),
         local_page_bytes: platform.local_page_bytes,
         address_bits: 48,
+        has_display: true,
+        has_flat_ccs: false,
         unforced_since: None,
         run_since: Some(LINUX_6_12),
         source,
@@ -85,6 +91,8 @@ const fn integrated(
         discrete: false,
         local_page_bytes: None,
         address_bits: 48,
+        has_display: true,
+        has_flat_ccs: true,
         unforced_since,
         run_since: unforced_since,
         source,
@@ -101,10 +109,13 @@ static ALL: [Platform; 16] = [
     shared(&i915::TGL, "xe_pci.c: tgl_desc"),
     shared(&i915::RKL, "xe_pci.c: rkl_desc"),
     shared(&i915::ADLS, "xe_pci.c: adl_s_desc"),
-    not_run(shared(&i915::ADLP, "xe_pci.c: adl_p_desc, adl_n_desc")),
+    Platform {
+        ids: Ids::Shared(&i915::ADLP, &[0x46d3, 0x46d4]),
+        ..not_run(shared(&i915::ADLP, "xe_pci.c: adl_p_desc, adl_n_desc"))
+    },
     shared(&i915::DG1, "xe_pci.c: dg1_desc"),
     shared(&i915::DG2, "xe_pci.c: dg2_desc"),
-    not_run(shared(&i915::ATSM, "xe_pci.c: ats_m_desc")),
+    Platform { has_display: false, ..not_run(shared(&i915::ATSM, "xe_pci.c: ats_m_desc")) },
     shared(&i915::MTL, "xe_pci.c: mtl_desc"),
     integrated(&XE[0], GraphicsVersion::new(20, 4), Some(LINUX_6_12), "xe_pci.c: lnl_desc"),
     not_run(discrete(integrated(
@@ -120,6 +131,8 @@ static ALL: [Platform; 16] = [
     integrated(&XE[6], GraphicsVersion::new(35, 10), None, "xe_pci.c: nvlp_desc"),
     Platform {
         address_bits: 57,
+        has_display: false,
+        has_flat_ccs: false,
         ..discrete(integrated(&XE[7], GraphicsVersion::new(35, 11), None, "xe_pci.c: cri_desc"))
     },
 ];
@@ -155,7 +168,7 @@ pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
 /// [`Unknown::DeviceId`], [`Unknown::DrivenByI915`].
 pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
     let found = ALL.iter().find(|platform| match platform.ids {
-        Ids::Shared(shared) => shared.ids().any(|row| row.id == id),
+        Ids::Shared(shared, _) => shared.ids().any(|row| row.id == id),
         Ids::Own(own) => own.has(id),
     });
     found.ok_or_else(|| match i915::by_id(id) {
@@ -168,7 +181,7 @@ impl Platform {
     /// Returns the short name: `lnl`.
     pub fn name(&self) -> &'static str {
         match self.ids {
-            Ids::Shared(shared) => shared.name,
+            Ids::Shared(shared, _) => shared.name,
             Ids::Own(own) => own.name,
         }
     }
@@ -176,7 +189,7 @@ impl Platform {
     /// Returns the common name: `Lunar Lake`.
     pub fn title(&self) -> &'static str {
         match self.ids {
-            Ids::Shared(shared) => shared.title,
+            Ids::Shared(shared, _) => shared.title,
             Ids::Own(own) => own.title,
         }
     }
@@ -184,7 +197,7 @@ impl Platform {
     /// Returns the name, the title and the aliases.
     fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let (shared, own) = match self.ids {
-            Ids::Shared(shared) => (Some(names(shared)), None),
+            Ids::Shared(shared, _) => (Some(names(shared)), None),
             Ids::Own(own) => (None, Some([own.name, own.title].into_iter().chain(own.alias))),
         };
         shared.into_iter().flatten().chain(own.into_iter().flatten())
@@ -193,7 +206,10 @@ impl Platform {
     /// Returns the PCI IDs that xe of `kernel` lists.
     pub fn ids(&self, kernel: KernelVersion) -> impl Iterator<Item = u16> + use<> {
         let (shared, own) = match self.ids {
-            Ids::Shared(shared) => (Some(shared.ids().map(|row| row.id)), None),
+            Ids::Shared(shared, later) => {
+                let is_listed = move |id: &u16| kernel > LINUX_6_12 || !later.contains(id);
+                (Some(shared.ids().map(|row| row.id).filter(is_listed)), None)
+            }
             Ids::Own(own) => (None, Some(own.under(kernel))),
         };
         shared.into_iter().flatten().chain(own.into_iter().flatten())
@@ -202,7 +218,7 @@ impl Platform {
     /// Returns i915's platform of the same devices, if i915 drives them, too.
     pub fn i915(&self) -> Option<&'static i915::Platform> {
         match self.ids {
-            Ids::Shared(shared) => Some(shared),
+            Ids::Shared(shared, _) => Some(shared),
             Ids::Own(_) => None,
         }
     }
@@ -217,8 +233,9 @@ impl Platform {
     /// Where i915 drives the platform, `i915.force_probe=!ID xe.force_probe=ID` gives it to xe.
     pub fn default_driver(&self, kernel: KernelVersion) -> Option<Driver> {
         match self.i915() {
-            // i915 asks for force_probe there, too (require_force_probe of ats_m_info).
+            // i915 asks for force_probe there, too (require_force_probe of ats_m_info; of dg1_info not in 7.2).
             Some(shared) if shared == &i915::ATSM => None,
+            Some(shared) if shared == &i915::DG1 && kernel < LINUX_7_2 => None,
             Some(_) => Some(Driver::I915),
             None => self.unforced_since.is_some_and(|since| since <= kernel).then_some(Driver::Xe),
         }
@@ -233,8 +250,14 @@ impl Platform {
             return Err(Unknown::KernelWithoutXe { version: kernel });
         }
         let listed = self.ids(kernel).next();
-        match (listed, table_of(self.graphics)) {
-            (Some(_), Some(pat)) => Ok(Device { platform: self, kernel, graphics: self.graphics, pat }),
+        match (listed, table_of(self.graphics, kernel)) {
+            (Some(_), Some(pat)) => Ok(Device {
+                platform: self,
+                kernel,
+                graphics: self.graphics,
+                pat,
+                has_flat_ccs: self.has_flat_ccs,
+            }),
             _ => Err(Unknown::PlatformUnderKernel { driver: "xe", platform: self.name(), kernel }),
         }
     }
@@ -243,6 +266,20 @@ impl Platform {
 impl fmt::Display for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// Returns the device that a name, as for [`by_name`], or a PCI ID stands for under `kernel`.
+///
+/// # Errors
+/// As [`by_name`] and [`Platform::device`]; [`Unknown::DeviceUnderKernel`] for an ID that other kernels list.
+pub fn device(name: &str, kernel: KernelVersion) -> Result<Device, Unknown> {
+    let device = by_name(name)?.device(kernel)?;
+    match hex_id(name) {
+        Some(id) if device.platform.ids(kernel).all(|listed| listed != id) => {
+            Err(Unknown::DeviceUnderKernel { id, kernel })
+        }
+        _ => Ok(device),
     }
 }
 
@@ -257,6 +294,8 @@ pub struct Device {
     pub graphics: GraphicsVersion,
     /// The PAT table.
     pub pat: &'static PatTable,
+    /// Set if the device has flat compression state; taken to be so where the platform can have it.
+    pub has_flat_ccs: bool,
 }
 
 impl Device {
@@ -265,9 +304,15 @@ impl Device {
     /// # Errors
     /// [`Unknown::Graphics`]: the driver has no PAT table for it.
     pub fn with_graphics(self, graphics: GraphicsVersion) -> Result<Self, Unknown> {
-        let pat =
-            table_of(graphics).ok_or(Unknown::Graphics { version: (graphics.major, graphics.minor) })?;
+        let pat = table_of(graphics, self.kernel)
+            .ok_or(Unknown::Graphics { version: (graphics.major, graphics.minor) })?;
         Ok(Self { graphics, pat, ..self })
+    }
+
+    /// Returns the device without flat compression state, as firmware can have it (`XE2_FLAT_CCS_ENABLE`).
+    #[must_use]
+    pub const fn without_flat_ccs(self) -> Self {
+        Self { has_flat_ccs: false, ..self }
     }
 
     /// Returns how the facts about the device are known: its kernel's xe was run on the platform, or read, or neither.

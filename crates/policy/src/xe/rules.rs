@@ -165,6 +165,13 @@ rules! {
         "A reserved field or a pad is not zero.",
         "xe_vm_madvise.c:madvise_args_are_sane";
 
+    MadviseBeyondSpace = "madvise-beyond-space":
+        "The range ends past the address space.",
+        "xe_vm.c:xe_vm_alloc_madvise_vma; drm_gpuvm.c:drm_gpuvm_range_valid";
+    UserptrInPart = "userptr-in-part":
+        "The range ends inside of a mapping of the process's own pages, which cannot be split.",
+        "xe_vm.c:xe_vm_alloc_madvise_vma";
+
     // Flushes and drains.
     WcDrain = "wc-drain":
         "Write-combining stores may still be in the CPU's buffers: execute SFENCE before the GPU is told to read.",
@@ -208,6 +215,9 @@ rules! {
     DisplayShowsLocal = "display-shows-local":
         "The display of a discrete device shows local memory: other objects move there, or are refused (EREMOTE).",
         "xe_display_bo.c:xe_display_bo_framebuffer_lookup (read)";
+    NoDisplay = "no-display":
+        "The device has no display.",
+        "xe_pci.c:ats_m_desc, cri_desc (has_display)";
     UserptrNotShown = "userptr-not-shown":
         "The process's own pages are no object, and cannot be shown.",
         "xe_drm.h:DRM_XE_VM_BIND_OP_MAP_USERPTR";
@@ -248,6 +258,7 @@ impl Rule {
                 | Self::SameCaches
                 | Self::DisplayReadsMemory
                 | Self::DisplayShowsLocal
+                | Self::NoDisplay
                 | Self::UserptrNotShown
                 | Self::LlcLinesShown
                 | Self::GpuLinesShown

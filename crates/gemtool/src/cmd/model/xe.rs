@@ -134,16 +134,16 @@ pub fn table(kernel: KernelVersion) -> Result<XeTable, Failure> {
 /// A name or a PCI ID that xe does not claim, or not under this kernel.
 pub fn one(which: &str, kernel: KernelVersion) -> Result<XeDetail, Failure> {
     let device = device("NAME|PCIID", which, kernel)?;
-    let choices = Use::ALL.iter().map(|&purpose| {
-        let choice = device.choose(purpose, SIZE);
+    let choices = Use::ALL.iter().filter_map(|&purpose| {
+        let choice = device.choose(purpose, SIZE)?;
         let created = choice.create.and_then(|create| device.create(&create).ok());
-        ChoiceRow {
+        Some(ChoiceRow {
             purpose,
             caching: created.and_then(|object| object.caching),
             local: created.is_some_and(|object| object.placement & LOCAL != 0),
             scanout: created.is_some_and(|object| object.flags.contains(CreateFlags::SCANOUT)),
             pat_index: choice.pat_index,
-        }
+        })
     });
     Ok(XeDetail {
         driver: "xe",
@@ -166,18 +166,17 @@ pub fn is_alone(which: &str) -> bool {
 
 /// Returns the device of a platform under a kernel; `flag` named it.
 fn device(flag: &'static str, which: &str, kernel: KernelVersion) -> Result<Device, Failure> {
-    let platform = xe::by_name(which).map_err(|error| Failure::refused(flag, error))?;
-    platform.device(kernel).map_err(|error| {
+    xe::device(which, kernel).map_err(|error| {
         if let Unknown::KernelWithoutXe { .. } = error {
             return Failure::flag("--kernel", error);
         }
         let newest = Driver::Xe.kernel();
-        let hint = if platform.device(newest).is_ok() {
-            format!(" (--kernel {newest} does)")
-        } else {
-            String::new()
-        };
-        Failure::flag(flag, format!("{error}{hint}"))
+        let newer = kernel != newest && xe::device(which, newest).is_ok();
+        let hint = if newer { format!(" (--kernel {newest} does)") } else { String::new() };
+        match hint.as_str() {
+            "" => Failure::refused(flag, error),
+            hint => Failure::flag(flag, format!("{error}{hint}")),
+        }
     })
 }
 
@@ -324,7 +323,11 @@ pub fn explain(args: &args::Explain) -> Result<XeAnswer, Failure> {
             (kind == Creation::Import).then_some(Object::imported(SIZE))
         }
         Creation::UserWithPat(_) | Creation::Internal | Creation::Stolen | Creation::Phys => {
-            return Err(Failure::flag("--object", "xe has user, local, import and userptr"));
+            let word = args.object.map_or_else(String::new, |object| object.to_string());
+            return Err(Failure::flag(
+                "--object",
+                format!("'{word}': xe has user, local, import and userptr"),
+            ));
         }
     };
     let memory = object.as_ref().map_or(Memory::Process, Memory::Object);
@@ -386,6 +389,7 @@ fn of_i915(args: &args::Explain) -> Result<(), Failure> {
         ("--event", args.event.is_some()),
         ("--state", args.state.is_some()),
         ("--edram", args.edram),
+        ("--who", args.who == args::Who::Kernel),
     ];
     match flags.iter().find(|(_, given)| *given) {
         Some(&(flag, _)) => Err(Failure::flag(flag, "is about i915: xe has --caching, --pat and --object")),

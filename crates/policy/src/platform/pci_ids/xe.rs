@@ -1,6 +1,6 @@
 //! Platforms that xe drives and i915 does not claim: their names, and their PCI IDs.
 //!
-//! The lists are those of `include/drm/intel/pciids.h` of Linux 6.12 (where it is `xe_pciids.h`), 7.2 and 7.3.
+//! The lists are those of `include/drm/intel/pciids.h` of Linux 7.2 and 7.3, and of `xe_pciids.h` of 6.12.
 
 use crate::vocabulary::KernelVersion;
 
@@ -66,9 +66,8 @@ pub(crate) static XE: [XeIds; 8] = [
         alias: Some("bmg-g21"),
         title: "Battlemage",
         lists: &[
-            since(LINUX_6_12, &[0xe202, 0xe20b, 0xe20c, 0xe20d, 0xe210, 0xe211, 0xe212, 0xe216]),
-            until(LINUX_6_12, LINUX_7_2, &[0xe215]),
-            since(LINUX_7_2, &[0xe209]),
+            since(LINUX_6_12, &[0xe202, 0xe20b, 0xe20c, 0xe20d, 0xe212]),
+            since(LINUX_7_2, &[0xe209, 0xe210, 0xe211, 0xe216]),
         ],
     },
     XeIds {
