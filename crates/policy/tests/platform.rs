@@ -425,3 +425,11 @@ fn every_capability_says_where_it_is_known_from() {
     assert_eq!(source(&told, "LLC"), (true, CapSource::Device(Fact::HasLlc)));
     assert_eq!(source(&told, "LLC").1.to_string(), "GETPARAM HAS_LLC");
 }
+
+#[test]
+fn the_cursor_of_the_945gm_is_that_of_another_display_after_6_12() {
+    let cursor = |name: &str, kernel| platform::by_name(name).unwrap().machine(kernel, false).cursor();
+    let (v6_12, v7_2) = (KernelVersion::new(6, 12), KernelVersion::new(7, 2));
+    assert_eq!((cursor("i945gm", v6_12), cursor("i945gm", v7_2)), ((256, 256), (64, 64)));
+    assert_eq!((cursor("i945g", v6_12), cursor("i945g", v7_2)), ((256, 256), (256, 256)));
+}

@@ -103,9 +103,13 @@ impl Machine {
     }
 
     /// Returns the width and height of the largest cursor, in pixels (`intel_mode_config_init`).
+    ///
+    /// 7.2 takes the 945GM's display for that of the 915GM (`i945gm_desc` of `intel_display_device.c`); 6.12 does not.
     pub fn cursor(&self) -> (u64, u64) {
         let small = [&I830, &I85X, &I915G, &I915GM];
+        let taken_for_i915gm = self.platform == &I945GM && self.kernel > KernelVersion::new(6, 12);
         match self.platform {
+            _ if taken_for_i915gm => (64, 64),
             platform if platform == &I845G => (64, 1023),
             platform if platform == &I865G => (512, 1023),
             platform if small.contains(&platform) => (64, 64),

@@ -166,6 +166,11 @@ pub const ALL: &[Mended] = &[
         on: any,
         calls: |_| vec![call("MODE_CREATE_DUMB")],
     },
+    Mended {
+        name: "7.2 takes the display of the 945GM for another one, whose cursor is smaller",
+        on: |machine| machine.platform.name == "i945gm",
+        calls: |_| vec![call("GET_CAP").with("capability", 9)],
+    },
 ];
 
 /// The call on the descriptor that was returned first, after the foreign dma-buf.
