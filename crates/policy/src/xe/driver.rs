@@ -4,11 +4,12 @@
 //! What the kernel's checks refuse is compared with the driver (`ci/xe`), and so are the bytes that CPU and copy engine see, in a machine with a
 //! cache (`ci/vm-cache xe`). What concerns the display, reads inside a batch and graphics version 35 follows from the source, which was read.
 
+use super::bind::Bind;
 use super::create::{CpuCaching, LOCAL, Object};
 use super::pat::{CachePolicy, PatCoherency, PatEntry};
 use super::platforms::Device;
 use super::rules::Rule;
-use crate::vocabulary::{Agent, words};
+use crate::vocabulary::{Agent, PAGE_BYTES, words};
 
 words! {
     /// What is required before the next access.
@@ -117,10 +118,9 @@ impl Device {
 
     /// Returns the entry of an index that the kernel accepts for a mapping of all of `memory`.
     fn bound_entry(&self, memory: Memory<'_>, pat_index: u16) -> Result<&'static PatEntry, Rule> {
-        use super::bind::Bind;
         let bind = match memory {
             Memory::Object(object) => Bind::map(object, 0, pat_index),
-            Memory::Process => Bind::userptr(0, 0, crate::vocabulary::PAGE_BYTES, pat_index),
+            Memory::Process => Bind::userptr(0, 0, PAGE_BYTES, pat_index),
         };
         self.bind(&[bind], false).map_err(|(_, refusal)| refusal.rule)?;
         self.pat.entry(pat_index)

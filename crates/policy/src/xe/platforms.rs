@@ -114,8 +114,12 @@ static ALL: [Platform; 16] = [
         ..not_run(shared(&i915::ADLP, "xe_pci.c: adl_p_desc, adl_n_desc"))
     },
     shared(&i915::DG1, "xe_pci.c: dg1_desc"),
-    shared(&i915::DG2, "xe_pci.c: dg2_desc"),
-    Platform { has_display: false, ..not_run(shared(&i915::ATSM, "xe_pci.c: ats_m_desc")) },
+    Platform { has_flat_ccs: true, ..shared(&i915::DG2, "xe_pci.c: dg2_desc") },
+    Platform {
+        has_display: false,
+        has_flat_ccs: true,
+        ..not_run(shared(&i915::ATSM, "xe_pci.c: ats_m_desc"))
+    },
     shared(&i915::MTL, "xe_pci.c: mtl_desc"),
     integrated(&XE[0], GraphicsVersion::new(20, 4), Some(LINUX_6_12), "xe_pci.c: lnl_desc"),
     not_run(discrete(integrated(
