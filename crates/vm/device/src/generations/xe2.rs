@@ -43,8 +43,8 @@ const fn version(architecture: u32, release: u32) -> u32 {
     architecture << 22 | release << 14 | 4
 }
 
-/// Returns an integrated GPU with these versions of graphics and display.
-const LIKE_METEOR_LAKE: Platform = Platform {
+/// The part that Lunar Lake and Panther Lake share.
+const INTEGRATED: Platform = Platform {
     engines: ENGINES,
     per_process: PerProcess::FiveLevel,
     shaders: None,
@@ -52,10 +52,11 @@ const LIKE_METEOR_LAKE: Platform = Platform {
     ..METEOR_LAKE
 };
 
-pub const LUNAR_LAKE: Platform = Platform {
-    power_up: &[
-        (GRAPHICS_ID, version(20, 4)),
-        (DISPLAY_ID, version(20, 0)),
+/// Returns the registers that an integrated GPU has after power-up, by the versions of its graphics and its display.
+const fn integrated_power_up(graphics: u32, display: u32) -> [(u32, u32); 15] {
+    [
+        (GRAPHICS_ID, graphics),
+        (DISPLAY_ID, display),
         // 8 MiB of page-table entries, 32 MiB of stolen memory.
         (GRAPHICS_CONTROL, 3 << 6 | 1 << 8),
         ONE_SLICE,
@@ -70,30 +71,14 @@ pub const LUNAR_LAKE: Platform = Platform {
         COPY_WAIT,
         SECOND_COPY_WAIT,
         COMPUTE_WAIT,
-    ],
-    ..LIKE_METEOR_LAKE
-};
+    ]
+}
 
-pub const PANTHER_LAKE: Platform = Platform {
-    power_up: &[
-        (GRAPHICS_ID, version(30, 0)),
-        (DISPLAY_ID, version(30, 0)),
-        (GRAPHICS_CONTROL, 3 << 6 | 1 << 8),
-        ONE_SLICE,
-        GEOMETRY,
-        COMPUTE,
-        EXECUTION_UNITS,
-        FUSE4,
-        (STEER_SEMAPHORE, 1),
-        FREQUENCIES,
-        GUC,
-        RENDER_WAIT,
-        COPY_WAIT,
-        SECOND_COPY_WAIT,
-        COMPUTE_WAIT,
-    ],
-    ..LIKE_METEOR_LAKE
-};
+pub const LUNAR_LAKE: Platform =
+    Platform { power_up: &integrated_power_up(version(20, 4), version(20, 0)), ..INTEGRATED };
+
+pub const PANTHER_LAKE: Platform =
+    Platform { power_up: &integrated_power_up(version(30, 0), version(30, 0)), ..INTEGRATED };
 
 /// 1 GiB: compression data from 960 MiB, the global table, and stolen memory from 992 MiB.
 pub const BATTLEMAGE: Platform = Platform {
