@@ -6,7 +6,7 @@
 FILE has a request in each line, with the errno and the check that the rules foresee (crates/policy/examples/xe_requests.rs). Where the driver
 refuses, its log says which check failed (XE_IOCTL_DBG, drm.debug=2): its expression must be the one of that check. The registers of the PAT
 table are those that the driver wrote (`pat` in debugfs). Prints a row for each kind of request, the differences, and 'N requests, N refused,
-N checks named by the driver, N differences'. A TWIN is wrong on purpose: there must be a difference. Exit status 1: it is not so.
+N checks named by the driver, N registers, N differences'. A TWIN is wrong on purpose: there must be a difference. Exit status 1: it is not so.
 """
 
 import collections
@@ -21,7 +21,11 @@ import subprocess
 import sys
 
 from xe_device import (
+    LOCAL,
     SIZE,
+    SYSTEM,
+    WB,
+    WC,
     GemClose,
     GemCreate,
     GemMmapOffset,
@@ -108,8 +112,6 @@ CHECKS = {
 }
 
 MAP, UNMAP, MAP_USERPTR = 0, 1, 2
-WB, WC = 1, 2
-SYSTEM, LOCAL = 1, 2
 SCANOUT, NO_COMPRESSION = 2, 8
 ADDRESS = 1 << 32
 O_CLOEXEC = os.O_CLOEXEC
@@ -328,7 +330,7 @@ def compare(requests, lines):
         kind, *fields = request.split()
         field = dict(word.split("=") for word in fields)
         if kind == "register":
-            counts[kind]["requests"] += 1
+            counts[kind]["registers"] += 1
             value = written.get(int(field["pat"]))
             if value != foreseen:
                 differences.append(f"{request}: {value}, and the rules say {foreseen}")
@@ -381,6 +383,8 @@ def main():
     total = collections.Counter()
     for kind, count in counts.items():
         total.update(count)
+        if kind == "register":
+            continue
         print(f"{kind:8} {count['requests']:6} requests {count['refused']:6} refused {count['named']:6} named by the driver")
     for difference in differences[:40]:
         print(f"difference: {difference}")
@@ -391,7 +395,7 @@ def main():
             differences.append(f"{twin}: no difference")
     print(
         f"{total['requests']} requests, {total['refused']} refused, {total['named']} checks named by the driver, "
-        f"{len(differences)} differences"
+        f"{total['registers']} registers, {len(differences)} differences"
     )
     return 1 if differences else 0
 
