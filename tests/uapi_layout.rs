@@ -3,7 +3,8 @@
 //! The test generates a C program from the tables, with one comparison per line. A line that does not compile
 //! names something that the header lacks: allowed for names in [`LATE`], a failure otherwise. Headers are
 //! searched in `GEM_COHERENCY_UAPI_HEADERS` (a list of directories that contain `i915_drm.h`, like a kernel's
-//! `include/uapi/drm`), in the system's directory, and in libdrm's.
+//! `include/uapi/drm`), in the system's directory, and in libdrm's. A directory without `xe_drm.h`, as libdrm's, is
+//! compared without the tables of xe.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs};
 
-use gem_coherency_uapi::{self as uapi, Field, Layout};
+use gem_coherency_uapi::{Field, HEADERS, Header, Layout, XE_HEADERS};
 
 /// Names that headers have, or have in this form, only from some kernel on: struct, or `struct size`, or
 /// `struct.field`, or constant.
@@ -54,6 +55,27 @@ const LATE: &[(&str, &str)] = &[
     ("DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP", "6.8"),
     ("DRM_CLIENT_CAP_CURSOR_PLANE_HOTSPOT", "6.8"),
     ("DRM_I915_QUERY_GUC_SUBMISSION_VERSION", "6.9"),
+    ("drm_xe_madvise", "7.2, or before"),
+    ("DRM_IOCTL_XE_MADVISE", "7.2, or before"),
+    ("DRM_XE_QUERY_CONFIG_FLAG_HAS_LOW_LATENCY", "7.2, or before"),
+    ("DRM_XE_QUERY_CONFIG_FLAG_HAS_CPU_ADDR_MIRROR", "7.2, or before"),
+    ("DRM_XE_QUERY_CONFIG_FLAG_HAS_NO_COMPRESSION_HINT", "7.2, or before"),
+    ("DRM_XE_QUERY_CONFIG_FLAG_HAS_DISABLE_STATE_CACHE_PERF_FIX", "7.2, or before"),
+    ("DRM_XE_QUERY_CONFIG_FLAG_HAS_PURGING_SUPPORT", "7.2, or before"),
+    ("DRM_XE_GEM_CREATE_FLAG_NO_COMPRESSION", "7.2, or before"),
+    ("DRM_XE_MMAP_OFFSET_FLAG_PCI_BARRIER", "7.2, or before"),
+    ("DRM_XE_VM_CREATE_FLAG_NO_VM_OVERCOMMIT", "7.2, or before"),
+    ("DRM_XE_VM_BIND_FLAG_CHECK_PXP", "7.2, or before"),
+    ("DRM_XE_VM_BIND_FLAG_CPU_ADDR_MIRROR", "7.2, or before"),
+    ("DRM_XE_VM_BIND_FLAG_MADVISE_AUTORESET", "7.2, or before"),
+    ("DRM_XE_VM_BIND_FLAG_DECOMPRESS", "7.2, or before"),
+    ("DRM_XE_CONSULT_MEM_ADVISE_PREF_LOC", "7.2, or before"),
+    ("DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT", "7.2, or before"),
+    ("DRM_XE_MAX_SYNCS", "7.2 and 6.12, or before"),
+    ("DRM_XE_MEM_RANGE_ATTR_PREFERRED_LOC", "7.2, or before"),
+    ("DRM_XE_MEM_RANGE_ATTR_ATOMIC", "7.2, or before"),
+    ("DRM_XE_MEM_RANGE_ATTR_PAT", "7.2, or before"),
+    ("DRM_XE_VMA_ATTR_PURGEABLE_STATE", "7.2, or before"),
 ];
 
 /// A comparison: its subject, the C expression, and the expected value.
@@ -95,11 +117,14 @@ fn layout_rows(layout: &Layout) -> Vec<Row> {
     rows
 }
 
-/// Returns every comparison of the tables.
-fn rows() -> Vec<Row> {
-    let mut rows: Vec<Row> = uapi::layouts().flat_map(layout_rows).collect();
-    rows.extend(uapi::ioctls().map(|(name, code)| Row::new(name.to_owned(), name.to_owned(), code.into())));
-    rows.extend(uapi::constants().map(|(name, value)| Row::new(name.to_owned(), name.to_owned(), value)));
+/// Returns every comparison of these headers' tables.
+fn rows<'a>(headers: impl Iterator<Item = &'a Header> + Clone) -> Vec<Row> {
+    let all = headers.clone().flat_map(|header| header.layouts);
+    let mut rows: Vec<Row> = all.flat_map(layout_rows).collect();
+    let codes = headers.clone().flat_map(|header| header.ioctls);
+    rows.extend(codes.map(|&(name, code)| Row::new(name.to_owned(), name.to_owned(), code.into())));
+    let values = headers.flat_map(|header| header.constants);
+    rows.extend(values.map(|&(name, value)| Row::new(name.to_owned(), name.to_owned(), value)));
     rows
 }
 
@@ -122,6 +147,12 @@ struct Compiler {
 }
 
 impl Compiler {
+    /// Returns the headers that the program includes.
+    fn included(&self) -> impl Iterator<Item = &'static Header> + Clone {
+        let xe: &[Header] = if self.headers.join("xe_drm.h").exists() { XE_HEADERS } else { &[] };
+        HEADERS.iter().chain(xe)
+    }
+
     /// Compares `rows` with the headers.
     fn compare(&self, mut rows: Vec<Row>) -> Outcome {
         let mut outcome = Outcome::default();
@@ -158,7 +189,7 @@ impl Compiler {
     /// Builds the program; on failure, returns the rows that do not compile, counted from 1.
     fn build(&self, rows: &[Row]) -> Result<(), BTreeSet<usize>> {
         let mut source = String::from(PROLOGUE);
-        for header in uapi::HEADERS {
+        for header in self.included() {
             source += &format!("#include <{}>\n", header.name);
         }
         source += "int main(void) {\n#line 1 \"rows\"\n";
@@ -231,16 +262,24 @@ fn say(line: &str) {
 fn the_tables_agree_with_the_headers() {
     let compilers = match compilers("tables") {
         Ok(compilers) => compilers,
-        Err(why) => return say(&format!("{why}: {} comparisons skipped", rows().len())),
+        Err(why) => {
+            return say(&format!(
+                "{why}: {} comparisons skipped",
+                rows(HEADERS.iter().chain(XE_HEADERS)).len()
+            ));
+        }
     };
     for compiler in compilers {
-        let outcome = compiler.compare(rows());
+        let outcome = compiler.compare(rows(compiler.included()));
         println!(
             "{}: {} equal, {} skipped",
             compiler.headers.display(),
             outcome.equal,
             outcome.lacking.len()
         );
+        if compiler.included().count() == HEADERS.len() {
+            println!("skipped, there is no xe_drm.h: {} comparisons", rows(XE_HEADERS.iter()).len());
+        }
         for lacking in &outcome.lacking {
             println!("skipped, the header is older: {lacking}");
         }

@@ -1,8 +1,8 @@
 //! The kernel's interface as data: structs, request codes and constants, named as in C.
 //!
 //! Structs stand in the order of their headers and carry the headers' names. Every layout is
-//! asserted when this crate is compiled, and listed in [`layouts`], [`ioctls`] and [`constants`],
-//! so that a test can compare it with the headers through a C compiler. Addresses are `u64`, also
+//! asserted when this crate is compiled, and listed in [`HEADERS`] and [`XE_HEADERS`], so that a
+//! test can compare it with the headers through a C compiler. Addresses are `u64`, also
 //! where C has a pointer; the crate is for 64-bit CPUs.
 //!
 //! A field whose name starts with two underscores is not in C: it is the C compiler's padding, or
@@ -12,7 +12,7 @@
 //! ```text
 //! L2  drm_display   i915_query
 //! L1  drm_modeset   i915_context   i915_exec
-//! L0  dma_buf   drm   drm_syncobj   i915   i915_facts   sync_file
+//! L0  dma_buf   drm   drm_syncobj   i915   i915_facts   sync_file   xe
 //! ```
 //!
 //! * `drm`: requests of every DRM driver. Not those of the display.
@@ -26,6 +26,7 @@
 //! * `i915_query`: the items of the query. Not the request itself.
 //! * `dma_buf`: requests of a dma-buf's file. Not PRIME.
 //! * `sync_file`: requests of a fence's file. Not fences of objects.
+//! * `xe`: requests of xe, with their structs. Not those of every driver.
 
 #![deny(unsafe_code)]
 
@@ -40,6 +41,7 @@ pub mod i915_exec;
 pub mod i915_facts;
 pub mod i915_query;
 pub mod sync_file;
+pub mod xe;
 
 use std::marker::PhantomData;
 
@@ -178,7 +180,7 @@ pub struct Header {
     pub constants: &'static [(&'static str, u64)],
 }
 
-/// Every header of which something is declared here.
+/// The headers of requests that a file of i915 takes, and those of fences and dma-bufs.
 pub const HEADERS: &[Header] = &[
     Header { name: "drm/drm.h", layouts: drm::LAYOUTS, ioctls: drm::IOCTLS, constants: drm::CONSTANTS },
     Header {
@@ -244,17 +246,21 @@ pub const HEADERS: &[Header] = &[
     },
 ];
 
-/// Every struct that is declared here.
+/// The header of xe: not in [`HEADERS`], because its requests have the numbers of i915's.
+pub const XE_HEADERS: &[Header] =
+    &[Header { name: "drm/xe_drm.h", layouts: xe::LAYOUTS, ioctls: xe::IOCTLS, constants: xe::CONSTANTS }];
+
+/// Every struct of [`HEADERS`].
 pub fn layouts() -> impl Iterator<Item = &'static Layout> {
     HEADERS.iter().flat_map(|header| header.layouts)
 }
 
-/// Every request that is declared here: name and code.
+/// Every request of [`HEADERS`]: name and code.
 pub fn ioctls() -> impl Iterator<Item = (&'static str, u32)> {
     HEADERS.iter().flat_map(|header| header.ioctls).copied()
 }
 
-/// Every constant that is declared here: name and value.
+/// Every constant of [`HEADERS`]: name and value.
 pub fn constants() -> impl Iterator<Item = (&'static str, u64)> {
     HEADERS.iter().flat_map(|header| header.constants).copied()
 }
