@@ -6,7 +6,9 @@
 //! - minigbm: {i915,xe,drv,drv_helpers,gbm}.c, cros_gralloc_buffer.cc of WayDroid-ATV/minigbm2 6024d3dd (i915.c: upstream ea2a75ab,
 //!   2025-04-21)
 //! - Mesa's cache operations: src/util/cache_ops_x86.c and cache_ops.h of bminor/mesa-mesa 555881e5; src/intel/common/intel_mem.c of Mesa
-//!   24.0.3
+//!   24.0.3. `util_flush_range` executes MFENCE, CLFLUSH, and MFENCE again if the CPU has CLFLUSHOPT; `intel_flush_range` of 24.0.3 executed
+//!   CLFLUSHOPT there. `util_flush_inval_range` flushes the last line twice, then executes MFENCE. The variants without fences execute
+//!   CLFLUSHOPT or CLFLUSH.
 //! - iris: 24.0.3 (pop-os/mesa 7a9f319c); later iris_bufmgr.c 4208981c, intel_device_info.c 4ff7b570 (pop-os/mesa, near 26.1),
 //!   {i915,xe}/iris_kmd_backend.c 63861472 and 258eae93, isl.c 10131582 (bminor/mesa-mesa)
 //! - anv: 24.0.3; later anv_device.c, anv_private.h 760c80e6 and xe/anv_batch_chain.c 025a3b4d (pop-os/mesa, near 26.1), anv_allocator.c
