@@ -480,11 +480,13 @@ fn decisions_name_their_rules() {
         ("bmg", CpuCaching::Wc, 3, Cpu, Gpu, NotNeeded, Rule::BusSnoops),
         ("bmg", CpuCaching::Wc, 6, Gpu, Display, Refused, Rule::DisplayShowsLocal),
         ("nvlp", CpuCaching::Wb, 1, Gpu, Cpu, FlushGpu, Rule::TransientOnly),
+        // Transient for the display, and for the CPU.
+        ("nvlp", CpuCaching::Wc, 6, Gpu, Cpu, FlushGpu, Rule::TransientOnly),
+        ("nvlp", CpuCaching::Wc, 18, Gpu, Cpu, NotNeeded, Rule::NoCpuLines),
         ("nvlp", CpuCaching::Wb, 19, Gpu, Cpu, NotNeeded, Rule::EndFlushes),
         ("nvlp", CpuCaching::Wb, 2, Gpu, Cpu, NotNeeded, Rule::EndFlushes),
-        // Uncached, and transient for the display.
+        // Uncached.
         ("nvlp", CpuCaching::Wc, 3, Gpu, Cpu, NotNeeded, Rule::NoCpuLines),
-        ("nvlp", CpuCaching::Wc, 6, Gpu, Cpu, NotNeeded, Rule::NoCpuLines),
         ("cri", CpuCaching::Wc, 3, Gpu, Display, Refused, Rule::NoDisplay),
         ("lnl", CpuCaching::Wb, 1, Display, Cpu, Refused, Rule::DisplayNeverWrites),
         ("lnl", CpuCaching::Wb, 1, Gpu, Gpu, NotNeeded, Rule::SameCaches),

@@ -128,8 +128,9 @@ impl Device {
 
     fn gpu_to_cpu(&self, memory: Memory<'_>, entry: &PatEntry, when: When) -> Decision {
         let two_way = entry.coherency == PatCoherency::TwoWay;
-        // Transient lines are flushed at the end; uncached ones are nowhere.
-        let stays = self.is_l2_flush_optimized() && !two_way && entry.l3 == Some(CachePolicy::Wb);
+        // Of the transient lines those for the CPU (XA) are flushed at the end, those for the display (XD) at the flip; uncached ones are nowhere.
+        let kept = matches!(entry.l3, Some(CachePolicy::Wb | CachePolicy::Xd));
+        let stays = self.is_l2_flush_optimized() && !two_way && kept;
         match when {
             When::InBatch if two_way => decide(Verdict::NotNeeded, Rule::TwoWaySeen),
             When::InBatch => decide(Verdict::FlushGpu, Rule::FlushInBatch),

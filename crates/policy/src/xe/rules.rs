@@ -202,7 +202,7 @@ rules! {
         "Before the end of the submission its writes may be in the GPU's caches: the batch must flush them (PIPE_CONTROL) before it signals.",
         "xe_ring_ops.c:emit_render_cache_flush; xe_drm.h:drm_xe_sync (user fence)";
     TransientOnly = "transient-only":
-        "From graphics version 35 on, the end of a submission flushes transient lines only: bind by PAT index 19 or 2-way, or flush in the \
+        "From graphics version 35 on, the end of a submission flushes transient (XA) lines only: bind by PAT index 19 or 2-way, or flush in the \
          batch. Not known for the device's own objects.",
         "xe_device.c:xe_device_is_l2_flush_optimized (read)";
     SameCaches = "same-caches":
