@@ -6,15 +6,18 @@
 //! writes back, evicts and prefetches at any time. The search is breadth-first to a fixed point, so the first
 //! violation has the shortest trace.
 //!
+//! This is about i915; [`xe`] has a smaller model of its own.
+//!
 //! ```text
 //! L3  searches
-//! L2  steps
+//! L2  steps  xe
 //! L1  states
 //! L0  premises -> property
 //! ```
 //!
 //! * `searches`: searches to a fixed point, traces, and repetitions without a rule. Not what a step does.
 //! * `steps`: the actions of callers and of the adversary, and what each does to a state. Not their order.
+//! * `xe`: the model of xe, with a search of its own. Not i915's rules.
 //! * `states`: two lines of an object, and the kernel's and the library's state of it. Not the actors.
 //! * `premises`: the setting, conditions of callers, and deliberate changes. Not results.
 //! * `property`: what must hold in every state. Not where it is tested.
@@ -26,6 +29,7 @@ mod property;
 mod searches;
 mod states;
 mod steps;
+pub mod xe;
 
 pub use premises::condition::{Condition, Conditions};
 pub use premises::mutant::{Mutant, Mutation};
