@@ -435,6 +435,6 @@ pub struct Rules {
 }
 
 /// Parses the name of a rule of i915.
-fn rule(name: &str) -> Result<Rule, String> {
+pub fn rule(name: &str) -> Result<Rule, String> {
     name.parse().map_err(|unknown| format!("{unknown} (`gemtool rules` lists all rules)"))
 }

@@ -94,6 +94,11 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         }
         Command::Explain(explain) => explain_one(explain, &mut page, form)?,
         Command::Run(run) => return run_script(run, &mut page, form),
+        Command::Check(check) if is_check_of_xe(check) => {
+            let report = cmd::model::check::xe::run(check)?;
+            page.report(&report, form)?;
+            return Ok(if report.holds { Outcome::Passed } else { Outcome::Violated });
+        }
         Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
         Command::Rules(rules) => page.report(&cmd::model::rules::run(rules)?, form)?,
         Command::Completions(completions) => {
@@ -299,6 +304,11 @@ fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outco
 /// Returns whether a question is about xe: by the driver's name, or by that of a platform that xe alone drives.
 fn is_about_xe(driver: Option<Driver>, platform: Option<&str>) -> bool {
     driver.map_or_else(|| platform.is_some_and(cmd::model::xe::is_alone), |driver| driver == Driver::Xe)
+}
+
+/// Returns whether a check is one of xe: by the driver's name, or by that of a platform that xe alone drives.
+fn is_check_of_xe(args: &args::Check) -> bool {
+    is_about_xe(args.driver, args.platforms.first().map(String::as_str))
 }
 
 /// Writes the platforms of a driver, or one in full.

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args as ClapArgs;
-use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::{KernelVersion, Unknown};
 use gem_coherency_check::{Caller, Condition, Mutant, Property};
 use gem_coherency_memory_model::Assumption;
 use gemtool::numbers;
 use serde::Serialize;
 
-use crate::args::rule;
+use crate::args::Driver;
 
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\
@@ -33,7 +32,9 @@ Examples:
   gemtool check --platform tgl,glk --drop-assumption A2 --json
   gemtool check --platform jsl --caller library --mutant one-line-short
   gemtool check --kernel 6.12 --rules          why each rule is needed
-  gemtool check --kernel 6.12 --mutants --assumptions";
+  gemtool check --kernel 6.12 --mutants --assumptions
+  gemtool check --driver xe
+  gemtool check --platform lnl --without cached-not-snooped";
 
 /// Arguments that change one search. They conflict with those that run many changed searches.
 const CHANGES: [&str; 4] = ["dropped", "without", "mutant", "svg"];
@@ -45,7 +46,12 @@ pub struct Check {
     #[arg(long = "platform", value_name = "NAME", value_delimiter = ',')]
     pub platforms: Vec<String>,
 
-    /// Kernel versions whose rules apply [default: 6.1, 6.12, 7.3]
+    /// The driver whose rules are searched; xe takes --platform, --kernel, --without and --jobs [default: i915, and xe for what i915 does not
+    /// drive]
+    #[arg(long, value_enum, value_name = "DRIVER")]
+    pub driver: Option<Driver>,
+
+    /// Kernel versions whose rules apply [default: 6.1, 6.12, 7.3; of xe 6.12, 7.2]
     #[arg(long = "kernel", value_name = "VERSION", value_delimiter = ',')]
     pub kernels: Vec<KernelVersion>,
 
@@ -62,9 +68,11 @@ pub struct Check {
     #[arg(long = "drop-assumption", value_name = "ID|NAME", value_delimiter = ',')]
     pub dropped: Vec<Dropped>,
 
-    /// Remove this rule: the operations that it requires are left out (`gemtool rules` lists all rules)
-    #[arg(long, value_name = "RULE", value_parser = rule, conflicts_with = "mutant")]
-    pub without: Option<Rule>,
+    /// Remove this rule: the operations that it requires are left out (`gemtool rules` lists all rules); under xe also work of the kernel
+    /// (clear, cpa-flush, start-invalidate, end-flush, flip-flush, madvise-check) or a condition (invalidate-in-batch, barrier-page,
+    /// show-scanout)
+    #[arg(long, value_name = "RULE", conflicts_with = "mutant")]
+    pub without: Option<String>,
 
     /// Plant this fault; an unknown name prints the list of faults
     #[arg(long, value_name = "NAME")]

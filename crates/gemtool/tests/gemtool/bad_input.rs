@@ -23,7 +23,7 @@ fn a_word_that_is_not_known_is_named_with_the_known_ones() {
     gemtool("alloc --device glk").refused(&["cannot open glk", "did you mean sim:glk?"]);
     gemtool("explain --platform lnl --driver i915 --level none --writer cpu --reader gpu")
         .refused(&["Lunar Lake is driven by xe"]);
-    gemtool("check --platform lnl").refused(&["Lunar Lake is driven by xe"]);
+    gemtool("check --platform lnl --driver i915").refused(&["Lunar Lake is driven by xe"]);
     gemtool("alloc --device sim:lnl").refused(&["lnl"]);
     gemtool("alloc --caching=cachd").refused(&["--caching", "'cachd'", "none, cached, display"]);
     gemtool("alloc --caching=none --map wt").refused(&["--map", "'wt'", "wb, wc, uc, gtt, fixed"]);

@@ -165,7 +165,7 @@ pub fn is_alone(which: &str) -> bool {
 }
 
 /// Returns the device of a platform under a kernel; `flag` named it.
-fn device(flag: &'static str, which: &str, kernel: KernelVersion) -> Result<Device, Failure> {
+pub(super) fn device(flag: &'static str, which: &str, kernel: KernelVersion) -> Result<Device, Failure> {
     xe::device(which, kernel).map_err(|error| {
         if let Unknown::KernelWithoutXe { .. } = error {
             return Failure::flag("--kernel", error);

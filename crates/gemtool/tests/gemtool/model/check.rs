@@ -19,7 +19,7 @@ fn fresh_file(name: &str) -> PathBuf {
 impl Ran {
     /// Returns the output of a run that found a violation and printed no error.
     #[track_caller]
-    fn violated(self) -> String {
+    pub(super) fn violated(self) -> String {
         assert_eq!(self.status, Some(1), "{}{}", self.out, self.err);
         assert_eq!(self.err, "");
         self.out

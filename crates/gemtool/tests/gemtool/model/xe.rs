@@ -1,4 +1,4 @@
-//! xe in `gemtool platforms`, `explain` and `rules`.
+//! xe in `gemtool platforms`, `explain`, `rules` and `check`.
 
 use crate::{fits, gemtool};
 
@@ -91,6 +91,56 @@ fn rules_of_both_drivers_are_found_by_name() {
     assert!(!gemtool("rules wc-drain").held().contains("SFENCE"));
     assert!(gemtool("rules --driver xe").held().starts_with("create-reserved\n"));
     gemtool("rules nonsense").refused(&["unknown rule 'nonsense'", "--driver xe"]);
+}
+
+#[test]
+fn a_check_of_xe_names_each_platform_and_holds() {
+    let text = gemtool("check --driver xe").held();
+    assert!(text.ends_with("Every property holds: 26 devices.\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.ends_with("  holds")).count(), 26, "{text}");
+    fits(&text, 80);
+    // A platform has the kernels that claim it.
+    assert!(gemtool("check --platform ptl").held().contains("  ptl       7.2     run "));
+}
+
+#[test]
+fn a_check_of_xe_without_a_rule_shows_the_shortest_violation() {
+    let line = "check --platform lnl --kernel 7.2 --without";
+    let text = gemtool(&format!("{line} cached-not-snooped")).violated();
+    let trace = "\
+The shortest violation: no-leak on lnl, kernel 7.2, wb, driver
+
+  0  new memory
+              memory secret, CPU cache newest (dirty)
+  1  driver   VM_BIND by PAT index 0
+              memory secret, CPU cache newest (dirty)
+  2  driver   a batch reads: secret
+              required: unknown, the rules exclude the mapping (cannot-be-bound)
+              memory secret, CPU cache newest (dirty), GPU cache secret
+";
+    assert!(text.contains(trace), "{text}");
+    let text = gemtool(&format!("{line} wc-drain")).violated();
+    assert!(text.contains("omits the operation that wc-drain requires: the rule is removed\n"), "{text}");
+    let text = gemtool(&format!("{line} madvise-check")).violated();
+    assert!(text.contains("without madvise-check (read, and not run)\n"), "{text}");
+    assert!(text.contains("  2  driver   MADVISE with PAT index 0\n"), "{text}");
+    // The twin: a rule of discrete devices.
+    gemtool(&format!("{line} bar-drain")).held();
+}
+
+#[test]
+fn a_check_of_xe_refuses_what_it_does_not_know_by_name() {
+    for (rest, words) in [
+        ("--without nonsense", ["--without", "unknown rule of xe 'nonsense'"]),
+        ("--platform jsl", ["--platform", "Jasper Lake is driven by i915"]),
+        ("--platform ptl --kernel 6.12", ["--platform", "does not claim ptl"]),
+        ("--kernel 6.1", ["--kernel", "and not 6.1"]),
+        ("--caller hostile", ["--caller", "is about i915"]),
+        ("--rules", ["--rules", "is about i915"]),
+    ] {
+        gemtool(&format!("check --driver xe {rest}")).refused(&words);
+    }
+    gemtool("check --platform jsl --without cached-not-snooped").refused(&["--without", "gemtool rules"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Checks that the examples of `docs/gemtool.md`, `docs/scripts.md` and `docs/json.md` match gemtool's output.
+//! Checks that the examples of `docs/gemtool.md`, `docs/scripts.md`, `docs/xe.md` and `docs/json.md` match gemtool's output.
 
 use gem_coherency::platform::Basis;
 use gem_coherency::vocabulary::KernelVersion;
@@ -7,6 +7,7 @@ use crate::gemtool;
 
 const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gemtool.md"));
 const SCRIPTS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scripts.md"));
+const XE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/xe.md"));
 const JSON: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"));
 
 /// Line that stands for lines that are left out.
@@ -63,7 +64,7 @@ fn shown_lines_match_in_order_and_without_gaps_of_their_own() {
 
 #[test]
 fn every_example_prints_what_the_pages_show() {
-    let examples: Vec<_> = [GUIDE, SCRIPTS, JSON].into_iter().flat_map(examples).collect();
+    let examples: Vec<_> = [GUIDE, SCRIPTS, XE, JSON].into_iter().flat_map(examples).collect();
     assert!(examples.len() >= 5, "the pages' examples are found");
     for (command, shown) in examples {
         let ran = gemtool(command);

@@ -23,6 +23,7 @@ const COMMANDS: &[&str] = &[
     "alloc --caching=cached --count 3 --device sim:tgl,fault=stray@1",
     "check --kernel 6.1.0 --platform jsl --caller hostile",
     "check --kernel 6.12 --platform glk --caller protocol --rules --mutants --assumptions",
+    "check --platform lnl --kernel 7.2 --without wc-drain",
     "completions bash",
     "dispatch examples/shaders/add.spv --device sim:glk --groups 4 --surface 0=256,fill=counter --surface 1=256,dirty=none,fill=ee",
     "eu validate examples/shaders/copy.asm --platform jsl",

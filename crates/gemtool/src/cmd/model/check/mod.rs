@@ -5,6 +5,7 @@ mod report;
 mod scope;
 mod view;
 mod wrong;
+pub mod xe;
 
 pub use proof::{Proof, ProofReport, RuleLine};
 pub use report::{CheckReport, Group, Machines, Run, SearchLine, Svg};

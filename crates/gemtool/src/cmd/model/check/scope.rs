@@ -10,7 +10,7 @@ use gem_coherency_check::{
 use gem_coherency_memory_model::{Assumption, Assumptions};
 use serde::Serialize;
 
-use crate::args::{Check, Dropped};
+use crate::args::{self, Check, Dropped};
 use crate::failure::Failure;
 
 /// An assumption about hardware, or a condition for callers.
@@ -150,12 +150,14 @@ pub fn of_changes(args: &Check) -> Result<Scope, Failure> {
             platforms.push(platform.name);
         }
     }
+    let without = args.without.as_deref().map(args::rule).transpose();
+    let without = without.map_err(|why| Failure::flag("--without", why))?;
     let is_requested = |name| platforms.is_empty() || platforms.contains(&name);
     let mut machines = all_machines(&kernels);
     machines.retain(|machine| is_requested(machine.platform.name));
     let mut scope = Scope {
         mocs_table: args.mocs_table,
-        mutation: match (args.without, args.mutant) {
+        mutation: match (without, args.mutant) {
             (Some(rule), _) => Mutation::Without(rule),
             (None, Some(mutant)) => Mutation::Planted(mutant),
             (None, None) => Mutation::None,
@@ -176,7 +178,7 @@ pub fn of_changes(args: &Check) -> Result<Scope, Failure> {
 }
 
 /// Returns the requested items without duplicates; `all` if none was requested.
-fn unique<T: Copy + PartialEq>(asked: &[T], all: &[T]) -> Vec<T> {
+pub(super) fn unique<T: Copy + PartialEq>(asked: &[T], all: &[T]) -> Vec<T> {
     let mut found = Vec::new();
     for &one in if asked.is_empty() { all } else { asked } {
         if !found.contains(&one) {

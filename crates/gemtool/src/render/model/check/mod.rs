@@ -3,6 +3,7 @@
 mod picture;
 mod proof;
 mod trace;
+mod xe;
 
 pub use picture::picture;
 
