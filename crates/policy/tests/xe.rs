@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use gem_coherency_policy::platform::{self, Basis, GraphicsVersion};
+use gem_coherency_policy::platform::{self, Basis, Driver, GraphicsVersion};
 use gem_coherency_policy::vocabulary::{Agent, KernelVersion};
 use gem_coherency_policy::xe::{
-    self, Bind, BindFlags, BindOp, Bound, CachePolicy, CpuCaching, Create, CreateFlags, Device, Driver,
-    LOCAL, MapFlags, Memory, Object, PatCoherency, PatEntry, Refusal, Rule, SYSTEM, Use, Verdict, When,
+    self, Bind, BindFlags, BindOp, Bound, CachePolicy, CpuCaching, Create, CreateFlags, Device, LOCAL,
+    MapFlags, Memory, Object, PatCoherency, PatEntry, Refusal, Rule, SYSTEM, Use, Verdict, When,
 };
 use gem_coherency_policy::{Errno, Unknown};
 

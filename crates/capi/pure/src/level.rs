@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_uint};
 
 use gem_coherency_policy::Errno;
-use gem_coherency_policy::platform::{self, CONSERVATIVE, Caps, Machine, mocs_class, mode_level};
+use gem_coherency_policy::platform::{self, CONSERVATIVE, Caps, Driver, Machine, mocs_class, mode_level};
 use gem_coherency_policy::policy::driver::default_mode;
 use gem_coherency_policy::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency_policy::policy::{self, Path};
@@ -76,7 +76,8 @@ pub unsafe extern "C" fn gemco_mocs_class(platform: *const gemco_platform, index
         let index = u8::try_from(index).map_err(|_| Failure::Number { name: "index", value: index })?;
         // A device that was opened with GEMCO_OPEN_CONSERVATIVE may have an unknown ID.
         let platform = platform::by_id(asked.pci_id).unwrap_or(&CONSERVATIVE);
-        let machine = Machine { platform, kernel: kernel(0, 0), caps, reported: Caps::empty() };
+        let machine =
+            Machine { driver: Driver::I915, platform, kernel: kernel(0, 0), caps, reported: Caps::empty() };
         Ok(mocs_class(&machine, index) as c_int)
     })
 }

@@ -3,7 +3,7 @@
 use crate::errno::Errno;
 
 use super::machine::{LINUX_5_10, PAT_INDEX};
-use super::{Caps, GraphicsVersion, Machine, Ppgtt};
+use super::{Caps, Driver, GraphicsVersion, Machine, Ppgtt};
 use crate::vocabulary::MmapMode;
 
 /// A request, or a form of one, that some platforms refuse.
@@ -87,6 +87,9 @@ impl Machine {
     ///
     /// If several checks fail, returns the first, in the kernel's order.
     pub fn refusal(&self, call: Call) -> Option<Refusal> {
+        if self.driver == Driver::Xe {
+            return self.no_request_of_xe(call);
+        }
         match call {
             Call::SetCaching => self.no_set_caching(),
             Call::SetCachingCached => self.no_set_caching().or_else(|| self.no_cached()),
@@ -110,6 +113,33 @@ impl Machine {
             Call::ExecSecure => self.no_secure(),
             Call::Tiling => self.no_tiling(),
         }
+    }
+
+    /// Returns why xe lacks what `call` does under i915. The library makes no such request there: the numbers are those of other requests.
+    fn no_request_of_xe(&self, call: Call) -> Option<Refusal> {
+        let discrete = self.has(Caps::DISCRETE);
+        let (why, source) = match call {
+            // What the kernel keeps to itself was chosen by the caller, and is remembered.
+            Call::GetCaching => return None,
+            Call::MmapOffset(MmapMode::Wb | MmapMode::Wc) if !discrete => return None,
+            Call::MmapOffset(MmapMode::Fixed) if discrete => return None,
+            Call::MmapOffset(_) => {
+                let why = "xe maps an object as its creation says: WB or WC (fixed on a discrete device)";
+                (why, "xe_drm.h: drm_xe_gem_create.cpu_caching")
+            }
+            Call::SetCaching | Call::SetCachingCached | Call::CreateWithPat => {
+                let why = "under xe an object's caching is chosen when it is created, and a PAT index when it is bound";
+                (why, "xe_drm.h: drm_xe_gem_create.cpu_caching, drm_xe_vm_bind_op.pat_index")
+            }
+            Call::SetDomain => ("xe has no domains, and flushes nothing for the CPU", "xe_drm.h"),
+            Call::Userptr | Call::UserptrReadOnly => {
+                ("under xe the process's own pages are a mapping (MAP_USERPTR), and no object", "xe_drm.h")
+            }
+            Call::MmapLegacy | Call::PreadPwrite | Call::Relocations | Call::ExecSecure | Call::Tiling => {
+                ("xe has no such request", "xe_drm.h")
+            }
+        };
+        Some(Refusal::new(Errno::ENODEV, why, source))
     }
 
     fn has(&self, cap: Caps) -> bool {

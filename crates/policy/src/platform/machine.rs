@@ -20,9 +20,20 @@ pub(crate) const LINUX_5_10: KernelVersion = KernelVersion::new(5, 10);
 static NOT_IN_5_10: [&Platform; 6] =
     [&super::ADLS, &super::ADLP, &super::DG1, &super::DG2, &super::ATSM, &super::MTL];
 
-/// A platform with the facts that are known only at run time: the kernel and the fuses.
+/// A kernel driver of Intel GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// i915.
+    I915,
+    /// xe.
+    Xe,
+}
+
+/// A platform with the facts that are known only at run time: the driver, the kernel and the fuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
+    /// The driver.
+    pub driver: Driver,
     /// The platform.
     pub platform: &'static Platform,
     /// The kernel.
@@ -149,7 +160,7 @@ impl Platform {
         for change in KERNEL_CHANGES.iter().filter(|change| change.applies(self, kernel)) {
             caps.set(change.cap, change.set);
         }
-        Machine { platform: self, kernel, caps, reported: Caps::empty() }
+        Machine { driver: Driver::I915, platform: self, kernel, caps, reported: Caps::empty() }
     }
 
     /// Returns the platform if the driver of `kernel` claims it. Kernels after 5.10 are taken to claim every platform.

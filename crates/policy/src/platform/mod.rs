@@ -38,7 +38,7 @@ pub use engines::{CommandParser, Engine, EngineClass};
 pub use gtt::Swizzle;
 pub use kernels::{Basis, KernelBasis};
 pub(crate) use machine::PAT_INDEX;
-pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
+pub use machine::{CapFact, CapSource, Disagreement, Driver, Fact, Facts, Machine};
 pub use mocs::{BypassEntries, mocs_class};
 pub use pci_ids::ids::DeviceId;
 pub use pci_ids::lookup::{by_id, by_name, row_by_id};
@@ -65,7 +65,7 @@ bitflags! {
         const COHERENT_GGTT = 1 << 4;
         /// A discrete device with its own memory (`IS_DGFX`).
         const DISCRETE = 1 << 5;
-        /// Caching is chosen by PAT index at creation: graphics version 12.70 on, kernels from 6.5.
+        /// Caching is chosen at creation: by PAT index from graphics version 12.70 and Linux 6.5 on; always under xe.
         const PAT_AT_CREATE = 1 << 6;
         /// The platform has a CPU-visible GGTT aperture.
         const APERTURE = 1 << 7;
@@ -150,7 +150,7 @@ impl fmt::Display for Ppgtt {
     }
 }
 
-/// A platform of i915.
+/// A platform of i915, or one that xe drives alone.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Platform {
     /// The short name, in lower case: `jsl`.

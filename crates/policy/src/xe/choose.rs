@@ -3,7 +3,7 @@
 use super::create::{CpuCaching, Create, CreateFlags, LOCAL};
 use super::pat::{CachePolicy, PatCoherency, PatEntry};
 use super::platforms::Device;
-use crate::vocabulary::{PAGE_BYTES, words};
+use crate::vocabulary::{CachingMode, PAGE_BYTES, words};
 
 words! {
     /// What memory is for.
@@ -67,6 +67,21 @@ impl Device {
                 .unwrap_or_else(|| self.first(is_cached)),
         };
         Some(Choice { create, pat_index })
+    }
+
+    /// Returns the choice for an object of a caching mode, which the CPU writes and reads: NONE is write-combining, in local memory where there is
+    /// some; CACHED is write-back; DISPLAY can be shown. `None` for DISPLAY without a display.
+    pub fn choose_mode(&self, mode: CachingMode, size: u64) -> Option<Choice> {
+        match mode {
+            CachingMode::Cached => self.choose(Use::ReadBack, size),
+            CachingMode::Display => self.choose(Use::Scanout, size),
+            CachingMode::None if self.platform.discrete => {
+                // Not compressed, as the CPU writes it.
+                let Choice { pat_index, .. } = self.choose(Use::Upload, size)?;
+                self.choose(Use::GpuOnly, size).map(|local| Choice { pat_index, ..local })
+            }
+            CachingMode::None => self.choose(Use::Upload, size),
+        }
     }
 
     /// Returns the index by which the GPU caches what the CPU caches, too: XA where only transient lines are flushed.

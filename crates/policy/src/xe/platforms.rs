@@ -5,7 +5,7 @@ use core::fmt;
 use super::pat::{PatTable, table_of};
 use crate::platform::pci_ids::lookup::{hex_id, is_same_name, names};
 use crate::platform::pci_ids::xe::{XE, XeIds};
-use crate::platform::{self as i915, Basis, Caps, GraphicsVersion};
+use crate::platform::{self as i915, Basis, Caps, Driver, GraphicsVersion, Ppgtt};
 use crate::vocabulary::{Excerpt, KernelVersion, Unknown, nearest};
 
 /// The first kernel whose xe the rules cover.
@@ -45,16 +45,7 @@ enum Ids {
     /// Those of a platform that i915 drives, too; the second ones are not in 6.12's list.
     Shared(&'static i915::Platform, &'static [u16]),
     /// Those of a platform of xe alone.
-    Own(&'static XeIds),
-}
-
-/// A driver of Intel GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Driver {
-    /// i915.
-    I915,
-    /// xe.
-    Xe,
+    Own(&'static XeIds, &'static i915::Platform),
 }
 
 /// Returns a platform that i915 drives, too. By default i915 takes it; xe needs force_probe.
@@ -78,16 +69,34 @@ const fn not_run(platform: Platform) -> Platform {
     Platform { run_since: None, ..platform }
 }
 
-/// Returns an integrated platform of xe alone.
-const fn integrated(
-    ids: &'static XeIds,
+/// Returns a platform of xe alone, as the driver rules see it.
+const fn own(
+    ids: &XeIds,
     graphics: GraphicsVersion,
-    unforced_since: Option<KernelVersion>,
+    local_page_bytes: Option<u32>,
     source: &'static str,
-) -> Platform {
-    Platform {
-        ids: Ids::Own(ids),
+) -> i915::Platform {
+    let caps = Caps::SNOOP.union(Caps::PAT_AT_CREATE);
+    i915::Platform {
+        name: ids.name,
+        aliases: &[],
+        title: ids.title,
         graphics,
+        ppgtt: Ppgtt::Full { bits: 48 },
+        caps: if local_page_bytes.is_some() { caps.union(Caps::DISCRETE) } else { caps },
+        edram_probed: false,
+        local_page_bytes,
+        example_id: 0,
+        source,
+    }
+}
+
+/// Returns an integrated platform of xe alone: the one at `place` of [`XE`].
+const fn integrated(place: usize, unforced_since: Option<KernelVersion>) -> Platform {
+    let hardware = &OWN[place];
+    Platform {
+        ids: Ids::Own(&XE[place], hardware),
+        graphics: hardware.graphics,
         discrete: false,
         local_page_bytes: None,
         address_bits: 48,
@@ -95,7 +104,7 @@ const fn integrated(
         has_flat_ccs: true,
         unforced_since,
         run_since: unforced_since,
-        source,
+        source: hardware.source,
     }
 }
 
@@ -103,6 +112,18 @@ const fn integrated(
 const fn discrete(platform: Platform) -> Platform {
     Platform { discrete: true, local_page_bytes: Some(4096), ..platform }
 }
+
+/// The platforms of xe alone as the driver rules see them, in the order of [`XE`].
+static OWN: [i915::Platform; 8] = [
+    own(&XE[0], GraphicsVersion::new(20, 4), None, "xe_pci.c: lnl_desc"),
+    own(&XE[1], GraphicsVersion::new(20, 1), Some(4096), "xe_pci.c: bmg_desc"),
+    own(&XE[2], GraphicsVersion::new(20, 2), Some(4096), "xe_pci.c: bmg_desc"),
+    own(&XE[3], GraphicsVersion::new(30, 0), None, "xe_pci.c: ptl_desc"),
+    own(&XE[4], GraphicsVersion::new(30, 3), None, "xe_pci.c: ptl_desc"),
+    own(&XE[5], GraphicsVersion::new(30, 4), None, "xe_pci.c: nvls_desc"),
+    own(&XE[6], GraphicsVersion::new(35, 10), None, "xe_pci.c: nvlp_desc"),
+    own(&XE[7], GraphicsVersion::new(35, 11), Some(4096), "xe_pci.c: cri_desc"),
+];
 
 /// Every platform, oldest first.
 static ALL: [Platform; 16] = [
@@ -121,24 +142,14 @@ static ALL: [Platform; 16] = [
         ..not_run(shared(&i915::ATSM, "xe_pci.c: ats_m_desc"))
     },
     shared(&i915::MTL, "xe_pci.c: mtl_desc"),
-    integrated(&XE[0], GraphicsVersion::new(20, 4), Some(LINUX_6_12), "xe_pci.c: lnl_desc"),
-    not_run(discrete(integrated(
-        &XE[1],
-        GraphicsVersion::new(20, 1),
-        Some(LINUX_6_12),
-        "xe_pci.c: bmg_desc",
-    ))),
-    discrete(integrated(&XE[2], GraphicsVersion::new(20, 2), Some(LINUX_7_2), "xe_pci.c: bmg_desc")),
-    integrated(&XE[3], GraphicsVersion::new(30, 0), Some(LINUX_7_2), "xe_pci.c: ptl_desc"),
-    not_run(integrated(&XE[4], GraphicsVersion::new(30, 3), Some(LINUX_7_2), "xe_pci.c: ptl_desc")),
-    not_run(integrated(&XE[5], GraphicsVersion::new(30, 4), Some(LINUX_7_3), "xe_pci.c: nvls_desc")),
-    integrated(&XE[6], GraphicsVersion::new(35, 10), None, "xe_pci.c: nvlp_desc"),
-    Platform {
-        address_bits: 57,
-        has_display: false,
-        has_flat_ccs: false,
-        ..discrete(integrated(&XE[7], GraphicsVersion::new(35, 11), None, "xe_pci.c: cri_desc"))
-    },
+    integrated(0, Some(LINUX_6_12)),
+    not_run(discrete(integrated(1, Some(LINUX_6_12)))),
+    discrete(integrated(2, Some(LINUX_7_2))),
+    integrated(3, Some(LINUX_7_2)),
+    not_run(integrated(4, Some(LINUX_7_2))),
+    not_run(integrated(5, Some(LINUX_7_3))),
+    integrated(6, None),
+    Platform { address_bits: 57, has_display: false, has_flat_ccs: false, ..discrete(integrated(7, None)) },
 ];
 
 /// Returns every platform, oldest first.
@@ -173,7 +184,7 @@ pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
 pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
     let found = ALL.iter().find(|platform| match platform.ids {
         Ids::Shared(shared, _) => shared.ids().any(|row| row.id == id),
-        Ids::Own(own) => own.has(id),
+        Ids::Own(own, _) => own.has(id),
     });
     found.ok_or_else(|| match i915::by_id(id) {
         Ok(platform) => Unknown::DrivenByI915 { platform: platform.title },
@@ -186,7 +197,7 @@ impl Platform {
     pub fn name(&self) -> &'static str {
         match self.ids {
             Ids::Shared(shared, _) => shared.name,
-            Ids::Own(own) => own.name,
+            Ids::Own(own, _) => own.name,
         }
     }
 
@@ -194,7 +205,7 @@ impl Platform {
     pub fn title(&self) -> &'static str {
         match self.ids {
             Ids::Shared(shared, _) => shared.title,
-            Ids::Own(own) => own.title,
+            Ids::Own(own, _) => own.title,
         }
     }
 
@@ -202,7 +213,7 @@ impl Platform {
     fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let (shared, own) = match self.ids {
             Ids::Shared(shared, _) => (Some(names(shared)), None),
-            Ids::Own(own) => (None, Some([own.name, own.title].into_iter().chain(own.alias))),
+            Ids::Own(own, _) => (None, Some([own.name, own.title].into_iter().chain(own.alias))),
         };
         shared.into_iter().flatten().chain(own.into_iter().flatten())
     }
@@ -214,7 +225,7 @@ impl Platform {
                 let is_listed = move |id: &u16| kernel > LINUX_6_12 || !later.contains(id);
                 (Some(shared.ids().map(|row| row.id).filter(is_listed)), None)
             }
-            Ids::Own(own) => (None, Some(own.under(kernel))),
+            Ids::Own(own, _) => (None, Some(own.under(kernel))),
         };
         shared.into_iter().flatten().chain(own.into_iter().flatten())
     }
@@ -223,7 +234,15 @@ impl Platform {
     pub fn i915(&self) -> Option<&'static i915::Platform> {
         match self.ids {
             Ids::Shared(shared, _) => Some(shared),
-            Ids::Own(_) => None,
+            Ids::Own(..) => None,
+        }
+    }
+
+    /// Returns the platform as the driver rules see it: i915's, or one of xe alone.
+    pub(super) fn hardware(&self) -> &'static i915::Platform {
+        match self.ids {
+            Ids::Shared(shared, _) => shared,
+            Ids::Own(_, own) => own,
         }
     }
 

@@ -1,7 +1,7 @@
 //! xe in `gemtool platforms` and `gemtool explain`: platforms, PAT tables, and what the kernel says to a mapping.
 
 use gem_coherency::Unknown;
-use gem_coherency::platform::Basis;
+use gem_coherency::platform::{self, Basis};
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::{Agent, KernelVersion};
 use gem_coherency::xe::{
@@ -189,8 +189,8 @@ fn row(device: &Device) -> XeRow {
         discrete: platform.discrete,
         llc: platform.has_llc(),
         default_driver: platform.default_driver(device.kernel).map(|driver| match driver {
-            xe::Driver::I915 => "i915",
-            xe::Driver::Xe => "xe",
+            platform::Driver::I915 => "i915",
+            platform::Driver::Xe => "xe",
         }),
         pci_ids: platform.ids(device.kernel).count(),
         known: device.basis(),

@@ -1,0 +1,40 @@
+//! A device of xe in the terms of the driver rules ([`crate::policy::driver`]): the library tracks objects of both drivers by one table.
+//!
+//! `tests/xe_machine.rs` compares the decisions with those of [`Device::needs_flush`].
+
+use super::create::CpuCaching;
+use super::pat::CachePolicy;
+use super::platforms::Device;
+use super::rules::Rule;
+use crate::platform::{Caps, Driver, Machine};
+use crate::vocabulary::CacheLevel;
+
+/// The capabilities that mean the same under both drivers.
+const HARDWARE: Caps = Caps::LLC.union(Caps::SNOOP).union(Caps::DISCRETE);
+
+impl Device {
+    /// Returns the machine by which the library tracks objects of this device.
+    pub fn machine(&self) -> Machine {
+        let platform = self.platform.hardware();
+        let caps = platform.caps.intersection(HARDWARE).union(Caps::PAT_AT_CREATE);
+        Machine { driver: Driver::Xe, platform, kernel: self.kernel, caps, reported: Caps::empty() }
+    }
+
+    /// Returns the level by which the driver rules describe an object that the CPU maps as `caching` says (`None`: an import from another
+    /// driver), and that is bound by `pat_index`.
+    ///
+    /// With an LLC it is the GPU's side: lines of a write-back index may stay dirty there. Without one it is the CPU's: the GPU snoops what the CPU
+    /// caches, and nothing is cached of a write-combining object.
+    ///
+    /// # Errors
+    /// The rule by which the index is refused.
+    pub fn level(&self, caching: Option<CpuCaching>, pat_index: u16) -> Result<CacheLevel, Rule> {
+        let entry = self.pat.entry(pat_index)?;
+        let cached = if self.platform.has_llc() {
+            entry.l3.or(entry.l4) == Some(CachePolicy::Wb)
+        } else {
+            caching != Some(CpuCaching::Wc)
+        };
+        Ok(if cached { CacheLevel::Llc } else { CacheLevel::None })
+    }
+}

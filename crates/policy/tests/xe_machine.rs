@@ -1,0 +1,118 @@
+//! A device of xe in the terms of the driver rules: the library tracks objects by [`Device::machine`], and must require what
+//! [`Device::needs_flush`] requires.
+
+use gem_coherency_policy::platform::{Call, Driver};
+use gem_coherency_policy::policy::{self, Path, driver};
+use gem_coherency_policy::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMode, MocsClass};
+use gem_coherency_policy::xe::{self, CpuCaching, Create, Device, LOCAL, Memory, Rule, Verdict, When};
+
+/// What is done to the GPU's caches is a batch's work; the library's table has no such verdict.
+const BY_BATCH: [Rule; 2] = [Rule::TransientOnly, Rule::GpuLinesShown];
+
+/// Every device, under every kernel that lists it.
+fn devices() -> Vec<Device> {
+    let kernels = [KernelVersion::new(6, 12), KernelVersion::new(7, 2), KernelVersion::new(7, 3)];
+    let of = |kernel| xe::all().iter().filter_map(move |platform| platform.device(kernel).ok());
+    kernels.into_iter().flat_map(of).collect()
+}
+
+/// The path of an agent to an object whose CPU's side is `caching`.
+fn path(device: &Device, agent: Agent, caching: CpuCaching) -> Path {
+    match agent {
+        Agent::Cpu if device.platform.discrete => Path::Cpu(MmapMode::Fixed),
+        Agent::Cpu => Path::Cpu(if caching == CpuCaching::Wb { MmapMode::Wb } else { MmapMode::Wc }),
+        Agent::Gpu => Path::Gpu(MocsClass::PageTable),
+        Agent::Display => Path::Display,
+    }
+}
+
+fn table(device: &Device, level: CacheLevel, caching: CpuCaching, from: Agent, to: Agent) -> policy::Verdict {
+    let caps = device.machine().caps;
+    let (from, to) = (path(device, from, caching), path(device, to, caching));
+    let flush = driver::needs_flush(caps, level, from, to, Access::Read);
+    let invalidate = driver::needs_invalidate(caps, level, from, to, Access::Read);
+    flush.stronger(invalidate).verdict
+}
+
+/// Returns how many decisions were compared, and those that differ.
+fn compare(level_of: impl Fn(&Device, CpuCaching, u16) -> CacheLevel) -> (usize, Vec<String>) {
+    let (mut compared, mut differ) = (0, Vec::new());
+    for device in devices() {
+        let name = device.platform.name();
+        let local = Create { placement: LOCAL, ..Create::new(65536, CpuCaching::Wc) };
+        let kinds = [
+            Create::new(65536, CpuCaching::Wb),
+            if device.platform.discrete { local } else { Create::new(65536, CpuCaching::Wc) },
+        ];
+        for object in kinds.map(|create| device.create(&create).unwrap()) {
+            let caching = object.caching.unwrap();
+            for (pat, _) in device.pat.indices() {
+                // Local memory is no memory of the CPU's caches, whatever the index.
+                let level = if object.placement == LOCAL {
+                    CacheLevel::None
+                } else {
+                    level_of(&device, caching, pat)
+                };
+                for (from, to) in [
+                    (Agent::Cpu, Agent::Gpu),
+                    (Agent::Gpu, Agent::Cpu),
+                    (Agent::Cpu, Agent::Display),
+                    (Agent::Gpu, Agent::Display),
+                ] {
+                    let xe = device.needs_flush(Memory::Object(&object), pat, from, to, When::AfterFence);
+                    if xe.rule == Rule::CannotBeBound
+                        || xe.rule == Rule::NoDisplay
+                        || BY_BATCH.contains(&xe.rule)
+                    {
+                        continue;
+                    }
+                    let expected = match xe.verdict {
+                        Verdict::NotNeeded => policy::Verdict::NotNeeded,
+                        Verdict::Drain => policy::Verdict::Drain,
+                        Verdict::Flush => policy::Verdict::Flush,
+                        Verdict::Refused => policy::Verdict::Refused,
+                        Verdict::FlushGpu => panic!("{name}: {xe:?}"),
+                    };
+                    compared += 1;
+                    let said = table(&device, level, caching, from, to);
+                    // The rules of i915 do not know where a snooped write of the GPU's ends. SCANOUT refuses such an object.
+                    let more =
+                        caching == CpuCaching::Wb && to == Agent::Display && said == policy::Verdict::Flush;
+                    if said != expected && !more {
+                        differ.push(format!(
+                            "{name} {} {caching} {pat} {from} to {to}: {said}, not {expected} ({})",
+                            device.kernel, xe.rule
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    (compared, differ)
+}
+
+#[test]
+fn the_table_of_the_library_requires_what_the_rules_of_xe_require() {
+    let (compared, differ) = compare(|device, caching, pat| device.level(Some(caching), pat).unwrap());
+    assert!(differ.is_empty(), "{differ:#?}");
+    assert!(compared > 1000, "{compared}");
+}
+
+#[test]
+fn a_wrong_level_is_noticed() {
+    let wrong = |device: &Device, caching, pat| match device.level(Some(caching), pat).unwrap() {
+        CacheLevel::None => CacheLevel::Llc,
+        CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => CacheLevel::None,
+    };
+    assert!(!compare(wrong).1.is_empty());
+}
+
+#[test]
+fn a_machine_names_the_driver_and_refuses_what_xe_lacks() {
+    let machine = xe::by_name("lnl").unwrap().device(KernelVersion::new(7, 2)).unwrap().machine();
+    assert_eq!((machine.driver, machine.platform.name), (Driver::Xe, "lnl"));
+    for &call in Call::ALL {
+        let has = matches!(call, Call::GetCaching | Call::MmapOffset(MmapMode::Wb | MmapMode::Wc));
+        assert_eq!(machine.refusal(call).is_none(), has, "{call:?}");
+    }
+}
