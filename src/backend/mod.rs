@@ -1,7 +1,7 @@
 //! The uAPI boundary: typed requests to one open device.
 //!
 //! [`Drm`] has the requests that the library makes, [`Display`] those of displays, [`Extras`] those that only tools and
-//! tests make. There are two implementations: [`node`], an open `/dev/dri` file, and a software i915 (`gem-coherency-sim`).
+//! tests make. [`node`] has two implementations, open `/dev/dri` files of i915 and of xe; a software i915 is another (`gem-coherency-sim`).
 //! Everything above this layer runs unchanged on both. Errors keep the errno; requests interrupted by a signal
 //! are restarted.
 
@@ -19,7 +19,7 @@ pub use extras::{Addresses, Extras, Relocation, Run};
 pub(crate) use mapping::MappedLines;
 pub use mapping::Mapping;
 
-use gem_coherency_policy::Errno;
+use gem_coherency_policy::{Errno, xe};
 
 use crate::error::{Error, Result};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
@@ -28,7 +28,7 @@ use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, Mma
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DriverVersion {
-    /// The driver's name: `i915`.
+    /// The driver's name: `i915`, `xe`.
     pub name: String,
     /// Major, minor, patch level.
     pub version: (i32, i32, i32),
@@ -174,6 +174,11 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// Returns the kernel version whose rules the device follows.
     fn kernel(&self) -> KernelVersion;
 
+    /// Returns the device of xe, whose rules differ; `None`, the default, for one of i915.
+    fn xe(&self) -> Option<xe::Device> {
+        None
+    }
+
     /// VERSION: returns the driver's name and version.
     fn version(&self) -> Result<DriverVersion>;
 
@@ -188,6 +193,12 @@ pub trait Drm: Send + Sync + fmt::Debug {
 
     /// GEM_CREATE_EXT with SET_PAT: creates an object with a fixed PAT index; ENODEV before 12.70.
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created>;
+
+    /// Creates an object whose caching is `mode`, for good; ENODEV, the default, where SET_CACHING or a PAT index selects it.
+    fn create_cached(&self, size_bytes: u64, mode: CachingMode) -> Result<Created> {
+        let _ = (size_bytes, mode);
+        Err(Error::Ioctl { request: "an object of a caching mode", errno: Errno::ENODEV })
+    }
 
     /// GEM_CLOSE: closes the handle.
     fn close(&self, handle: Handle) -> Result<()>;

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
 use crate::object::shared::{
-    New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, caching_call, created_level, level_of, pat_index,
-    reuse_key,
+    New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, XE_DEFAULT, caching_call, created_level,
+    level_of, pat_index, reuse_key,
 };
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
@@ -82,9 +82,10 @@ pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest)
     let drm = device.drm.as_ref();
     let (created, pat) = create(device, request)?;
     let open = OpenHandle { drm, handle: Some(created.handle) };
+    let is_xe = device.is_xe();
     let changed = match pat {
-        Some(_) => None,
-        None => set_up_caching(device, created.handle, request.caching)?,
+        None if !is_xe => set_up_caching(device, created.handle, request.caching)?,
+        Some(_) | None => None,
     };
     let creation = pat.map_or(Creation::User, Creation::UserWithPat);
     let level = match pat {
@@ -96,7 +97,7 @@ pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest)
         created,
         level,
         origin,
-        keeps_level: pat.is_some(),
+        keeps_level: pat.is_some() || is_xe,
         waited_by: WaitedBy::Library,
         readers: Readers::ALL,
     };
@@ -165,6 +166,7 @@ fn check_size(device: &SharedDevice, size: u64) -> Result<()> {
 fn create(device: &SharedDevice, request: AllocRequest) -> Result<(Created, Option<u8>)> {
     let drm = device.drm.as_ref();
     match request.caching {
+        mode if device.is_xe() => Ok((drm.create_cached(request.size, mode.unwrap_or(XE_DEFAULT))?, None)),
         Some(mode) if device.caps().contains(Caps::PAT_AT_CREATE) => {
             let index = pat_index(mode);
             let created = drm.create_with_pat(request.size, u32::from(index)).map_err(|error| {
@@ -194,6 +196,10 @@ fn set_up_caching(
 /// Returns whether the zeroes of a new object's pages may stay dirty in the cache. `changed` is the caching
 /// mode that was set after its creation.
 pub(super) fn zeroes_stay(device: &SharedDevice, creation: Creation, changed: Option<CachingMode>) -> bool {
+    if device.is_xe() {
+        // Those of write-combining pages are flushed when the pages become so (set_pages_array_wc); others are snooped, and never shown.
+        return false;
+    }
     let (caps, rules) = (device.caps(), &device.rules);
     let Ok(mut fresh) = Snapshot::created(caps, rules, creation) else { return true };
     let step = changed.map(|mode| kernel::step(caps, rules, fresh, Event::SetCaching(mode)));

@@ -34,7 +34,7 @@ pub use submit::{Prepared, Submission};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use crate::backend::node::{self, Node};
+use crate::backend::node;
 use crate::backend::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::engine::FlushReport;
 use crate::error::{Result, room};
@@ -46,7 +46,7 @@ use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
 use crate::tracking::{Registry, Submissions};
 use crate::vocabulary::{Handle, MocsClass};
-use gem_coherency_policy::Unknown;
+use gem_coherency_policy::{Unknown, xe};
 
 /// `I915_MEMORY_CLASS_SYSTEM`: the memory of objects without a placement.
 const CLASS_SYSTEM: u16 = 0;
@@ -66,20 +66,20 @@ impl Device {
     /// ([`link_soft`]).
     ///
     /// # Errors
-    /// [`crate::OpenError::BadDeviceSpec`]; those of [`Node::open`] for a path, and of [`Device::from_drm`].
+    /// [`crate::OpenError::BadDeviceSpec`]; those of [`node::open`] for a path, and of [`Device::from_drm`].
     pub fn open(spec: &str) -> Result<Self> {
         Self::from_drm(match spec.parse()? {
-            DeviceSpec::Path(path) => Arc::new(Node::open(path)?),
+            DeviceSpec::Path(path) => node::open(path)?,
             DeviceSpec::SimDevice(name) => spec::open_soft(&name)?,
         })
     }
 
-    /// Opens the first node of i915; never a software device.
+    /// Opens the first node of i915 or xe; never a software device.
     ///
     /// # Errors
     /// [`crate::OpenError::NoDevice`]; those of [`Device::from_drm`].
     pub fn open_first() -> Result<Self> {
-        Self::from_drm(Arc::new(Node::open(node::find().first()?)?))
+        Self::from_drm(node::open(node::find().first()?)?)
     }
 
     /// Takes an open device and asks it for its facts.
@@ -88,8 +88,10 @@ impl Device {
     /// [`Unknown::DeviceId`], [`Unknown::DrivenByXe`]; to use such a device, call [`Device::with_conservative_platform`].
     /// [`Unknown::KernelWithoutRules`]; CHIPSET_ID's.
     pub fn from_drm(drm: Arc<dyn Drm>) -> Result<Self> {
-        let facts = about::facts(drm.as_ref())?;
-        let machine = Machine::from_facts(&facts, drm.kernel())?;
+        let machine = match drm.xe() {
+            Some(device) => device.machine(),
+            None => Machine::from_facts(&about::facts(drm.as_ref())?, drm.kernel())?,
+        };
         Self::new(drm, machine)
     }
 
@@ -99,6 +101,9 @@ impl Device {
     /// # Errors
     /// Those of [`Device::from_drm`] except for the unknown PCI ID.
     pub fn with_conservative_platform(drm: Arc<dyn Drm>) -> Result<Self> {
+        if drm.xe().is_some() {
+            return Self::from_drm(drm);
+        }
         let facts = about::facts(drm.as_ref())?;
         let machine = match Machine::from_facts(&facts, drm.kernel()) {
             Err(unknown @ (Unknown::DeviceId { .. } | Unknown::DrivenByXe { .. })) => {
@@ -141,6 +146,11 @@ impl Device {
     /// Returns the platform, the kernel, and the platform's capabilities under it.
     pub fn machine(&self) -> &Machine {
         &self.shared.machine
+    }
+
+    /// Returns the rules of xe for the device; `None` if i915 drives it.
+    pub fn xe(&self) -> Option<xe::Device> {
+        self.drm().xe()
     }
 
     /// Returns the rules of the device's kernel.

@@ -865,7 +865,7 @@ void gemco_post_flush_inval_fence(void);
  * flags: 0, or GEMCO_OPEN_CONSERVATIVE.
  * device: the new device, with one reference, which the caller drops with gemco_device_unref.
  *
- * Returns 0; -ENOENT, -EACCES and other errnos of open(2); -ENODEV for a file that is not an i915 node, and for an
+ * Returns 0; -ENOENT, -EACCES and other errnos of open(2); -ENODEV for a file that is not a node of i915 or xe, and for an
  * unknown PCI ID; -EINVAL for a bad name, unknown flags, and a kernel that is too old; -EILSEQ for a name that is not
  * UTF-8; the errno of GETPARAM. Any thread.
  */
@@ -886,7 +886,7 @@ int gemco_device_open(const char *name,
 int gemco_device_open_again(const struct gemco_device *device, unsigned int flags, struct gemco_device **again);
 
 /**
- * Opens the first i915 node in /dev/dri; never a software device.
+ * Opens the first node of i915 or xe in /dev/dri; never a software device.
  *
  * Returns 0; -ENODEV if there is none; otherwise as gemco_device_open. Any thread.
  */
@@ -896,7 +896,7 @@ int gemco_device_open_first(unsigned int flags, struct gemco_device **device);
  * Opens a device by the caller's open file. It is duplicated, so GEM handles are valid for both; the caller still owns
  * and closes its own descriptor.
  *
- * fd: an open i915 node.
+ * fd: an open node of i915 or xe.
  *
  * Returns 0; -EBADF if `fd` is not open, -EMFILE if it cannot be duplicated; otherwise as gemco_device_open. Any thread.
  */

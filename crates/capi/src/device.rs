@@ -83,7 +83,7 @@ fn wrap(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Result
 /// Opens the device of a specification.
 fn open_spec(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
     match spec {
-        DeviceSpec::Path(path) => wrap(Arc::new(Node::open(path)?), None, flags),
+        DeviceSpec::Path(path) => wrap(node::open(path)?, None, flags),
         DeviceSpec::SimDevice(name) => {
             let (drm, soft) = software::open(name)?;
             wrap(drm, Some(soft), flags)
@@ -97,7 +97,7 @@ fn open_spec(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> 
 /// flags: 0, or GEMCO_OPEN_CONSERVATIVE.
 /// device: the new device, with one reference, which the caller drops with gemco_device_unref.
 ///
-/// Returns 0; -ENOENT, -EACCES and other errnos of open(2); -ENODEV for a file that is not an i915 node, and for an
+/// Returns 0; -ENOENT, -EACCES and other errnos of open(2); -ENODEV for a file that is not a node of i915 or xe, and for an
 /// unknown PCI ID; -EINVAL for a bad name, unknown flags, and a kernel that is too old; -EILSEQ for a name that is not
 /// UTF-8; the errno of GETPARAM. Any thread.
 ///
@@ -142,13 +142,13 @@ pub unsafe extern "C" fn gemco_device_open_again(
                 let (drm, soft) = software::open_again(soft);
                 wrap(drm, Some(soft), flags)?
             }
-            None => wrap(Arc::new(Node::open(device.device.drm().name())?), None, flags)?,
+            None => wrap(node::open(device.device.drm().name())?, None, flags)?,
         });
         Ok(0)
     })
 }
 
-/// Opens the first i915 node in /dev/dri; never a software device.
+/// Opens the first node of i915 or xe in /dev/dri; never a software device.
 ///
 /// Returns 0; -ENODEV if there is none; otherwise as gemco_device_open. Any thread.
 ///
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn gemco_device_open_first(flags: c_uint, device: *mut *mu
     run("gemco_device_open_first", || {
         // SAFETY: room for a pointer: the caller's obligation.
         let out = unsafe { Out::new(device, "device") }?;
-        out.pass_reference(wrap(Arc::new(Node::open(node::find().first()?)?), None, flags)?);
+        out.pass_reference(wrap(node::open(node::find().first()?)?, None, flags)?);
         Ok(0)
     })
 }
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn gemco_device_open_first(flags: c_uint, device: *mut *mu
 /// Opens a device by the caller's open file. It is duplicated, so GEM handles are valid for both; the caller still owns
 /// and closes its own descriptor.
 ///
-/// fd: an open i915 node.
+/// fd: an open node of i915 or xe.
 ///
 /// Returns 0; -EBADF if `fd` is not open, -EMFILE if it cannot be duplicated; otherwise as gemco_device_open. Any thread.
 ///
@@ -184,8 +184,8 @@ pub unsafe extern "C" fn gemco_device_open_fd(
         let out = unsafe { Out::new(device, "device") }?;
         // SAFETY: it is not negative, which is checked; it is not closed during the call, which is the
         // caller's obligation.
-        let node = Node::from_fd(unsafe { descriptor(fd, "fd") }?)?;
-        out.pass_reference(wrap(Arc::new(node), None, flags)?);
+        let node = node::open_fd(unsafe { descriptor(fd, "fd") }?)?;
+        out.pass_reference(wrap(node, None, flags)?);
         Ok(0)
     })
 }

@@ -1,10 +1,10 @@
-//! An open `/dev/dri` file of the i915 driver.
+//! An open `/dev/dri` file of the i915 driver, or of xe ([`XeNode`]).
 //!
-//! [`Node::open`] opens a path or reports what is wrong with it; [`find`] searches for a suitable path. A
+//! [`open`] opens a path or reports what is wrong with it; [`find`] searches for a suitable path. A
 //! [`Node`] implements the requests of [`Drm`] and [`Extras`] by the kernel's own, one ioctl per method.
 //!
 //! # Safety
-//! The requests are made in `request`, `facts`, `objects`, `access`, `submit` and `display` below this
+//! The requests are made in `request`, `facts`, `objects`, `access`, `submit`, `display` and `xe` below this
 //! module.
 //! A request's struct has the size its code carries (`uapi` asserts both), its fields are integers,
 //! and every address in it is that of memory borrowed for the call. Files and mappings that the
@@ -18,6 +18,7 @@ mod objects;
 mod open;
 mod request;
 mod submit;
+mod xe;
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -25,7 +26,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use open::{Found, find, find_in};
+pub use open::{Found, find, find_in, open, open_fd};
+pub use xe::XeNode;
 
 use crate::backend::display::Display;
 use crate::backend::mapping::{Counted, Mapping};

@@ -1,15 +1,17 @@
-//! Opens an i915 device from a path, or reports what is wrong with the path.
+//! Opens a device of i915 or xe from a path, or reports what is wrong with the path.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gem_coherency_policy::Errno;
 use nix::sys::utsname::uname;
 
-use super::{Node, facts};
+use super::{Node, XeNode, facts};
+use crate::backend::Drm;
 use crate::error::{Error, OpenError, Result};
 use crate::fork::Owner;
 use crate::vocabulary::KernelVersion;
@@ -27,22 +29,23 @@ const fn major(device: u64) -> u64 {
     (device >> 32 & !0xfff) | (device >> 8 & 0xfff)
 }
 
-/// The name of the i915 driver in VERSION.
-const DRIVER: &str = "i915";
+/// The names of the drivers in VERSION.
+const I915: &str = "i915";
+const XE: &str = "xe";
 
 /// The nodes found in a directory.
 #[derive(Debug)]
 pub struct Found {
     /// The directory.
     pub directory: PathBuf,
-    /// The i915 nodes: render nodes first, then primary nodes, each by number.
+    /// The nodes of i915 and xe: render nodes first, then primary nodes, each by number.
     pub nodes: Vec<PathBuf>,
     /// The other nodes, or the directory itself, each with the error.
     pub others: Vec<(PathBuf, Error)>,
 }
 
 impl Found {
-    /// Returns the first i915 node.
+    /// Returns the first node.
     ///
     /// # Errors
     /// [`OpenError::NoDevice`], listing what was found instead.
@@ -52,7 +55,7 @@ impl Found {
         })
     }
 
-    /// Describes what was found besides i915 nodes.
+    /// Describes what was found besides such nodes.
     fn instead(&self) -> String {
         if self.others.is_empty() {
             return "it has no renderD* or card* node".to_owned();
@@ -61,12 +64,12 @@ impl Found {
     }
 }
 
-/// Searches `/dev/dri` for i915 nodes.
+/// Searches `/dev/dri` for nodes of i915 and xe.
 pub fn find() -> Found {
     find_in(Path::new(DIRECTORY))
 }
 
-/// Searches `directory` for i915 nodes.
+/// Searches `directory` for nodes of i915 and xe.
 ///
 /// Every node is opened briefly to query its driver. If a primary node has no DRM master, this process is its
 /// master for that moment.
@@ -81,7 +84,7 @@ pub fn find_in(directory: &Path) -> Found {
     };
     for name in names {
         let path = directory.join(name);
-        match Node::open(&path) {
+        match open(&path) {
             Ok(_) => found.nodes.push(path),
             Err(error) => found.others.push((path, error)),
         }
@@ -113,12 +116,7 @@ impl Node {
     /// - [`crate::Unknown::KernelVersion`]: the kernel's release cannot be parsed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let is_at = |error: io::Error| open_error(path, &error);
-        // Opening some devices has effects (it starts a watchdog), so only DRM devices are opened.
-        check_device(path, &fs::metadata(path).map_err(is_at)?)?;
-        // The standard library adds O_CLOEXEC.
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(is_at)?;
-        Self::of_file(file, path)
+        Self::of_file(open_file(path)?, path)
     }
 
     /// Opens a duplicate of an open device file; an object has the same handle on both.
@@ -128,24 +126,14 @@ impl Node {
     /// # Errors
     /// As [`Node::open`]; EBADF for a descriptor that is not open.
     pub fn from_fd(fd: impl AsFd) -> Result<Self> {
-        let fd = fd.as_fd();
-        let link = PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));
-        let path = fs::read_link(&link).unwrap_or(link);
-        let is_at = |error: io::Error| open_error(&path, &error);
-        let file = File::from(fd.try_clone_to_owned().map_err(is_at)?);
-        check_device(&path, &file.metadata().map_err(is_at)?)?;
+        let (file, path) = duplicate(fd.as_fd())?;
         Self::of_file(file, &path)
     }
 
     /// Creates the node of `file` if it is an i915 device.
     fn of_file(file: File, path: &Path) -> Result<Self> {
-        let driver = match facts::version(file.as_fd()) {
-            Ok(version) => version.name,
-            Err(error) => {
-                return Err(OpenError::NotDrm { path: path.to_owned(), errno: error.errno() }.into());
-            }
-        };
-        if driver != DRIVER {
+        let driver = driver(&file, path)?;
+        if driver != I915 {
             return Err(OpenError::NotI915 { path: path.to_owned(), driver }.into());
         }
         let kernel = kernel()?;
@@ -161,6 +149,59 @@ impl Node {
             close_errors: Default::default(),
             owner: Owner::current(),
         })
+    }
+}
+
+/// Opens the device file at `path`, of i915 or xe.
+///
+/// # Errors
+/// As [`Node::open`]; [`crate::Unknown`] for a device of xe without rules, and its DEVICE_QUERY's.
+pub fn open(path: impl AsRef<Path>) -> Result<Arc<dyn Drm>> {
+    let path = path.as_ref();
+    of_file(open_file(path)?, path)
+}
+
+/// Opens a duplicate of an open device file of i915 or xe, as [`Node::from_fd`] does.
+///
+/// # Errors
+/// As [`open`]; EBADF for a descriptor that is not open.
+pub fn open_fd(fd: impl AsFd) -> Result<Arc<dyn Drm>> {
+    let (file, path) = duplicate(fd.as_fd())?;
+    of_file(file, &path)
+}
+
+/// Creates the node of `file` by its driver.
+fn of_file(file: File, path: &Path) -> Result<Arc<dyn Drm>> {
+    match driver(&file, path)?.as_str() {
+        XE => Ok(Arc::new(XeNode::of_file(file, path, kernel()?)?)),
+        _ => Ok(Arc::new(Node::of_file(file, path)?)),
+    }
+}
+
+/// Opens a DRM device for reading and writing.
+fn open_file(path: &Path) -> Result<File> {
+    let is_at = |error: io::Error| open_error(path, &error);
+    // Opening some devices has effects (it starts a watchdog), so only DRM devices are opened.
+    check_device(path, &fs::metadata(path).map_err(is_at)?)?;
+    // The standard library adds O_CLOEXEC.
+    OpenOptions::new().read(true).write(true).open(path).map_err(is_at)
+}
+
+/// Duplicates the descriptor of a DRM device; returns its path, too.
+fn duplicate(fd: BorrowedFd<'_>) -> Result<(File, PathBuf)> {
+    let link = PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+    let path = fs::read_link(&link).unwrap_or(link);
+    let is_at = |error: io::Error| open_error(&path, &error);
+    let file = File::from(fd.try_clone_to_owned().map_err(is_at)?);
+    check_device(&path, &file.metadata().map_err(is_at)?)?;
+    Ok((file, path))
+}
+
+/// Returns the name of the device's driver.
+fn driver(file: &File, path: &Path) -> Result<String> {
+    match facts::version(file.as_fd()) {
+        Ok(version) => Ok(version.name),
+        Err(error) => Err(OpenError::NotDrm { path: path.to_owned(), errno: error.errno() }.into()),
     }
 }
 

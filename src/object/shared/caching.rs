@@ -26,6 +26,9 @@ pub(crate) const fn pat_index(mode: CachingMode) -> u8 {
     }
 }
 
+/// The caching mode of objects of xe whose caller chooses none: the GPU snoops them on every device.
+pub(crate) const XE_DEFAULT: CachingMode = CachingMode::Cached;
+
 /// Returns the call that sets this caching mode.
 pub(crate) const fn caching_call(mode: CachingMode) -> Call {
     match mode {
@@ -65,6 +68,12 @@ pub(crate) fn reuse_key(device: &SharedDevice, size: u64, caching: Option<Cachin
     }
     let refused = |call| device.machine.refusal(call).is_some();
     match caching {
+        mode if device.is_xe() => {
+            let mode = mode.unwrap_or(XE_DEFAULT);
+            // The number only tells NONE from DISPLAY, which is created with SCANOUT.
+            let pat = Some(pat_index(mode));
+            Some(Key { bytes, level: mode_level(device.caps(), mode), pat })
+        }
         Some(mode) if device.caps().contains(Caps::PAT_AT_CREATE) => {
             let pat = pat_index(mode);
             let level = created_level(device, Creation::UserWithPat(pat));

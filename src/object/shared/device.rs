@@ -8,7 +8,7 @@ use super::reuse::Reuse;
 use crate::backend::Drm;
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::platform::{Call, Caps, Machine};
+use crate::platform::{Call, Caps, Driver, Machine};
 use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
 use crate::tracking::{Closed, Registry, Submissions};
@@ -39,6 +39,11 @@ impl SharedDevice {
     /// Returns the platform's capabilities.
     pub(crate) fn caps(&self) -> Caps {
         self.machine.caps
+    }
+
+    /// Returns whether xe drives the device.
+    pub(crate) fn is_xe(&self) -> bool {
+        self.machine.driver == Driver::Xe
     }
 
     /// Returns whether the PCI ID is unknown, so that nothing is treated as coherent.

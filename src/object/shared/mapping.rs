@@ -10,7 +10,7 @@ use crate::platform::Call;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::policy::{Path, Rule};
 use crate::units::LineRange;
-use crate::vocabulary::{Access, MmapMode};
+use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
 /// Returns the kernel's errno for a path that it refuses.
 pub(super) fn refusal_errno(rule: Rule) -> Errno {
@@ -59,7 +59,13 @@ impl SharedBo {
     /// The caller of an adopted object may have a mapping that the library does not know: its stores count as cached
     /// ones, whose flush includes the fence that others need.
     pub(crate) fn default_mode(&self) -> MmapMode {
-        match (self.device.decisions.default_mode(self.level()), self.origin) {
+        // An object of xe has one mode, and its level follows from it.
+        let combines = self.device.is_xe() && self.level() == CacheLevel::None;
+        let default = match self.device.decisions.default_mode(self.level()) {
+            MmapMode::Wb if combines => MmapMode::Wc,
+            mode @ (MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed) => mode,
+        };
+        match (default, self.origin) {
             (MmapMode::Wc, Origin::Adopted(_)) => MmapMode::Wb,
             (default, _) => default,
         }

@@ -1,0 +1,370 @@
+//! An open `/dev/dri` file of the xe driver.
+//!
+//! xe keeps no state of caches that a program can ask for: what GET_CACHING answers under i915, [`XeNode`] remembers of the objects that it
+//! created, and finds out of imports by binding them with a PAT index that does not snoop, which the kernel refuses for what the CPU caches.
+//! There are no domains and no GEM_WAIT: the node waits for its own submissions, and a driver for its own.
+
+mod facts;
+mod objects;
+mod space;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gem_coherency_policy::Errno;
+
+use super::{access, facts as drm_facts, objects as gem};
+use crate::backend::mapping::{Counted, Mapping};
+use crate::backend::{
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Retained,
+};
+use crate::error::{Error, Result};
+use crate::fork::Owner;
+use crate::sync::{Mutex, MutexGuard};
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::{CachingMode, Domains, Handle, KernelVersion, MmapMode};
+use crate::xe::{self, CpuCaching, Create, CreateFlags, LOCAL, Object, Use};
+use space::Space;
+
+/// An open xe device file; closing it closes every handle that is still open on it.
+///
+/// In a child of fork(2) every request fails with [`crate::Error::OtherProcess`].
+#[derive(Debug)]
+pub struct XeNode {
+    file: File,
+    name: String,
+    kernel: KernelVersion,
+    facts: facts::Facts,
+    device: xe::Device,
+    /// The open handles, and what is known of the objects.
+    objects: Mutex<HashMap<Handle, Object>>,
+    mappings: Arc<AtomicU64>,
+    /// The node's address space, created at first use.
+    space: Mutex<Option<Space>>,
+    owner: Owner,
+}
+
+impl XeNode {
+    /// Creates the node of `file`, which is one of xe.
+    ///
+    /// # Errors
+    /// [`crate::Unknown`] for a device, a version of graphics or a kernel without rules; those of DEVICE_QUERY.
+    pub(super) fn of_file(file: File, path: &Path, kernel: KernelVersion) -> Result<Self> {
+        let facts = facts::ask(file.as_fd())?;
+        let device = xe::by_id(facts.id)?.device(kernel)?;
+        let device = match facts.graphics {
+            Some(graphics) => device.with_graphics(graphics)?,
+            None => device,
+        };
+        let name = path.display().to_string();
+        tracing::debug!(name, %kernel, platform = device.platform.name(), "open");
+        Ok(Self {
+            file,
+            name,
+            kernel,
+            facts,
+            device,
+            objects: Default::default(),
+            mappings: Default::default(),
+            space: Default::default(),
+            owner: Owner::current(),
+        })
+    }
+
+    /// Returns the file, for a request.
+    ///
+    /// # Errors
+    /// [`crate::Error::OtherProcess`] in a child of the process that opened it: the parent shares the file.
+    fn fd(&self) -> Result<BorrowedFd<'_>> {
+        self.owner.check()?;
+        Ok(self.file.as_fd())
+    }
+
+    fn objects(&self) -> MutexGuard<'_, HashMap<Handle, Object>> {
+        self.objects.lock()
+    }
+
+    /// Returns what is known of an open object.
+    ///
+    /// # Errors
+    /// ENOENT for an unknown handle.
+    fn object(&self, request: &'static str, handle: Handle) -> Result<Object> {
+        self.objects().get(&handle).copied().ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
+    }
+
+    /// Returns the request that creates an object of a caching mode.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] for DISPLAY without a display.
+    fn creation(&self, size_bytes: u64, mode: CachingMode) -> Result<Create> {
+        let create = self.device.choose_mode(mode, size_bytes).and_then(|choice| choice.create);
+        create.ok_or_else(|| {
+            self.not_available(format!("caching mode {mode}"), xe::Rule::NoDisplay.reason(), Errno::EINVAL)
+        })
+    }
+
+    /// Returns the PAT index by which the node binds an object.
+    fn pat_index(&self, object: &Object) -> u16 {
+        let choice = match mode_of(object) {
+            Some(mode) => self.device.choose_mode(mode, object.size),
+            None => self.device.choose(Use::Import, object.size),
+        };
+        choice.map_or(self.device.pat.own.wb, |choice| choice.pat_index)
+    }
+
+    fn not_available(&self, what: String, why: &'static str, errno: Errno) -> Error {
+        Error::NotAvailable { what, platform: self.device.platform.name(), why, errno }
+    }
+
+    /// Returns the error of a request of i915 that xe lacks. It is not made: its number is that of another request.
+    fn no_request(&self, what: &str, why: &'static str) -> Error {
+        self.not_available(what.to_owned(), why, Errno::ENODEV)
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] with the check that xe's GEM_CREATE would fail; GEM_CREATE's.
+    fn create_object(&self, create: &Create) -> Result<Created> {
+        let object = self.device.create(create).map_err(|refusal| {
+            self.not_available(
+                format!("an object of {} bytes", create.size),
+                refusal.rule.reason(),
+                refusal.errno,
+            )
+        })?;
+        let handle = objects::create(self.fd()?, create)?;
+        self.objects().insert(handle, object);
+        Ok(Created { handle, size_bytes: object.size })
+    }
+
+    /// Runs `operation` in the node's address space, which it creates first.
+    fn in_space<T>(&self, operation: impl FnOnce(BorrowedFd<'_>, &mut Space) -> Result<T>) -> Result<T> {
+        let fd = self.fd()?;
+        let mut space = self.space.lock();
+        let space = match &mut *space {
+            Some(space) => space,
+            none => none.insert(Space::new(fd)?),
+        };
+        operation(fd, space)
+    }
+
+    /// Returns how the CPU maps an imported object; `None` if another driver decides that.
+    ///
+    /// VM_BIND accepts a PAT index that does not snoop for a write-combining object alone, and a page fault of the CPU's succeeds for the device's
+    /// own objects alone (`xe_bo_cpu_fault`).
+    fn import_caching(&self, handle: Handle, size_bytes: u64) -> Result<Option<CpuCaching>> {
+        let plain = |(_, entry): &(u16, &xe::PatEntry)| !entry.compressed && !entry.coherency.snoops();
+        let not_snooping = self.device.pat.indices().find(plain).map(|(index, _)| index);
+        if let Some(index) = not_snooping {
+            let bound = self.in_space(|fd, space| space.try_bind(fd, handle, size_bytes, index));
+            match bound {
+                Ok(()) => return Ok(Some(CpuCaching::Wc)),
+                Err(error) if error.errno() == Errno::EINVAL => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let offset = objects::mmap_offset(self.fd()?, handle)?;
+        let pages = access::mmap(&self.file, offset, PAGE_BYTES)?;
+        Ok(objects::can_be_read(&pages)?.then_some(CpuCaching::Wb))
+    }
+}
+
+impl Drop for XeNode {
+    fn drop(&mut self) {
+        if self.owner.is_here() {
+            tracing::debug!(name = self.name, handles = self.objects().len(), "close");
+        }
+    }
+}
+
+/// Returns the caching mode of an object; `None` if another driver decides how its pages are cached.
+fn mode_of(object: &Object) -> Option<CachingMode> {
+    match object.caching? {
+        CpuCaching::Wb => Some(CachingMode::Cached),
+        CpuCaching::Wc if object.flags.contains(CreateFlags::SCANOUT) => Some(CachingMode::Display),
+        CpuCaching::Wc => Some(CachingMode::None),
+    }
+}
+
+/// The reason why there is no request about domains.
+const NO_DOMAINS: &str = "xe has no domains, and flushes nothing for the CPU";
+/// The reason why a request about an object's caching is refused.
+const AT_CREATION: &str = "under xe an object's caching is chosen when it is created";
+
+impl Drm for XeNode {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+
+    fn kernel(&self) -> KernelVersion {
+        self.kernel
+    }
+
+    fn xe(&self) -> Option<xe::Device> {
+        Some(self.device)
+    }
+
+    fn version(&self) -> Result<DriverVersion> {
+        drm_facts::version(self.fd()?)
+    }
+
+    fn param(&self, param: Param) -> Result<i32> {
+        match param {
+            Param::ChipsetId => Ok(i32::from(self.facts.id)),
+            Param::Revision => Ok(i32::from(self.facts.revision)),
+            Param::HasLlc
+            | Param::HasWt
+            | Param::MmapVersion
+            | Param::MmapGttVersion
+            | Param::MmapGttCoherent => Err(self.no_request(param.name(), "xe has no request for it")),
+        }
+    }
+
+    fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
+        Ok(self.facts.regions.clone())
+    }
+
+    fn create(&self, size_bytes: u64) -> Result<Created> {
+        self.create_cached(size_bytes, CachingMode::Cached)
+    }
+
+    fn create_with_pat(&self, _: u64, _: u32) -> Result<Created> {
+        Err(self.no_request("SET_PAT", "under xe a PAT index belongs to a mapping of the GPU"))
+    }
+
+    fn create_cached(&self, size_bytes: u64, mode: CachingMode) -> Result<Created> {
+        let size = size_bytes.checked_next_multiple_of(PAGE_BYTES).unwrap_or(size_bytes);
+        self.create_object(&self.creation(size, mode)?)
+    }
+
+    fn close(&self, handle: Handle) -> Result<()> {
+        let fd = self.fd()?;
+        // Removed first: after the close the kernel may return the same handle to another thread.
+        let object = self.objects().remove(&handle);
+        let unbound = match &mut *self.space.lock() {
+            Some(space) => space.unbind(fd, handle),
+            None => Ok(()),
+        };
+        unbound.and_then(|()| gem::close(fd, handle)).inspect_err(|_| {
+            if let Some(object) = object {
+                self.objects().insert(handle, object);
+            }
+        })
+    }
+
+    fn set_caching(&self, _: Handle, _: CachingMode) -> Result<()> {
+        Err(self.no_request("SET_CACHING", AT_CREATION))
+    }
+
+    fn caching(&self, handle: Handle) -> Result<CachingMode> {
+        let object = self.object("the caching of an object that the node did not create", handle)?;
+        mode_of(&object).ok_or_else(|| {
+            self.no_request("the caching of an import", "another driver decides how its pages are cached")
+        })
+    }
+
+    fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        let has = match self.object("DRM_IOCTL_XE_GEM_MMAP_OFFSET", handle)?.caching {
+            Some(_) if self.device.platform.discrete => MmapMode::Fixed,
+            Some(CpuCaching::Wb) => MmapMode::Wb,
+            Some(CpuCaching::Wc) => MmapMode::Wc,
+            None => {
+                return Err(
+                    self.no_request("a mapping of an import", "xe maps no pages of another driver (SIGBUS)")
+                );
+            }
+        };
+        if mode != has {
+            let why = "xe maps an object as its creation says: write-back (cached) or write-combining (none), fixed on a discrete device";
+            return Err(self.no_request(&format!("map mode {mode}"), why));
+        }
+        let offset = objects::mmap_offset(self.fd()?, handle)?;
+        let pages = access::mmap(&self.file, offset, size_bytes)?;
+        Ok(Mapping::from_kernel(handle, pages, mode, Counted::new(&self.mappings)))
+    }
+
+    fn set_domain(&self, _: Handle, _: Domains, _: Domains) -> Result<()> {
+        Err(self.no_request("SET_DOMAIN", NO_DOMAINS))
+    }
+
+    fn busy(&self, handle: Handle) -> Result<Busy> {
+        match self.wait(handle, 0) {
+            Ok(()) => Ok(Busy(0)),
+            Err(error) if error.errno() == Errno::ETIME => Ok(Busy(1)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
+        let fd = self.fd()?;
+        let last = self.space.lock().as_ref().and_then(|space| space.last_use(handle));
+        last.map_or(Ok(()), |point| space::wait(fd, point, timeout_ns))
+    }
+
+    fn madvise(&self, _: Handle, _: Advice) -> Result<Retained> {
+        // The advice of xe's MADVISE is about a range of an address space, from Linux 7.2 on; an object that is not advised keeps its contents.
+        Ok(Retained::Yes)
+    }
+
+    fn export(&self, handle: Handle) -> Result<OwnedFd> {
+        gem::export(self.fd()?, handle)
+    }
+
+    fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created> {
+        let fd = self.fd()?;
+        let handle = gem::import(fd, dma_buf)?;
+        if let Some(known) = self.objects().get(&handle) {
+            return Ok(Created { handle, size_bytes: known.size });
+        }
+        let learn = || -> Result<_> {
+            let size_bytes = gem::dma_buf_size(dma_buf)?;
+            Ok((size_bytes, self.import_caching(handle, size_bytes)?))
+        };
+        let (size, caching) = learn().inspect_err(|_| {
+            // The caller gets the first error.
+            let _ = gem::close(fd, handle);
+        })?;
+        // Local memory is never write-back.
+        let local = self.device.platform.discrete && caching == Some(CpuCaching::Wc);
+        let imported = Object::imported(size);
+        let placement = if local { LOCAL } else { imported.placement };
+        self.objects().insert(handle, Object { caching, placement, ..imported });
+        Ok(Created { handle, size_bytes: size })
+    }
+
+    fn execute(&self, objects: &[ExecObject]) -> Result<()> {
+        let mut bound = Vec::with_capacity(objects.len());
+        for one in objects {
+            let object = self.object("DRM_IOCTL_XE_VM_BIND", one.handle)?;
+            bound.push((one.handle, object.size, self.pat_index(&object)));
+        }
+        let batch = Create::new(PAGE_BYTES, CpuCaching::Wb);
+        let snooped =
+            self.pat_index(&Object { caching: Some(CpuCaching::Wb), ..Object::imported(PAGE_BYTES) });
+        self.in_space(|fd, space| {
+            space.bind_all(fd, &bound)?;
+            let batch = space.empty_batch(fd, &self.file, &batch, snooped)?;
+            space.execute(fd, batch, bound.iter().map(|(handle, ..)| *handle))
+        })
+    }
+
+    fn open_counts(&self) -> OpenCounts {
+        if !self.owner.is_here() {
+            return OpenCounts::default();
+        }
+        OpenCounts {
+            handles: self.objects().len() as u64,
+            // Relaxed: a statistic; it publishes no other data.
+            mappings: self.mappings.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The node's address space: VM_BIND, EXEC, and the wait for what they submitted.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::BorrowedFd;
+
+use gem_coherency_policy::Errno;
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+
+use super::objects;
+use crate::backend::mapping::{Counted, Mapping};
+use crate::backend::node::access;
+use crate::backend::node::request::call;
+use crate::error::{Error, Result};
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::{Handle, MmapMode};
+use crate::xe::Create;
+use gem_coherency_uapi::drm_syncobj::{
+    DRM_IOCTL_SYNCOBJ_CREATE, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, drm_syncobj_create, drm_syncobj_timeline_wait,
+};
+use gem_coherency_uapi::xe::{
+    DRM_IOCTL_XE_EXEC, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_VM_BIND, DRM_IOCTL_XE_VM_CREATE,
+    DRM_XE_ENGINE_CLASS_COPY, DRM_XE_SYNC_FLAG_SIGNAL, DRM_XE_SYNC_TYPE_TIMELINE_SYNCOBJ,
+    DRM_XE_VM_BIND_OP_MAP, DRM_XE_VM_BIND_OP_UNMAP, DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE,
+    drm_xe_engine_class_instance, drm_xe_exec, drm_xe_exec_queue_create, drm_xe_sync, drm_xe_vm_bind,
+    drm_xe_vm_bind_op, drm_xe_vm_create,
+};
+
+/// MI_BATCH_BUFFER_END and MI_NOOP.
+const BATCH: [u8; 8] = [0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00];
+
+/// The first address, and the distance of addresses: the largest page of any local memory.
+const FIRST: u64 = 1 << 32;
+const STEP: u64 = 2 << 20;
+
+/// A point of the timeline of submissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    syncobj: u32,
+    value: u64,
+}
+
+/// An address at which an object is bound.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    address: u64,
+    size_bytes: u64,
+    /// The last submission that used it.
+    last: u64,
+}
+
+/// An address space with a queue of the copy engine, which every device has; closing the file destroys both.
+#[derive(Debug)]
+pub(super) struct Space {
+    vm: u32,
+    queue: u32,
+    /// A timeline: each bind and each submission signals its next point.
+    syncobj: u32,
+    signalled: u64,
+    next: u64,
+    bound: HashMap<Handle, Bound>,
+    /// The address of an empty batch, created at first use.
+    batch: Option<u64>,
+}
+
+impl Space {
+    /// Creates the address space, its queue and the timeline.
+    ///
+    /// # Errors
+    /// Those of VM_CREATE, EXEC_QUEUE_CREATE and SYNCOBJ_CREATE: ENOMEM, ENODEV.
+    pub(super) fn new(fd: BorrowedFd<'_>) -> Result<Self> {
+        let mut vm = drm_xe_vm_create { flags: DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, ..Default::default() };
+        // SAFETY: no address in it; integers only.
+        unsafe { call(fd, DRM_IOCTL_XE_VM_CREATE, None, &mut vm)? };
+        let mut syncobj = drm_syncobj_create::default();
+        // SAFETY: no address in it; integers only.
+        unsafe { call(fd, DRM_IOCTL_SYNCOBJ_CREATE, None, &mut syncobj)? };
+        let engine =
+            drm_xe_engine_class_instance { engine_class: DRM_XE_ENGINE_CLASS_COPY, ..Default::default() };
+        let mut queue = drm_xe_exec_queue_create {
+            width: 1,
+            num_placements: 1,
+            vm_id: vm.vm_id,
+            instances: std::ptr::from_ref(&engine) as u64,
+            ..Default::default()
+        };
+        // SAFETY:
+        // - `instances`: the address of one live struct, `width` times `num_placements`, which the kernel only reads;
+        // - bit patterns: integers only.
+        unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, None, &mut queue)? };
+        Ok(Self {
+            vm: vm.vm_id,
+            queue: queue.exec_queue_id,
+            syncobj: syncobj.handle,
+            signalled: 0,
+            next: FIRST,
+            bound: HashMap::new(),
+            batch: None,
+        })
+    }
+
+    fn sync(&self, value: u64, flags: u32) -> drm_xe_sync {
+        drm_xe_sync {
+            r#type: DRM_XE_SYNC_TYPE_TIMELINE_SYNCOBJ,
+            flags,
+            addr: u64::from(self.syncobj),
+            timeline_value: value,
+            ..Default::default()
+        }
+    }
+
+    /// Makes one change of the address space: `DRM_IOCTL_XE_VM_BIND`, 0x40886445.
+    ///
+    /// # Errors
+    /// Those of [`crate::xe::Device::bind`]; ENOMEM, ENOSPC.
+    fn change(&mut self, fd: BorrowedFd<'_>, bind: drm_xe_vm_bind_op) -> Result<()> {
+        let signal = self.sync(self.signalled + 1, DRM_XE_SYNC_FLAG_SIGNAL);
+        let handle = Some(bind.obj).filter(|&handle| handle != 0);
+        let mut args = drm_xe_vm_bind {
+            vm_id: self.vm,
+            num_binds: 1,
+            bind,
+            num_syncs: 1,
+            syncs: std::ptr::from_ref(&signal) as u64,
+            ..Default::default()
+        };
+        // SAFETY:
+        // - `syncs`: the address of one live struct, which the kernel only reads;
+        // - `bind`: inline, as there is one; its offset is no address of the CPU's, as no operation is MAP_USERPTR;
+        // - bit patterns: integers only.
+        unsafe { call(fd, DRM_IOCTL_XE_VM_BIND, handle, &mut args)? };
+        self.signalled += 1;
+        Ok(())
+    }
+
+    /// Binds all of an object at a new address; returns the address.
+    fn bind(&mut self, fd: BorrowedFd<'_>, handle: Handle, size_bytes: u64, pat_index: u16) -> Result<u64> {
+        let address = self.next;
+        let end = address.checked_add(size_bytes).and_then(|end| end.checked_next_multiple_of(STEP));
+        let end = end.ok_or(Error::Ioctl { request: DRM_IOCTL_XE_VM_BIND.name, errno: Errno::EINVAL })?;
+        let map = drm_xe_vm_bind_op {
+            obj: handle.get(),
+            pat_index,
+            range: size_bytes,
+            addr: address,
+            op: DRM_XE_VM_BIND_OP_MAP,
+            ..Default::default()
+        };
+        self.change(fd, map)?;
+        self.next = end;
+        Ok(address)
+    }
+
+    fn unmap(&mut self, fd: BorrowedFd<'_>, address: u64, range: u64) -> Result<()> {
+        let op = DRM_XE_VM_BIND_OP_UNMAP;
+        // Each table has an index 0.
+        self.change(fd, drm_xe_vm_bind_op { range, addr: address, op, ..Default::default() })
+    }
+
+    /// Binds an object by `pat_index`, and unbinds it again.
+    ///
+    /// # Errors
+    /// Those of VM_BIND: EINVAL if the kernel refuses the index for this object.
+    pub(super) fn try_bind(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        handle: Handle,
+        size_bytes: u64,
+        pat_index: u16,
+    ) -> Result<()> {
+        let address = self.bind(fd, handle, size_bytes, pat_index)?;
+        self.unmap(fd, address, size_bytes)
+    }
+
+    /// Binds what is not bound yet: handle, size and PAT index of each object.
+    ///
+    /// # Errors
+    /// Those of VM_BIND.
+    pub(super) fn bind_all(&mut self, fd: BorrowedFd<'_>, objects: &[(Handle, u64, u16)]) -> Result<()> {
+        for &(handle, size_bytes, pat_index) in objects {
+            if !self.bound.contains_key(&handle) {
+                let address = self.bind(fd, handle, size_bytes, pat_index)?;
+                self.bound.insert(handle, Bound { address, size_bytes, last: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Unbinds an object that is to be closed: a mapping would keep it.
+    ///
+    /// # Errors
+    /// Those of VM_BIND.
+    pub(super) fn unbind(&mut self, fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
+        match self.bound.remove(&handle) {
+            Some(bound) => self.unmap(fd, bound.address, bound.size_bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the address of an empty batch, creating it if there is none. `create` makes its object, which is bound by `snooped`.
+    ///
+    /// # Errors
+    /// Those of creating, mapping and binding; the next call tries again.
+    pub(super) fn empty_batch(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        file: &File,
+        create: &Create,
+        snooped: u16,
+    ) -> Result<u64> {
+        if let Some(address) = self.batch {
+            return Ok(address);
+        }
+        // The handle is closed with the file.
+        let handle = objects::create(fd, create)?;
+        let pages = access::mmap(file, objects::mmap_offset(fd, handle)?, PAGE_BYTES)?;
+        // Write-back: the GPU snoops it.
+        let mapping = Mapping::from_kernel(handle, pages, MmapMode::Wb, Counted::new(&Default::default()));
+        mapping.copy_in(0, &BATCH)?;
+        let address = self.bind(fd, handle, PAGE_BYTES, snooped)?;
+        Ok(*self.batch.insert(address))
+    }
+
+    /// Runs the batch at `address` after everything that was bound: `DRM_IOCTL_XE_EXEC`, 0x40386449. Does not wait.
+    ///
+    /// # Errors
+    /// ECANCELED if the queue is banned, as after a hang; ENOMEM; ENODEV.
+    pub(super) fn execute(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        address: u64,
+        uses: impl Iterator<Item = Handle>,
+    ) -> Result<()> {
+        let syncs = [self.sync(self.signalled, 0), self.sync(self.signalled + 1, DRM_XE_SYNC_FLAG_SIGNAL)];
+        let mut args = drm_xe_exec {
+            exec_queue_id: self.queue,
+            num_syncs: syncs.len() as u32,
+            syncs: syncs.as_ptr() as u64,
+            address,
+            num_batch_buffer: 1,
+            ..Default::default()
+        };
+        // SAFETY:
+        // - `syncs`: the address of `num_syncs` live structs, which the kernel only reads;
+        // - `address`: the GPU's;
+        // - bit patterns: integers only.
+        unsafe { call(fd, DRM_IOCTL_XE_EXEC, None, &mut args)? };
+        self.signalled += 1;
+        for handle in uses {
+            if let Some(bound) = self.bound.get_mut(&handle) {
+                bound.last = self.signalled;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the end of the last submission that used an object; `None` if there was none.
+    pub(super) fn last_use(&self, handle: Handle) -> Option<Point> {
+        let last = self.bound.get(&handle)?.last;
+        (last != 0).then_some(Point { syncobj: self.syncobj, value: last })
+    }
+}
+
+/// Waits for a point: `DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT`, 0xc03064ca. A negative timeout is none.
+///
+/// # Errors
+/// ETIME.
+pub(super) fn wait(fd: BorrowedFd<'_>, point: Point, timeout_ns: i64) -> Result<()> {
+    let mut args = drm_syncobj_timeline_wait {
+        handles: std::ptr::from_ref(&point.syncobj) as u64,
+        points: std::ptr::from_ref(&point.value) as u64,
+        timeout_nsec: until(timeout_ns)?,
+        count_handles: 1,
+        ..Default::default()
+    };
+    // SAFETY:
+    // - `handles`, `points`: the addresses of one live number each, which the kernel only reads;
+    // - bit patterns: integers only.
+    unsafe { call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, None, &mut args) }
+}
+
+/// Returns the time of the monotonic clock at the end of a timeout, so that a restarted wait ends when the first one would have.
+fn until(timeout_ns: i64) -> Result<i64> {
+    match timeout_ns {
+        // The kernel does not sleep.
+        0 => Ok(0),
+        ..0 => Ok(i64::MAX),
+        _ => {
+            let refused = |errno: nix::Error| Error::Ioctl {
+                request: "clock_gettime",
+                errno: Errno::new(errno as i32),
+            };
+            let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(refused)?;
+            Ok(now.num_nanoseconds().saturating_add(timeout_ns))
+        }
+    }
+}

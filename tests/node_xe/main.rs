@@ -1,0 +1,201 @@
+//! An open xe file, on the real driver: the library's calls, and what the kernel refuses.
+//!
+//! The tests run on the first node of xe in /dev/dri. Without one each is skipped; skips are printed and counted.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use gem_coherency::backend::node;
+use gem_coherency::platform::{Driver, Machine};
+use gem_coherency::vocabulary::CacheLevel;
+use gem_coherency::{
+    Access, AllocRequest, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Verdict,
+};
+
+const SIZE: u64 = 64 << 10;
+
+/// A test: its claim, and its function.
+type Test = (&'static str, fn(&Device));
+
+const TESTS: &[Test] = &[
+    ("the device has the rules of xe", the_device_has_the_rules_of_xe),
+    ("each caching mode has its mapping, and no other", each_caching_mode_has_its_mapping),
+    ("stores are drained before a batch, and lines are never flushed", stores_are_drained),
+    ("bytes are there after a submission", bytes_are_there),
+    ("a wait ends, and an idle object is not busy", a_wait_ends),
+    ("requests of i915 are refused with a reason, and are not made", requests_of_i915_are_refused),
+    ("an import of the device's own object keeps its caching", an_import_keeps_its_caching),
+    ("a closed object is unbound: thousands need no more memory than one", closed_objects_are_unbound),
+    ("an object is reused by its caching", objects_are_reused),
+];
+
+fn main() -> ExitCode {
+    let found = node::find();
+    let device = found.nodes.iter().find_map(|path| {
+        let device = Device::open(path.to_str()?).ok()?;
+        device.xe().map(|_| device)
+    });
+    let Some(device) = device else {
+        println!(
+            "0 passed, 0 failed, {} skipped: no node of xe in /dev/dri ({:?})",
+            TESTS.len(),
+            found.others
+        );
+        return ExitCode::SUCCESS;
+    };
+    println!("{}: {}", device.drm().name(), device.machine().platform.title);
+    let mut failed = 0;
+    for (claim, test) in TESTS {
+        let device = device.clone();
+        let passed = catch_unwind(AssertUnwindSafe(|| test(&device))).is_ok();
+        println!("{} {claim}", if passed { "ok    " } else { "FAILED" });
+        failed += usize::from(!passed);
+    }
+    println!("{} passed, {failed} failed, 0 skipped", TESTS.len() - failed);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn alloc(device: &Device, mode: CachingMode) -> Bo {
+    device.alloc(AllocRequest::new(SIZE).caching(mode)).unwrap()
+}
+
+fn is_discrete(machine: &Machine) -> bool {
+    machine.platform.local_page_bytes.is_some()
+}
+
+/// The mode of the mapping of an object of `mode`.
+fn mapping(device: &Device, mode: CachingMode) -> MmapMode {
+    match mode {
+        _ if is_discrete(device.machine()) => MmapMode::Fixed,
+        CachingMode::Cached => MmapMode::Wb,
+        CachingMode::None | CachingMode::Display => MmapMode::Wc,
+    }
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, Error>, part: &str) {
+    let error = result.unwrap_err();
+    assert_eq!(error.errno(), Errno::ENODEV, "{error}");
+    assert!(matches!(error, Error::NotAvailable { .. }), "{error:?}");
+    assert!(error.to_string().contains(part), "{error}");
+}
+
+fn the_device_has_the_rules_of_xe(device: &Device) {
+    let rules = device.xe().unwrap();
+    let machine = device.machine();
+    assert_eq!((machine.driver, machine.platform.name), (Driver::Xe, rules.platform.name()));
+    assert_eq!(device.version().unwrap().name, "xe");
+    let regions = device.memory_regions().unwrap();
+    assert_eq!(regions.len(), if is_discrete(machine) { 2 } else { 1 });
+    assert!(regions.iter().all(|region| region.probed_bytes > 0));
+}
+
+fn each_caching_mode_has_its_mapping(device: &Device) {
+    for (mode, level) in [
+        (CachingMode::None, CacheLevel::None),
+        (CachingMode::Cached, CacheLevel::Llc),
+        (CachingMode::Display, CacheLevel::None),
+    ] {
+        let bo = alloc(device, mode);
+        assert_eq!((bo.level(), device.drm().caching(bo.handle()).unwrap()), (level, mode));
+        let has = mapping(device, mode);
+        bo.map(has).unwrap();
+        for &other in MmapMode::ALL.iter().filter(|&&other| other != has) {
+            refused(bo.map(other), "xe maps an object");
+        }
+    }
+}
+
+fn stores_are_drained(device: &Device) {
+    for (mode, verdict) in [(CachingMode::None, Verdict::Drain), (CachingMode::Cached, Verdict::NotNeeded)] {
+        let bo = alloc(device, mode);
+        bo.write_bytes(4076, &[0xa5; 100]).unwrap();
+        let read = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable };
+        let report = device.submit(&[read]).unwrap().remove(0);
+        assert_eq!((report.decision.verdict, report.lines), (verdict, 0), "{mode}: {report:?}");
+        let again = device.submit(&[read]).unwrap().remove(0);
+        assert_eq!(again.decision.verdict, Verdict::NotNeeded, "{again:?}");
+    }
+}
+
+fn bytes_are_there(device: &Device) {
+    for mode in [CachingMode::None, CachingMode::Cached] {
+        let bo = alloc(device, mode);
+        let mut bytes = [1; 100];
+        bo.read_bytes(4076, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 100], "a new object has zeroes");
+        bo.write_bytes(4076, &[0xa5; 100]).unwrap();
+        device.submit(&[Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
+        let report = bo.read_bytes(4076, &mut bytes).unwrap();
+        assert_eq!(
+            (report.lines, bytes),
+            (0, [0xa5; 100]),
+            "the batch was empty, and nothing is invalidated"
+        );
+    }
+}
+
+fn a_wait_ends(device: &Device) {
+    let bo = alloc(device, CachingMode::Cached);
+    bo.wait(Some(Duration::ZERO)).unwrap();
+    let write = Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable };
+    for _ in 0..20 {
+        device.submit(&[write]).unwrap();
+    }
+    bo.wait(Some(Duration::from_secs(10))).unwrap();
+    assert_eq!(bo.busy().unwrap().0, 0);
+    device.submit(&[write]).unwrap();
+    bo.wait(None).unwrap();
+}
+
+fn requests_of_i915_are_refused(device: &Device) {
+    let bo = alloc(device, CachingMode::None);
+    refused(bo.set_caching(CachingMode::Cached), "when it is created");
+    refused(device.drm().create_with_pat(SIZE, 3), "belongs to a mapping");
+    assert_eq!(bo.level(), CacheLevel::None);
+    assert!(device.drm().extras().is_err());
+    let size = device.memory_regions().unwrap().iter().map(|region| region.probed_bytes).sum::<u64>() + 4096;
+    assert_eq!(device.alloc(AllocRequest::new(size)).unwrap_err().errno(), Errno::ENOMEM);
+}
+
+fn an_import_keeps_its_caching(device: &Device) {
+    let other = Device::open(device.drm().name()).unwrap();
+    for mode in [CachingMode::None, CachingMode::Cached] {
+        let bo = alloc(device, mode);
+        bo.write_bytes(0, b"shared").unwrap();
+        let dma_buf = bo.export().unwrap();
+        assert!(device.import(&dma_buf).unwrap().is_same(&bo));
+
+        // Another file knows nothing of it, and asks the kernel.
+        let import = other.import(&dma_buf).unwrap();
+        assert_eq!((import.size(), import.map_mode()), (SIZE, mapping(device, mode)), "{mode}");
+        let mut bytes = [0; 6];
+        import.read_bytes(0, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"shared");
+        other
+            .submit(&[Submission { bo: &import, access: Access::Read, mocs: MocsClass::PageTable }])
+            .unwrap();
+    }
+}
+
+fn closed_objects_are_unbound(device: &Device) {
+    let before = device.open_counts();
+    let memory = device.memory_regions().unwrap()[0].probed_bytes;
+    // Half as much again as the memory, 16 MiB at a time.
+    for _ in 0..memory * 3 / 2 / (16 << 20) {
+        let bo = device.alloc(AllocRequest::new(16 << 20)).unwrap();
+        device.submit(&[Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
+        bo.wait(None).unwrap();
+    }
+    assert_eq!(device.open_counts(), before);
+}
+
+fn objects_are_reused(device: &Device) {
+    let device = Device::open(device.drm().name()).unwrap();
+    device.set_reuse_limit(1 << 20);
+    let handle = alloc(&device, CachingMode::None).handle();
+    assert_ne!(alloc(&device, CachingMode::Cached).handle(), handle);
+    assert_eq!(alloc(&device, CachingMode::None).handle(), handle);
+    assert_eq!(device.reuse_stats().hits, 1);
+}
