@@ -351,9 +351,10 @@ fn no_driver_has_to_flush_the_cpus_cache_for_the_engines() {
         let to_gpu = decide(row, choice, device, Agent::Cpu, Agent::Gpu).verdict;
         assert!(matches!(to_gpu, Verdict::NotNeeded | Verdict::Drain), "{what}: {to_gpu}");
         let to_cpu = decide(row, choice, device, Agent::Gpu, Agent::Cpu);
-        // On Nova Lake-P lines that are neither transient nor 2-way may stay in the GPU's cache.
+        // On Nova Lake-P lines that are neither transient for the CPU (XA) nor 2-way may stay in the GPU's cache.
         let entry = device.pat.entry(choice.index).unwrap();
-        let stays = device.platform.name() == "nvlp" && entry.l3 == Some(CachePolicy::Wb);
+        let kept = matches!(entry.l3, Some(CachePolicy::Wb | CachePolicy::Xd));
+        let stays = device.platform.name() == "nvlp" && kept;
         let expected = if stays { Verdict::FlushGpu } else { Verdict::NotNeeded };
         assert_eq!(to_cpu.verdict, expected, "{what}: {}", to_cpu.rule);
         assert!(!stays || to_cpu.rule == Rule::TransientOnly, "{what}");
