@@ -3,6 +3,9 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use gem_coherency_policy::Errno;
+use gem_coherency_policy::xe::{self, Bind};
+
 use super::alloc::zeroes_stay;
 use crate::backend::{Created, Mapping};
 use crate::error::{Error, Result};
@@ -32,6 +35,7 @@ pub struct AdoptRequest {
     size: u64,
     level: Option<CacheLevel>,
     keeps_level: bool,
+    bound: Option<(xe::Object, u16)>,
     mapping: Option<Mapping>,
     contents: Contents,
     waited_by: WaitedBy,
@@ -48,6 +52,7 @@ impl AdoptRequest {
             size,
             level: None,
             keeps_level: false,
+            bound: None,
             mapping: None,
             contents: Contents::Unknown,
             waited_by: WaitedBy::Library,
@@ -68,6 +73,14 @@ impl AdoptRequest {
     pub fn fixed_level(mut self, level: CacheLevel) -> Self {
         self.keeps_level = true;
         self.level(level)
+    }
+
+    /// Sets, under xe, how the object was created, and the PAT index by which the caller binds it; the level follows from both. An object that is
+    /// bound by several indices is adopted with the one that the GPU writes by.
+    #[must_use]
+    pub fn bound(mut self, object: xe::Object, pat_index: u16) -> Self {
+        self.bound = Some((object, pat_index));
+        self
     }
 
     /// Sets the mapping of the whole object that accesses and flushes use. It must exist as long as the BO, or until
@@ -111,8 +124,17 @@ impl AdoptRequest {
 /// Creates the BO of an object of the caller's.
 pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest) -> Result<Bo> {
     device.check()?;
-    let AdoptRequest { handle, size, level, keeps_level, mut mapping, contents, waited_by, readers } =
-        request;
+    let AdoptRequest {
+        handle,
+        size,
+        mut level,
+        mut keeps_level,
+        bound,
+        mut mapping,
+        contents,
+        waited_by,
+        readers,
+    } = request;
     let _span = tracing::debug_span!("adopt", handle = handle.get(), bytes = size).entered();
     if size == 0 || size % PAGE_BYTES != 0 {
         return Err(Error::BadSize { size, why: "an object has whole pages, and at least one" });
@@ -127,6 +149,10 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
     if mapping.as_ref().is_some_and(|mapping| mapping.len() != size) {
         return Err(Error::BadSize { size, why: "the mapping has another size" });
     }
+    if let Some((object, pat_index)) = bound {
+        level = Some(level_of_mapping(device, &object, pat_index)?);
+        keeps_level = true;
+    }
     let level = level.unwrap_or_else(|| level_of(device, handle, Creation::User));
     let past = match contents {
         Contents::New => Past::Known,
@@ -140,7 +166,8 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
             shared.use_mapping(mapping)?;
         }
         // With a PAT index the kernel may have been told to flush nothing.
-        let zeroes = keeps_level || zeroes_stay(device, Creation::User, Some(level_mode(level)));
+        let zeroes =
+            (keeps_level && !device.is_xe()) || zeroes_stay(device, Creation::User, Some(level_mode(level)));
         if contents == Contents::Unknown || zeroes {
             shared.mark_all_dirty();
         }
@@ -154,6 +181,28 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
     tracing::debug!(handle = handle.get(), bytes = size, %level, ?contents, ?readers, "adopt");
     let (Adopted::Now(shared) | Adopted::Before(shared)) = adopted;
     Ok(Bo::from_shared(shared))
+}
+
+/// Returns the level of an object of xe that the caller binds by `pat_index`.
+///
+/// # Errors
+/// [`Error::NotAvailable`] on a device of i915, and with the check that VM_BIND would fail.
+fn level_of_mapping(device: &SharedDevice, object: &xe::Object, pat_index: u16) -> Result<CacheLevel> {
+    let refused = |why, errno| Error::NotAvailable {
+        what: format!("PAT index {pat_index} for this object"),
+        platform: device.machine.platform.name,
+        why,
+        errno,
+    };
+    let rules = device.drm.xe().ok_or_else(|| {
+        refused(
+            "under i915 an object has a PAT index from its creation on, and none of its mappings",
+            Errno::ENODEV,
+        )
+    })?;
+    let bind = rules.bind(&[Bind::map(object, 0, pat_index)], false);
+    bind.map_err(|(_, refusal)| refused(refusal.rule.reason(), refusal.errno))?;
+    rules.level(object.caching, pat_index).map_err(|rule| refused(rule.reason(), Errno::EINVAL))
 }
 
 /// Checks that the object was adopted before with the same facts.

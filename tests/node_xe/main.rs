@@ -2,15 +2,21 @@
 //!
 //! The tests run on the first node of xe in /dev/dri. Without one each is skipped; skips are printed and counted.
 
+#[path = "../node_real/foreign_objects.rs"]
+#[expect(dead_code, reason = "objects of a process's memory are i915's")]
+mod foreign_objects;
+
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use gem_coherency::backend::node;
+use gem_coherency::device::{AdoptRequest, Contents};
 use gem_coherency::platform::{Driver, Machine};
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::{
-    Access, AllocRequest, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Verdict,
+    Access, AllocRequest, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Verdict, xe,
 };
 
 const SIZE: u64 = 64 << 10;
@@ -28,6 +34,11 @@ const TESTS: &[Test] = &[
     ("an import of the device's own object keeps its caching", an_import_keeps_its_caching),
     ("a closed object is unbound, and its memory is free", closed_objects_are_unbound),
     ("an object is reused by its caching", objects_are_reused),
+    ("an object of the caller's is tracked by its mapping", adopted_objects_are_tracked),
+    (
+        "another driver's object is bound by an index that snoops, and not mapped",
+        foreign_objects_are_not_mapped,
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -215,4 +226,57 @@ fn objects_are_reused(device: &Device) {
     assert_ne!(alloc(&device, CachingMode::Cached).handle(), handle);
     assert_eq!(alloc(&device, CachingMode::None).handle(), handle);
     assert_eq!(device.reuse_stats().hits, 1);
+}
+
+fn adopted_objects_are_tracked(device: &Device) {
+    let (drm, rules) = (device.drm(), device.xe().unwrap());
+    for (mode, verdict) in [(CachingMode::None, Verdict::Drain), (CachingMode::Cached, Verdict::NotNeeded)] {
+        let choice = rules.choose_mode(mode, SIZE).unwrap();
+        let object = rules.create(&choice.create.unwrap()).unwrap();
+        let created = drm.create_cached(SIZE, mode).unwrap();
+        let request = || {
+            let mapped = drm.map(created.handle, mapping(device, mode), SIZE).unwrap();
+            AdoptRequest::new(created.handle, SIZE).mapped(mapped).contents(Contents::New)
+        };
+        let bo = device.adopt(request().bound(object, choice.pat_index)).unwrap();
+        bo.write_bytes(0, b"adopted").unwrap();
+        let read = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable };
+        let reports = device.submit_with(&[read], |reports| Ok(reports.to_vec())).unwrap();
+        assert_eq!((reports[0].decision.verdict, reports[0].lines), (verdict, 0), "{mode}");
+        drop(bo);
+        // The kernel would say EINVAL at the bind.
+        let plain = |(_, entry): &(u16, &xe::PatEntry)| !entry.coherency.snoops();
+        let (not_snooping, _) = rules.pat.indices().find(plain).unwrap();
+        let wrong = device.adopt(request().bound(object, not_snooping));
+        match mode {
+            CachingMode::Cached => {
+                let error = wrong.unwrap_err();
+                assert_eq!(error.errno(), Errno::EINVAL, "{error}");
+                assert!(error.to_string().contains("the GPU must snoop it"), "{error}");
+            }
+            CachingMode::None | CachingMode::Display => drop(wrong.unwrap()),
+        }
+        drm.close(created.handle).unwrap();
+    }
+}
+
+/// Returns the primary node of a device without hardware, whose buffers are another driver's.
+fn vgem() -> File {
+    let found = node::find();
+    let is_vgem = |error: &Error| error.to_string().contains("the driver 'vgem'");
+    let mut others = found.others.iter().filter(|(_, error)| is_vgem(error)).map(|(path, _)| path);
+    let card = others.find(|path| path.to_string_lossy().contains("card")).expect("the machine has vgem");
+    File::options().read(true).write(true).open(card).unwrap()
+}
+
+fn foreign_objects_are_not_mapped(device: &Device) {
+    let import = device.import(foreign_objects::foreign(&vgem(), 128, 128)).unwrap();
+    assert_eq!((import.size(), import.level()), (SIZE, CacheLevel::None));
+    for &mode in MmapMode::ALL {
+        refused(import.map(mode), "another driver");
+    }
+    // A load would raise SIGBUS.
+    refused(import.read_bytes(0, &mut [0]), "another driver");
+    device.submit(&[Submission { bo: &import, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
+    import.wait(None).unwrap();
 }

@@ -38,7 +38,7 @@ const XE: &str = "xe";
 pub struct Found {
     /// The directory.
     pub directory: PathBuf,
-    /// The nodes of i915 and xe: render nodes first, then primary nodes, each by number.
+    /// The nodes of i915, then those of xe: of each, render nodes first, then primary nodes, by number.
     pub nodes: Vec<PathBuf>,
     /// The other nodes, or the directory itself, each with the error.
     pub others: Vec<(PathBuf, Error)>,
@@ -75,6 +75,7 @@ pub fn find() -> Found {
 /// master for that moment.
 pub fn find_in(directory: &Path) -> Found {
     let mut found = Found { directory: directory.to_owned(), nodes: Vec::new(), others: Vec::new() };
+    let mut of_xe = Vec::new();
     let names = match names(directory) {
         Ok(names) => names,
         Err(error) => {
@@ -85,10 +86,12 @@ pub fn find_in(directory: &Path) -> Found {
     for name in names {
         let path = directory.join(name);
         match open(&path) {
+            Ok(node) if node.xe().is_some() => of_xe.push(path),
             Ok(_) => found.nodes.push(path),
             Err(error) => found.others.push((path, error)),
         }
     }
+    found.nodes.append(&mut of_xe);
     found
 }
 

@@ -2,23 +2,45 @@
 
 use std::fmt;
 
-use gem_coherency::Error;
 use gem_coherency::backend::DriverVersion;
 use gem_coherency::device::Device;
 use gem_coherency::platform::Basis;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency::{Error, OpenError};
 use gemtool::script::Target;
 use serde::Serialize;
 
 use crate::args;
 use crate::failure::Failure;
 
-/// Opens the named device, or the first i915 node.
+/// Opens the named device, or the first node of i915 or xe.
 ///
 /// # Errors
 /// The errors of opening the device, and the error that no device exists.
-pub fn open(args: &args::Device) -> Result<Device, Failure> {
+pub fn open_any(args: &args::Device) -> Result<Device, Failure> {
     opened(args, Device::open, Device::open_first)
+}
+
+/// Opens the named device, or the first node, for a command that is about i915.
+///
+/// # Errors
+/// The errors of opening the device, that no device exists, and that xe drives it.
+pub fn open(args: &args::Device) -> Result<Device, Failure> {
+    opened(args, |name| of_i915(Device::open(name)?), || of_i915(Device::open_first()?))
+}
+
+/// Refuses a device of xe.
+///
+/// # Errors
+/// [`OpenError::NotI915`].
+pub fn of_i915(device: Device) -> Result<Device, Error> {
+    match device.xe() {
+        Some(_) => {
+            let path = device.drm().name().into();
+            Err(OpenError::NotI915 { path, driver: "xe".to_owned() }.into())
+        }
+        None => Ok(device),
+    }
 }
 
 /// Opens the device as [`open`] does, for a script.
@@ -26,7 +48,8 @@ pub fn open(args: &args::Device) -> Result<Device, Failure> {
 /// # Errors
 /// The errors of [`open`].
 pub fn target(args: &args::Device) -> Result<Target, Failure> {
-    opened(args, Target::open, || Device::open_first().map(Target::from_device))
+    let checked = |target: Target| of_i915(target.device().clone()).map(|_| target);
+    opened(args, |name| checked(Target::open(name)?), || checked(Target::from_device(Device::open_first()?)))
 }
 
 /// Opens the device by `by_name` or `first`; an error names the flag at fault.

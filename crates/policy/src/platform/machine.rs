@@ -226,6 +226,13 @@ impl Machine {
         let reported = Fact::ALL.iter().find(|fact| fact.cap() == cap && self.reported.contains(cap));
         let changed =
             KERNEL_CHANGES.iter().find(|it| it.cap == cap && it.applies(self.platform, self.kernel));
+        if self.driver == Driver::Xe {
+            return CapSource::Table(match cap {
+                Caps::PAT_AT_CREATE => "xe_drm.h: drm_xe_gem_create.cpu_caching",
+                Caps::LLC | Caps::SNOOP | Caps::DISCRETE => self.platform.source,
+                _ => "i915 alone",
+            });
+        }
         match (reported, changed) {
             (Some(&fact), _) => CapSource::Device(fact),
             (None, Some(change)) => CapSource::Kernel(change.why),

@@ -87,7 +87,7 @@ const REPORT: &str = "`gemtool verify --json >verify.json` measures this part, l
 /// # Errors
 /// A device that cannot be opened or identified; a CPU that cannot be used.
 pub fn run(args: &args::Info) -> Result<InfoReport, Failure> {
-    let device = device::open(&args.device)?;
+    let device = device::open_any(&args.device)?;
     let machine = device.machine();
     let params: Vec<ParamLine> = PARAMS.iter().map(|&param| param_line(&device, param)).collect();
     let regions = device.memory_regions();
@@ -105,7 +105,8 @@ pub fn run(args: &args::Info) -> Result<InfoReport, Failure> {
         quirks: device.quirks(),
         cpu: cacheops::support().map_err(Error::from)?,
         params,
-        report: (!device.drm().name().starts_with(gem_coherency_sim::PREFIX)).then_some(REPORT),
+        report: (device.xe().is_none() && !device.drm().name().starts_with(gem_coherency_sim::PREFIX))
+            .then_some(REPORT),
     })
 }
 

@@ -11,6 +11,7 @@ use crate::cmd::objects::alloc::report::{
     AllocReport, BoReport, Check, Contents, Group, KernelCaching, ReleaseReport, Request, StepLine, Total,
 };
 use crate::cmd::objects::alloc::traced::Traced;
+use crate::cmd::objects::alloc::xe::{RefusedIndex, XeObject};
 use crate::render::model::explain::{effect_style, effect_words, state_words};
 use crate::render::programs::trace::{style, verdict};
 use crate::render::{Align, Page, Report, Table, bytes, coherent_words, held_style, verdict_style};
@@ -30,6 +31,9 @@ impl Report for AllocReport {
             let by = if effects.is_empty() { format!(" ({rule})") } else { String::new() };
             page.field("without it", &format!("{}{by}", effect_words(effects)))?;
         }
+        if let Some(object) = &self.xe {
+            xe(page, object)?;
+        }
         if let Some(why) = self.acquire_not_predicted {
             page.field("acquire", &format!("the kernel's is not predicted: {why}"))?;
         }
@@ -41,7 +45,9 @@ impl Report for AllocReport {
         for group in &self.groups {
             page.gap()?;
             page.heading(&title(group))?;
-            bo(page, &self.asked, &group.bo)?;
+            // The caching that an object of xe was created with: there is no request for it.
+            let says = if self.xe.is_some() { "created as" } else { "kernel says" };
+            bo(page, &self.asked, &group.bo, says)?;
             page.gap()?;
             steps(page, &group.bo.steps)?;
         }
@@ -63,6 +69,23 @@ impl Report for ReleaseReport {
         page.heading(&format!("Released: {}", self.released))?;
         totals(page, &self.totals)
     }
+}
+
+/// Writes what xe does in place of domains and flushes.
+fn xe(page: &mut Page<'_>, object: &XeObject) -> io::Result<()> {
+    page.gap()?;
+    page.heading("xe, in place of domains and flushes (predicted)")?;
+    let memory = if object.local { "local memory" } else { "system memory" };
+    page.field("created", &format!("cpu_caching {}, {memory}", object.cpu_caching))?;
+    page.field("bound by", &format!("PAT index {}, coherency {}", object.pat_index, object.coherency))?;
+    for (name, required) in [("CPU stores", &object.stores), ("GPU writes", &object.gpu_writes)] {
+        page.field(name, &format!("{} ({}): {}", required.verdict, required.rule, required.reason))?;
+        page.field("source", required.source)?;
+    }
+    let Some(RefusedIndex { pat_index, errno, rule, reason }) = &object.refused else {
+        return page.field("refused", "no PAT index of the table: the CPU has no cached line of the BO");
+    };
+    page.field("refused", &format!("PAT index {pat_index}, {errno} ({rule}): {reason}"))
 }
 
 /// Writes the flushes that the kernel's trace shows, and those that the rules predict.
@@ -97,7 +120,7 @@ fn title(group: &Group) -> String {
 }
 
 /// Writes the properties of a BO.
-fn bo(page: &mut Page<'_>, asked: &Request, bo: &BoReport) -> io::Result<()> {
+fn bo(page: &mut Page<'_>, asked: &Request, bo: &BoReport, says: &str) -> io::Result<()> {
     let map = asked.map.map_or("the library's choice".to_owned(), |mode| mode.to_string());
     let caching = asked.caching.map_or("the platform's default".to_owned(), |mode| mode.to_string());
     let size = bytes(asked.size_bytes);
@@ -106,7 +129,7 @@ fn bo(page: &mut Page<'_>, asked: &Request, bo: &BoReport) -> io::Result<()> {
         KernelCaching::Mode(mode) => format!("caching {mode}"),
         KernelCaching::Refused(errno) => format!("caching unknown ({errno})"),
     };
-    page.field("kernel says", &format!("{}, {caching}", bytes(bo.size_bytes)))?;
+    page.field(says, &format!("{}, {caching}", bytes(bo.size_bytes)))?;
     page.field("level", &format!("{}, coherent for {}", bo.level, coherent_words(&bo.coherent)))?;
     page.field("map", bo.map.name())?;
     let when = if bo.flushed_by == FlushOwner::Library { ", where an access needs it" } else { "" };

@@ -4,6 +4,7 @@ pub mod acquire;
 mod lifetime;
 pub mod report;
 pub mod traced;
+pub mod xe;
 
 use gem_coherency::device::Device;
 
@@ -16,6 +17,7 @@ use acquire::Acquire;
 use lifetime::HeldBo;
 use report::{AllocReport, ReleaseReport, Request, Results};
 use traced::{Traced, Tracing};
+use xe::XeObject;
 
 /// Smallest number of BOs for which a progress bar is shown.
 const MANY: u64 = 100;
@@ -38,7 +40,14 @@ impl<'a> Session<'a> {
     /// The errors of opening the device.
     pub fn open(args: &'a args::Alloc) -> Result<Self, Failure> {
         let held = if args.hold { Some((Hold::new()?, Vec::new())) } else { None };
-        Ok(Self { args, device: device::open(&args.device)?, held, interrupted_at: None })
+        let device = device::open_any(&args.device)?;
+        if args.trace && device.xe().is_some() {
+            return Err(Failure::flag(
+                "--trace",
+                "it follows the flushes of i915, and the device is driven by xe",
+            ));
+        }
+        Ok(Self { args, device, held, interrupted_at: None })
     }
 
     /// Performs every BO's steps, and releases those that are not held. With `--hold` a signal ends it early.
@@ -80,6 +89,11 @@ impl<'a> Session<'a> {
         let mut report = results.report(DeviceLine::of(&self.device)?, Request::from(self.args));
         report.passed &= traced.as_ref().is_none_or(Traced::passed);
         report.traced = traced;
+        if let Some(xe) = self.device.xe() {
+            let size = report.groups.first().map(|group| group.bo.size_bytes);
+            report.xe = size.and_then(|size| XeObject::predicted(&xe, self.args.caching, size));
+            return Ok(report);
+        }
         let (machine, rules) = (self.device.machine(), self.device.rules());
         let predicted = report
             .groups

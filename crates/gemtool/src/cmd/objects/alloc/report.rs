@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::acquire::Acquire;
 use super::traced::Traced;
+use super::xe::XeObject;
 use crate::args::{self, Pattern};
 use crate::cmd::device::DeviceLine;
 
@@ -199,6 +200,9 @@ pub struct AllocReport {
     pub acquire: Option<Acquire>,
     /// The reason why it cannot.
     pub acquire_not_predicted: Option<&'static str>,
+    /// What xe does in place of domains and flushes; absent for a device of i915.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xe: Option<XeObject>,
     /// The kernel's flushes of the first BO, if they were traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traced: Option<Traced>,
@@ -236,6 +240,7 @@ impl Results {
             asked,
             acquire: None,
             acquire_not_predicted: None,
+            xe: None,
             traced: None,
             passed,
             groups,

@@ -18,7 +18,7 @@ use gem_coherency_exercise::{CURSOR_PIXELS, Result as Done, Screen};
 use gem_coherency_sim::SimDevice;
 
 use crate::args::{self, Buffer, Frame};
-use crate::cmd::device::DeviceLine;
+use crate::cmd::device::{DeviceLine, of_i915};
 use crate::cmd::objects::alloc::report::StepLine;
 use crate::cmd::objects::hold::Hold;
 use crate::failure::Failure;
@@ -81,7 +81,7 @@ fn open(args: &args::Device) -> Result<(Device, Option<Arc<SimDevice>>), Failure
             let device = Device::from_drm(Arc::clone(&soft) as Arc<_>).map_err(blame)?;
             Ok((device, Some(soft)))
         }
-        Some(path) => Ok((Device::open(path).map_err(blame)?, None)),
+        Some(path) => Ok((Device::open(path).and_then(of_i915).map_err(blame)?, None)),
         None => {
             let found = node::find();
             let is_primary = |path: &&std::path::PathBuf| {
@@ -91,7 +91,7 @@ fn open(args: &args::Device) -> Result<(Device, Option<Arc<SimDevice>>), Failure
                 Some(path) => path.as_path(),
                 None => found.first()?,
             };
-            Ok((Device::open(&path.to_string_lossy())?, None))
+            Ok((Device::open(&path.to_string_lossy()).and_then(of_i915)?, None))
         }
     }
 }
