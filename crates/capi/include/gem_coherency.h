@@ -376,7 +376,127 @@ typedef enum gemco_verdict {
      * There is no such access: the platform or the kernel refuses it.
      */
     GEMCO_REFUSED = 4,
+    /**
+     * The batch must flush the GPU's caches (PIPE_CONTROL) before it signals. Of gemco_xe_needs_flush only.
+     */
+    GEMCO_FLUSH_GPU = 5,
 } gemco_verdict;
+
+/**
+ * An agent that accesses memory.
+ */
+typedef enum gemco_xe_agent {
+    /**
+     * The CPU, through the mapping that belongs to the memory.
+     */
+    GEMCO_XE_AGENT_CPU = 0,
+    /**
+     * The GPU's engines, through the mapping with the PAT index.
+     */
+    GEMCO_XE_AGENT_GPU = 1,
+    /**
+     * The display engine; it only reads.
+     */
+    GEMCO_XE_AGENT_DISPLAY = 2,
+} gemco_xe_agent;
+
+/**
+ * Memory as xe distinguishes it: by the caching of the CPU's mapping, which GEM_CREATE fixes, or by its origin.
+ */
+typedef enum gemco_xe_memory {
+    /**
+     * An object that the CPU maps write-back (DRM_XE_GEM_CPU_CACHING_WB).
+     */
+    GEMCO_XE_MEMORY_WB = 1,
+    /**
+     * An object that the CPU maps write-combining (DRM_XE_GEM_CPU_CACHING_WC).
+     */
+    GEMCO_XE_MEMORY_WC = 2,
+    /**
+     * A dma-buf of another driver. One of the same device is the exporter's object itself: GEMCO_XE_MEMORY_WB or _WC.
+     */
+    GEMCO_XE_MEMORY_IMPORT = 3,
+    /**
+     * The process's own pages (DRM_XE_VM_BIND_OP_MAP_USERPTR).
+     */
+    GEMCO_XE_MEMORY_USERPTR = 4,
+} gemco_xe_memory;
+
+/**
+ * Memory regions of a placement, as bits.
+ */
+typedef enum gemco_xe_region {
+    /**
+     * System memory.
+     */
+    GEMCO_XE_SYSTEM = 1,
+    /**
+     * Local memory of a discrete device.
+     */
+    GEMCO_XE_LOCAL = 2,
+} gemco_xe_region;
+
+/**
+ * A request of xe.
+ */
+typedef enum gemco_xe_request {
+    /**
+     * None: the kernel accepts them all.
+     */
+    GEMCO_XE_NO_REQUEST = 0,
+    /**
+     * DRM_IOCTL_XE_GEM_CREATE.
+     */
+    GEMCO_XE_GEM_CREATE = 1,
+    /**
+     * DRM_IOCTL_XE_VM_BIND.
+     */
+    GEMCO_XE_VM_BIND = 2,
+} gemco_xe_request;
+
+/**
+ * The use of memory.
+ */
+typedef enum gemco_xe_use {
+    /**
+     * The CPU writes, the GPU reads.
+     */
+    GEMCO_XE_USE_UPLOAD = 0,
+    /**
+     * The GPU writes, the CPU reads; or both do both.
+     */
+    GEMCO_XE_USE_READ_BACK = 1,
+    /**
+     * The display shows it.
+     */
+    GEMCO_XE_USE_SCANOUT = 2,
+    /**
+     * The GPU alone, compressed where it can be.
+     */
+    GEMCO_XE_USE_GPU_ONLY = 3,
+    /**
+     * An import from another driver.
+     */
+    GEMCO_XE_USE_IMPORT = 4,
+    /**
+     * The process's own pages.
+     */
+    GEMCO_XE_USE_USERPTR = 5,
+} gemco_xe_use;
+
+/**
+ * The time of the next access.
+ */
+typedef enum gemco_xe_when {
+    /**
+     * After the fence of the submission, or after a request.
+     */
+    GEMCO_XE_AFTER_FENCE = 0,
+    /**
+     * While the batch runs: after a user fence in its midst, by another queue, or in user-mode submission.
+     */
+    GEMCO_XE_IN_BATCH = 1,
+} gemco_xe_when;
 
 /**
  * A CPU access to a range of a BO, in progress.
@@ -494,6 +614,120 @@ typedef struct gemco_decision {
      */
     unsigned int rule;
 } gemco_decision;
+
+/**
+ * A device of xe under a kernel: gemco_xe_device_by_id fills it.
+ */
+typedef struct gemco_xe_device {
+    /**
+     * The platform's short name, in lower case: "lnl".
+     */
+    char name[16];
+    /**
+     * The platform's marketing name: "Lunar Lake".
+     */
+    char title[48];
+    /**
+     * The PCI ID.
+     */
+    uint16_t pci_id;
+    /**
+     * The kernel version: the 7 of 7.2.
+     */
+    uint16_t kernel_major;
+    /**
+     * The kernel version: the 2 of 7.2.
+     */
+    uint16_t kernel_minor;
+    /**
+     * Version of the graphics IP: the 20 of 20.04.
+     */
+    uint8_t graphics_major;
+    /**
+     * Version of the graphics IP: the 4 of 20.04.
+     */
+    uint8_t graphics_minor;
+    /**
+     * Memory regions of the device: gemco_xe_region, ORed.
+     */
+    unsigned int regions;
+    /**
+     * Number of PAT indices, reserved ones included.
+     */
+    unsigned int pat_indices;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
+} gemco_xe_device;
+
+/**
+ * Memory, and a mapping of it in an address space of the GPU. Set all other fields to 0: use designated initialisers.
+ */
+typedef struct gemco_xe_mapping {
+    /**
+     * The memory: a gemco_xe_memory.
+     */
+    unsigned int memory;
+    /**
+     * The placement of GEM_CREATE: gemco_xe_region, ORed. 0 for an import and for the process's pages.
+     */
+    unsigned int placement;
+    /**
+     * The flags of GEM_CREATE (DRM_XE_GEM_CREATE_FLAG_*). 0 for an import and for the process's pages.
+     */
+    unsigned int create_flags;
+    /**
+     * The flags of VM_BIND (DRM_XE_VM_BIND_FLAG_*).
+     */
+    unsigned int bind_flags;
+    /**
+     * The PAT index of VM_BIND, at most 65535.
+     */
+    unsigned int pat_index;
+    /**
+     * 0.
+     */
+    unsigned int pad;
+    /**
+     * Size of the object in bytes; ignored for the process's pages.
+     */
+    uint64_t size;
+    /**
+     * Bytes from the object's start, or the address of the process's pages.
+     */
+    uint64_t offset;
+    /**
+     * The GPU's address.
+     */
+    uint64_t address;
+    /**
+     * Size of the mapping in bytes.
+     */
+    uint64_t range;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
+} gemco_xe_mapping;
+
+/**
+ * The kernel's answer to the requests for a mapping.
+ */
+typedef struct gemco_xe_refusal {
+    /**
+     * The request that is refused: a gemco_xe_request.
+     */
+    unsigned int request;
+    /**
+     * The errno of the refusal, positive; 0 if the kernel accepts the requests.
+     */
+    int error;
+    /**
+     * The check that fails: gemco_rule_name, gemco_rule_reason, gemco_rule_source. 0 if the kernel accepts the requests.
+     */
+    unsigned int rule;
+} gemco_xe_refusal;
 
 /**
  * Reuse-cache statistics since the device was opened.
@@ -857,6 +1091,73 @@ void gemco_post_flush_fence(void);
  * Any thread; no allocation.
  */
 void gemco_post_flush_inval_fence(void);
+
+/**
+ * Looks up a device of the kernel driver xe by its PCI ID, without opening it.
+ *
+ * kernel_major, kernel_minor: the kernel version, or 0, 0 for the newest one with known rules.
+ * graphics_major, graphics_minor: the version of the graphics IP (ip_ver_major and ip_ver_minor of the main GT in
+ * DRM_XE_DEVICE_QUERY_GT_LIST), or 0, 0 for the platform's, which is also what devices before Meteor Lake report.
+ *
+ * Returns 0; -ENODEV for an ID that xe of this kernel does not list; -EINVAL for a kernel before 6.12, and for a graphics
+ * version without a PAT table. Any thread; no allocation.
+ */
+int gemco_xe_device_by_id(uint16_t pci_id,
+                          uint16_t kernel_major,
+                          uint16_t kernel_minor,
+                          uint8_t graphics_major,
+                          uint8_t graphics_minor,
+                          struct gemco_xe_device *device);
+
+/**
+ * Returns whether the kernel accepts a mapping in an address space without page faults: first GEM_CREATE of the object,
+ * then VM_BIND (DRM_XE_VM_BIND_OP_MAP, for the process's pages _MAP_USERPTR).
+ *
+ * Memory is taken to be there, and handles and syncs to be right.
+ *
+ * refusal: the request that is refused, its errno and the check that fails, the first in the kernel's order; may be NULL.
+ *
+ * Returns 0 if the kernel accepts the requests, else the errno of the refusal, which is positive; -EINVAL for a question
+ * that cannot be asked: NULL, a bad number. Any thread; no allocation.
+ */
+int gemco_xe_bind_refusal(const struct gemco_xe_device *device,
+                          const struct gemco_xe_mapping *mapping,
+                          struct gemco_xe_refusal *refusal);
+
+/**
+ * Decides what is required between a write to memory and the next access to it, if a mapping of the whole of it has the
+ * PAT index. The mapping's offset, address, range and bind_flags are ignored.
+ *
+ * writer, next: a gemco_xe_agent. when: a gemco_xe_when.
+ * decision: the verdict with its rule; may be NULL.
+ *
+ * Returns the verdict, a gemco_verdict: GEMCO_DRAIN means gemco_pre_flush_fence by the thread that stored, before the
+ * request that submits; GEMCO_FLUSH gemco_flush_range over what the CPU wrote; GEMCO_FLUSH_GPU that the batch flushes the
+ * GPU's caches; GEMCO_REFUSED that there is no such access. The CPU never has to invalidate. -EINVAL for NULL and for a bad
+ * number. Any thread; no allocation.
+ */
+int gemco_xe_needs_flush(const struct gemco_xe_device *device,
+                         const struct gemco_xe_mapping *mapping,
+                         unsigned int writer,
+                         unsigned int next,
+                         unsigned int when,
+                         struct gemco_decision *decision);
+
+/**
+ * Chooses the memory and the mapping for a use.
+ *
+ * purpose: a gemco_xe_use. size: the size in bytes, not 0.
+ * mapping: the fields memory, placement and create_flags of GEM_CREATE, and pat_index of VM_BIND; size and range are `size`,
+ * rounded up to the pages of the placement. The other fields are 0: the caller sets the address, and for its own pages the
+ * offset.
+ *
+ * Returns 0; -EOPNOTSUPP for GEMCO_XE_USE_SCANOUT on a device without a display; -EINVAL for NULL and for a bad number. Any
+ * thread; no allocation.
+ */
+int gemco_xe_choose(const struct gemco_xe_device *device,
+                    unsigned int purpose,
+                    uint64_t size,
+                    struct gemco_xe_mapping *mapping);
 
 /**
  * Opens the device `name`: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl", "sim:glk,kernel=6.1,display=on").
@@ -1402,7 +1703,8 @@ int gemco_stream_end(struct gemco_stream *stream, uint64_t end, struct gemco_rep
 /**
  * Returns the name of a rule: "bypass-mocs-read".
  *
- * Names are stable; numbers may change with the library's version. NULL for a number without a rule, with a text in
+ * Names are stable; numbers may change with the library's version. The rules of i915 are numbered from 0 on, those of xe
+ * from 65536 on; a name can occur in both. NULL for a number without a rule, with a text in
  * gemco_last_error. The text is valid while the library is loaded. Any thread; no allocation.
  */
 const char *gemco_rule_name(unsigned int rule);

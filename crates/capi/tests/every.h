@@ -40,6 +40,10 @@ enum { NONE = -9999 };
 /* An object of the caller's, whose handle exists on no device: it is adopted, and used by nothing. */
 static const gemco_object own_object = {.size = 4096, .handle = 4000, .flags = GEMCO_ADOPT_NEW};
 
+/* A device of xe, and a mapping that its kernel accepts. */
+static const gemco_xe_device own_xe = {.pci_id = 0x64a0};
+static const gemco_xe_mapping own_mapping = {.memory = GEMCO_XE_MEMORY_WB, .placement = GEMCO_XE_SYSTEM, .pat_index = 1, .size = 4096, .range = 4096};
+
 /* An instruction of graphics 9. */
 static const uint32_t nop[] = {0x7e, 0, 0, 0};
 
@@ -113,6 +117,10 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_pre_flush_fence, QUERIES, NOTHING(gemco_pre_flush_fence()))                                             \
     CALL(gemco_post_flush_fence, QUERIES, NOTHING(gemco_post_flush_fence()))                                           \
     CALL(gemco_post_flush_inval_fence, QUERIES, NOTHING(gemco_post_flush_inval_fence()))                               \
+    CALL(gemco_xe_device_by_id, QUERIES, gemco_xe_device_by_id(0x64a0, 7, 2, 0, 0, &(gemco_xe_device){0}))               \
+    CALL(gemco_xe_bind_refusal, QUERIES, gemco_xe_bind_refusal(&own_xe, &own_mapping, &(gemco_xe_refusal){0}))           \
+    CALL(gemco_xe_needs_flush, QUERIES, gemco_xe_needs_flush(&own_xe, &own_mapping, 0, 1, 0, &(gemco_decision){0}))      \
+    CALL(gemco_xe_choose, QUERIES, gemco_xe_choose(&own_xe, GEMCO_XE_USE_UPLOAD, 4096, &(gemco_xe_mapping){0}))          \
     CALL(gemco_rule_name, QUERIES, text(gemco_rule_name(0)))                                                           \
     CALL(gemco_rule_reason, QUERIES, text(gemco_rule_reason(0)))                                                       \
     CALL(gemco_rule_source, QUERIES, text(gemco_rule_source(0)))                                                       \

@@ -173,15 +173,197 @@ static void numbers(void) {
     FAILS(gemco_platform_by_id(GLK, 0, 0, 0, NULL), EINVAL, "platform is NULL");
 }
 
+enum { LNL = 0x64a0, BMG = 0xe202, PTL = 0xb080, ATSM = 0x56c0 };
+
+/* A device of xe under Linux 7.2. */
+static const gemco_xe_device *xe_of(uint16_t id) {
+    static gemco_xe_device device;
+    OK(gemco_xe_device_by_id(id, 7, 2, 0, 0, &device));
+    CHECK(device.pci_id == id && device.kernel_major == 7 && device.kernel_minor == 2);
+    return &device;
+}
+
+/* A mapping of a whole object, or of one page of the process. */
+static gemco_xe_mapping mapping_of(unsigned memory, unsigned pat_index) {
+    int is_created = memory == GEMCO_XE_MEMORY_WB || memory == GEMCO_XE_MEMORY_WC;
+    return (gemco_xe_mapping){.memory = memory, .placement = is_created ? GEMCO_XE_SYSTEM : 0, .pat_index = pat_index,
+                              .size = 65536, .range = 65536, .address = 1 << 24};
+}
+
+/* The kernel refuses a mapping by this rule, or accepts it (NULL). */
+static void bind_case(uint16_t id, gemco_xe_mapping mapping, unsigned request, int error, const char *rule) {
+    gemco_xe_refusal refusal = {7, 7, 7};
+    CHECK(gemco_xe_bind_refusal(xe_of(id), &mapping, &refusal) == error);
+    CHECK(refusal.request == request && refusal.error == error);
+    if (rule)
+        BY_RULE(refusal, rule);
+    CHECK(gemco_xe_bind_refusal(xe_of(id), &mapping, NULL) == error);
+}
+
+static void xe_devices(void) {
+    gemco_xe_device device;
+    OK(gemco_xe_device_by_id(LNL, 0, 0, 0, 0, &device));
+    CHECK(strcmp(device.name, "lnl") == 0 && strcmp(device.title, "Lunar Lake") == 0 && device.pci_id == LNL);
+    CHECK(device.graphics_major == 20 && device.graphics_minor == 4 && device.kernel_major == 0);
+    CHECK(device.regions == GEMCO_XE_SYSTEM && device.pat_indices == 32);
+    CHECK(xe_of(BMG)->regions == (GEMCO_XE_SYSTEM | GEMCO_XE_LOCAL));
+    CHECK(xe_of(TGL)->pat_indices == 4 && xe_of(MTL)->pat_indices == 5);
+    /* The version that the device reports decides about the table. */
+    OK(gemco_xe_device_by_id(LNL, 7, 2, 20, 1, &device));
+    CHECK(device.pat_indices == 28 && device.graphics_minor == 1);
+    FAILS(gemco_xe_device_by_id(LNL, 7, 2, 21, 0, &device), EINVAL, "graphics version 21.00");
+    FAILS(gemco_xe_device_by_id(LNL, 6, 8, 0, 0, &device), EINVAL, "not 6.8");
+    FAILS(gemco_xe_device_by_id(1, 7, 2, 0, 0, &device), ENODEV, "8086:0001");
+    FAILS(gemco_xe_device_by_id(JSL, 7, 2, 0, 0, &device), ENODEV, "Jasper Lake is driven by i915");
+    FAILS(gemco_xe_device_by_id(0x46d3, 6, 12, 0, 0, &device), ENODEV, "does not list 8086:46d3");
+    FAILS(gemco_xe_device_by_id(PTL, 6, 12, 0, 0, &device), EINVAL, "does not claim ptl");
+    FAILS(gemco_xe_device_by_id(LNL, 7, 2, 0, 0, NULL), EINVAL, "gemco_xe_device_by_id: device is NULL");
+    CHECK(device.pat_indices == 28);
+}
+
+static void xe_binds(void) {
+    gemco_xe_mapping cached = mapping_of(GEMCO_XE_MEMORY_WB, 1), other = cached;
+    bind_case(LNL, cached, GEMCO_XE_NO_REQUEST, 0, NULL);
+    other.pat_index = 0;
+    bind_case(LNL, other, GEMCO_XE_VM_BIND, EINVAL, "cached-not-snooped");
+    bind_case(TGL, other, GEMCO_XE_NO_REQUEST, 0, NULL);
+    bind_case(TGL, cached, GEMCO_XE_VM_BIND, EINVAL, "cached-not-snooped");
+    bind_case(LNL, mapping_of(GEMCO_XE_MEMORY_WC, 0), GEMCO_XE_NO_REQUEST, 0, NULL);
+    bind_case(LNL, mapping_of(GEMCO_XE_MEMORY_WC, 16), GEMCO_XE_VM_BIND, EINVAL, "pat-index-reserved");
+    bind_case(LNL, mapping_of(GEMCO_XE_MEMORY_WC, 65535), GEMCO_XE_VM_BIND, EINVAL, "pat-index-beyond");
+    bind_case(LNL, mapping_of(GEMCO_XE_MEMORY_IMPORT, 0), GEMCO_XE_VM_BIND, EINVAL, "import-not-snooped");
+    bind_case(LNL, mapping_of(GEMCO_XE_MEMORY_IMPORT, 1), GEMCO_XE_NO_REQUEST, 0, NULL);
+    bind_case(LNL, mapping_of(GEMCO_XE_MEMORY_USERPTR, 0), GEMCO_XE_VM_BIND, EINVAL, "userptr-not-snooped");
+    bind_case(LNL, mapping_of(GEMCO_XE_MEMORY_USERPTR, 1), GEMCO_XE_NO_REQUEST, 0, NULL);
+    other = cached, other.range = 65537;
+    bind_case(LNL, other, GEMCO_XE_VM_BIND, EINVAL, "bind-unaligned");
+    other = cached, other.offset = 4096;
+    bind_case(LNL, other, GEMCO_XE_VM_BIND, EINVAL, "bind-beyond-object");
+    other = cached, other.address = UINT64_MAX - 4095;
+    bind_case(LNL, other, GEMCO_XE_VM_BIND, EINVAL, "bind-beyond-space");
+    other = cached, other.bind_flags = 1u << 31;
+    bind_case(LNL, other, GEMCO_XE_VM_BIND, EINVAL, "bind-flags");
+    /* GEM_CREATE comes first. */
+    other = cached, other.placement = GEMCO_XE_LOCAL;
+    bind_case(LNL, other, GEMCO_XE_GEM_CREATE, EINVAL, "create-placement");
+    bind_case(BMG, other, GEMCO_XE_GEM_CREATE, EINVAL, "local-is-wc");
+    other = cached, other.size = 1, other.pat_index = 0;
+    bind_case(LNL, other, GEMCO_XE_GEM_CREATE, EINVAL, "create-size");
+    other = cached, other.create_flags = 1u << 3;
+    bind_case(TGL, other, GEMCO_XE_GEM_CREATE, EOPNOTSUPP, "compression-cannot-be-off");
+}
+
+/* A cell of xe's decision table. */
+static void xe_case(uint16_t id, gemco_xe_mapping mapping, unsigned writer, unsigned next, unsigned when, int verdict, const char *rule) {
+    gemco_decision decision;
+    CHECK(gemco_xe_needs_flush(xe_of(id), &mapping, writer, next, when, &decision) == verdict);
+    CHECK(decision.verdict == (unsigned)verdict);
+    BY_RULE(decision, rule);
+    CHECK(gemco_xe_needs_flush(xe_of(id), &mapping, writer, next, when, NULL) == verdict);
+}
+
+static void xe_decisions(void) {
+    enum { CPU = GEMCO_XE_AGENT_CPU, GPU = GEMCO_XE_AGENT_GPU, DISPLAY = GEMCO_XE_AGENT_DISPLAY };
+    enum { AFTER = GEMCO_XE_AFTER_FENCE, IN_BATCH = GEMCO_XE_IN_BATCH };
+    gemco_xe_mapping cached = mapping_of(GEMCO_XE_MEMORY_WB, 1), combined = mapping_of(GEMCO_XE_MEMORY_WC, 0);
+    gemco_xe_mapping wrong = mapping_of(GEMCO_XE_MEMORY_WB, 0), own = mapping_of(GEMCO_XE_MEMORY_USERPTR, 1), local = combined;
+    local.placement = GEMCO_XE_LOCAL;
+    xe_case(LNL, cached, CPU, GPU, AFTER, GEMCO_NOT_NEEDED, "snooped-mapping");
+    xe_case(LNL, cached, GPU, CPU, AFTER, GEMCO_NOT_NEEDED, "end-flushes");
+    xe_case(LNL, cached, GPU, CPU, IN_BATCH, GEMCO_FLUSH_GPU, "flush-in-batch");
+    xe_case(LNL, cached, CPU, DISPLAY, AFTER, GEMCO_FLUSH, "display-reads-memory");
+    xe_case(LNL, combined, CPU, GPU, AFTER, GEMCO_DRAIN, "wc-drain");
+    xe_case(BMG, local, CPU, GPU, AFTER, GEMCO_DRAIN, "bar-drain");
+    xe_case(LNL, wrong, CPU, GPU, AFTER, GEMCO_REFUSED, "cannot-be-bound");
+    xe_case(LNL, local, CPU, GPU, AFTER, GEMCO_REFUSED, "create-placement");
+    xe_case(LNL, own, GPU, DISPLAY, AFTER, GEMCO_REFUSED, "userptr-not-shown");
+    xe_case(ATSM, local, GPU, DISPLAY, AFTER, GEMCO_REFUSED, "no-display");
+    xe_case(LNL, own, DISPLAY, CPU, AFTER, GEMCO_REFUSED, "display-never-writes");
+    /* The same number would be a rule of i915 without the offset. */
+    gemco_decision decision;
+    CHECK(gemco_xe_needs_flush(xe_of(LNL), &combined, CPU, GPU, AFTER, &decision) == GEMCO_DRAIN);
+    CHECK(decision.rule >= 65536 && strstr(gemco_rule_reason(decision.rule), "SFENCE") != NULL);
+    CHECK(strstr(gemco_rule_source(decision.rule), "SDM") != NULL);
+}
+
+/* The choice for a use, which the kernel accepts. */
+static void choice_case(uint16_t id, unsigned purpose, unsigned memory, unsigned placement, unsigned pat_index) {
+    gemco_xe_mapping mapping;
+    OK(gemco_xe_choose(xe_of(id), purpose, 5000, &mapping));
+    CHECK(mapping.memory == memory && mapping.placement == placement && mapping.pat_index == pat_index);
+    CHECK(mapping.size == 8192 && mapping.range == 8192 && mapping.address == 0 && mapping.offset == 0);
+    CHECK(gemco_xe_bind_refusal(xe_of(id), &mapping, NULL) == 0);
+}
+
+static void xe_choices(void) {
+    choice_case(LNL, GEMCO_XE_USE_UPLOAD, GEMCO_XE_MEMORY_WC, GEMCO_XE_SYSTEM, 0);
+    choice_case(LNL, GEMCO_XE_USE_READ_BACK, GEMCO_XE_MEMORY_WB, GEMCO_XE_SYSTEM, 1);
+    choice_case(LNL, GEMCO_XE_USE_SCANOUT, GEMCO_XE_MEMORY_WC, GEMCO_XE_SYSTEM, 6);
+    choice_case(LNL, GEMCO_XE_USE_GPU_ONLY, GEMCO_XE_MEMORY_WC, GEMCO_XE_SYSTEM, 9);
+    choice_case(LNL, GEMCO_XE_USE_IMPORT, GEMCO_XE_MEMORY_IMPORT, 0, 1);
+    choice_case(LNL, GEMCO_XE_USE_USERPTR, GEMCO_XE_MEMORY_USERPTR, 0, 1);
+    choice_case(BMG, GEMCO_XE_USE_GPU_ONLY, GEMCO_XE_MEMORY_WC, GEMCO_XE_LOCAL, 9);
+    choice_case(TGL, GEMCO_XE_USE_READ_BACK, GEMCO_XE_MEMORY_WB, GEMCO_XE_SYSTEM, 0);
+    gemco_xe_mapping mapping = {.size = 7};
+    FAILS(gemco_xe_choose(xe_of(ATSM), GEMCO_XE_USE_SCANOUT, 4096, &mapping), EOPNOTSUPP, "purpose is GEMCO_XE_USE_SCANOUT");
+    FAILS(gemco_xe_choose(xe_of(LNL), 6, 4096, &mapping), EINVAL, "gemco_xe_choose: purpose is 6");
+    FAILS(gemco_xe_choose(xe_of(LNL), 0, 0, &mapping), EINVAL, "size is 0");
+    FAILS(gemco_xe_choose(xe_of(LNL), 0, UINT64_MAX, &mapping), EINVAL, "size");
+    FAILS(gemco_xe_choose(NULL, 0, 4096, &mapping), EINVAL, "device is NULL");
+    FAILS(gemco_xe_choose(xe_of(LNL), 0, 4096, NULL), EINVAL, "mapping is NULL");
+    CHECK(mapping.size == 7);
+}
+
+/* Wrong numbers and pointers in questions about a mapping. */
+static void xe_numbers(void) {
+    const gemco_xe_device *lnl = xe_of(LNL);
+    gemco_xe_mapping cached = mapping_of(GEMCO_XE_MEMORY_WB, 1);
+    gemco_xe_refusal refusal = {7, 7, 7};
+    gemco_decision decision = {7, 7};
+    for (unsigned i = 0; i < 8; i++) {
+        static const struct { const char *text; gemco_xe_mapping mapping; } wrong[] = {
+            {"mapping->memory is 0", {0}},
+            {"mapping->memory is 5", {.memory = 5}},
+            {"mapping->pat_index is 65536", {.memory = GEMCO_XE_MEMORY_WB, .pat_index = 65536}},
+            {"mapping->pad is not 0", {.memory = GEMCO_XE_MEMORY_WB, .pad = 1}},
+            {"mapping->reserved is not 0", {.memory = GEMCO_XE_MEMORY_WB, .reserved = {1, 0}}},
+            {"mapping->reserved is not 0", {.memory = GEMCO_XE_MEMORY_WB, .reserved = {0, 1}}},
+            {"mapping->placement is not 0", {.memory = GEMCO_XE_MEMORY_IMPORT, .placement = 1}},
+            {"mapping->create_flags is not 0", {.memory = GEMCO_XE_MEMORY_USERPTR, .create_flags = 1}},
+        };
+        FAILS(gemco_xe_bind_refusal(lnl, &wrong[i].mapping, &refusal), EINVAL, wrong[i].text);
+        FAILS(gemco_xe_needs_flush(lnl, &wrong[i].mapping, 0, 1, 0, &decision), EINVAL, wrong[i].text);
+    }
+    FAILS(gemco_xe_needs_flush(lnl, &cached, 3, 1, 0, &decision), EINVAL, "gemco_xe_needs_flush: writer is 3");
+    FAILS(gemco_xe_needs_flush(lnl, &cached, 0, 3, 0, &decision), EINVAL, "next is 3");
+    FAILS(gemco_xe_needs_flush(lnl, &cached, 0, 1, 2, &decision), EINVAL, "when is 2");
+    FAILS(gemco_xe_needs_flush(NULL, &cached, 0, 1, 0, &decision), EINVAL, "device is NULL");
+    FAILS(gemco_xe_needs_flush(lnl, NULL, 0, 1, 0, &decision), EINVAL, "mapping is NULL");
+    FAILS(gemco_xe_bind_refusal(NULL, &cached, &refusal), EINVAL, "device is NULL");
+    FAILS(gemco_xe_bind_refusal(lnl, NULL, &refusal), EINVAL, "gemco_xe_bind_refusal: mapping is NULL");
+    gemco_xe_device bad = *lnl;
+    bad.reserved[1] = 1;
+    FAILS(gemco_xe_bind_refusal(&bad, &cached, &refusal), EINVAL, "device->reserved is not 0");
+    bad = (gemco_xe_device){.pci_id = 1};
+    FAILS(gemco_xe_bind_refusal(&bad, &cached, &refusal), ENODEV, "8086:0001");
+    FAILS(gemco_xe_needs_flush(&bad, &cached, 0, 1, 0, &decision), ENODEV, "8086:0001");
+    CHECK(refusal.error == 7 && decision.rule == 7);
+    /* A device that the caller filled: the PCI ID is enough. */
+    bad.pci_id = LNL;
+    CHECK(gemco_xe_bind_refusal(&bad, &cached, NULL) == 0);
+}
+
 /* Checks that every rule has texts, and that the numbers are consecutive. */
 static void rules(void) {
-    unsigned rule = 0;
-    while (gemco_rule_name(rule) != NULL) {
-        CHECK(strlen(gemco_rule_name(rule)) > 3 && strlen(gemco_rule_reason(rule)) > 20);
-        CHECK(strlen(gemco_rule_source(rule)) > 3);
-        rule++;
+    for (unsigned first = 0; first <= 65536; first += 65536) {
+        unsigned rule = first;
+        while (gemco_rule_name(rule) != NULL) {
+            CHECK(strlen(gemco_rule_name(rule)) > 3 && strlen(gemco_rule_reason(rule)) > 20);
+            CHECK(strlen(gemco_rule_source(rule)) > 3);
+            rule++;
+        }
+        CHECK(rule > first + 50 && rule < first + 1000);
     }
-    CHECK(rule > 50);
 }
 
 static _Alignas(64) unsigned char bytes[4096];
@@ -220,6 +402,11 @@ int main(void) {
     decisions();
     levels();
     numbers();
+    xe_devices();
+    xe_binds();
+    xe_decisions();
+    xe_choices();
+    xe_numbers();
     rules();
     cache();
     gemco_platform platform;

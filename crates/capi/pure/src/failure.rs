@@ -43,7 +43,11 @@ impl Failure {
         match self {
             Self::Argument { errno, .. } => *errno,
             Self::Unknown(
-                Unknown::DeviceId { .. } | Unknown::Platform { .. } | Unknown::DrivenByXe { .. },
+                Unknown::DeviceId { .. }
+                | Unknown::Platform { .. }
+                | Unknown::DrivenByXe { .. }
+                | Unknown::DrivenByI915 { .. }
+                | Unknown::DeviceUnderKernel { .. },
             ) => Errno::ENODEV,
             Self::Number { .. } | Self::Unknown(_) => Errno::EINVAL,
             Self::CacheOps(error) => error.errno(),

@@ -19,8 +19,8 @@
 //! # Layers
 //!
 //! ```text
-//! L4  decision   level
-//! L3  platform
+//! L4  decision   level   xe
+//! L3  platform   xe_types
 //! L2  cache   rule   types   pointers
 //! L1  failure
 //! L0  last_error   version
@@ -28,6 +28,8 @@
 //!
 //! * `decision`: what an access needs. Not the flush.
 //! * `level`: levels, MOCS classes and map modes. Not of a BO.
+//! * `xe`: mappings under the kernel driver xe. Not of i915.
+//! * `xe_types`: integers and structs for the types of xe's rules. Not those of i915's.
 //! * `platform`: platforms by PCI ID and by name. Not by device.
 //! * `cache`: cache operations on a driver's mapping. Not on a BO.
 //! * `rule`: rules in words. Not their application.
@@ -52,6 +54,8 @@ pub mod pointers;
 mod rule;
 pub mod types;
 mod version;
+mod xe;
+pub mod xe_types;
 
 pub use cache::*;
 pub use decision::*;
@@ -65,6 +69,11 @@ pub use types::{
     gemco_map_mode, gemco_mocs, gemco_path, gemco_platform, gemco_question, gemco_verdict,
 };
 pub use version::*;
+pub use xe::*;
+pub use xe_types::{
+    gemco_xe_agent, gemco_xe_device, gemco_xe_mapping, gemco_xe_memory, gemco_xe_refusal, gemco_xe_region,
+    gemco_xe_request, gemco_xe_use, gemco_xe_when,
+};
 
 /// Ends the process. The linker removes this function from a library that cannot panic.
 #[cfg(not(feature = "std"))]

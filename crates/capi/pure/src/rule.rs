@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_uint};
 
 use gem_coherency_policy::policy::Rule;
+use gem_coherency_policy::xe;
 
 use super::failure::{Failure, text};
 
@@ -13,19 +14,39 @@ struct Words {
     source: [u8; 160],
 }
 
-/// Every rule's texts, by index; built at compile time, so that nothing is allocated.
-static RULES: [Words; Rule::ALL.len()] = {
-    let mut words = [const { Words { name: [0; 40], reason: [0; 256], source: [0; 160] } }; Rule::ALL.len()];
-    let mut place = 0;
-    while place < words.len() {
-        let rule = Rule::ALL[place];
-        assert!(rule as usize == place);
-        words[place] =
-            Words { name: ended(rule.name()), reason: ended(rule.reason()), source: ended(rule.source()) };
-        place += 1;
-    }
-    words
-};
+/// The texts of every rule of a type, by index; built at compile time, so that nothing is allocated.
+macro_rules! texts {
+    ($rule:ty) => {{
+        let mut words =
+            [const { Words { name: [0; 40], reason: [0; 256], source: [0; 160] } }; <$rule>::ALL.len()];
+        let mut place = 0;
+        while place < words.len() {
+            let rule = <$rule>::ALL[place];
+            assert!(rule as usize == place);
+            words[place] = Words {
+                name: ended(rule.name()),
+                reason: ended(rule.reason()),
+                source: ended(rule.source()),
+            };
+            place += 1;
+        }
+        words
+    }};
+}
+
+/// The rules of i915, whose numbers begin with 0.
+static RULES: [Words; Rule::ALL.len()] = texts!(Rule);
+/// The rules of xe.
+static XE_RULES: [Words; xe::Rule::ALL.len()] = texts!(xe::Rule);
+
+/// The number of xe's first rule. The numbers of the two drivers' rules differ, so that none is named by the other's rule.
+const FIRST_OF_XE: c_uint = 1 << 16;
+const _: () = assert!(RULES.len() < FIRST_OF_XE as usize);
+
+/// Returns the number of a rule of xe.
+pub const fn of_xe(rule: xe::Rule) -> c_uint {
+    FIRST_OF_XE + rule as c_uint
+}
 
 /// Returns `text` followed by zeroes, at least one.
 const fn ended<const N: usize>(text: &str) -> [u8; N] {
@@ -42,13 +63,18 @@ const fn ended<const N: usize>(text: &str) -> [u8; N] {
 
 /// Returns the texts of a rule by its number.
 fn words(number: c_uint) -> Result<&'static Words, Failure> {
-    let words = usize::try_from(number).ok().and_then(|place| RULES.get(place));
+    let (rules, place) = match number.checked_sub(FIRST_OF_XE) {
+        Some(place) => (&XE_RULES[..], place),
+        None => (&RULES[..], number),
+    };
+    let words = usize::try_from(place).ok().and_then(|place| rules.get(place));
     words.ok_or(Failure::Number { name: "rule", value: number })
 }
 
 /// Returns the name of a rule: "bypass-mocs-read".
 ///
-/// Names are stable; numbers may change with the library's version. NULL for a number without a rule, with a text in
+/// Names are stable; numbers may change with the library's version. The rules of i915 are numbered from 0 on, those of xe
+/// from 65536 on; a name can occur in both. NULL for a number without a rule, with a text in
 /// gemco_last_error. The text is valid while the library is loaded. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_rule_name(rule: c_uint) -> *const c_char {

@@ -108,6 +108,8 @@ pub enum gemco_verdict {
     GEMCO_DRAIN = 3,
     /// There is no such access: the platform or the kernel refuses it.
     GEMCO_REFUSED = 4,
+    /// The batch must flush the GPU's caches (PIPE_CONTROL) before it signals. Of gemco_xe_needs_flush only.
+    GEMCO_FLUSH_GPU = 5,
 }
 
 /// The way to drain stores around the CPU's caches, where the verdict is GEMCO_DRAIN.

@@ -46,6 +46,12 @@ const TYPES: &[&str] = &[
     "gemco_step",
     "gemco_upload_hint",
     "gemco_verdict",
+    "gemco_xe_agent",
+    "gemco_xe_memory",
+    "gemco_xe_region",
+    "gemco_xe_request",
+    "gemco_xe_use",
+    "gemco_xe_when",
 ];
 
 fn config(is_library: bool) -> Config {
