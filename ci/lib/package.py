@@ -18,7 +18,8 @@ MORE = {
 LIBRARY = [
     "README.md", "docs/driver-guide.md", "docs/gemtool.md", "docs/scripts.md", "docs/json.md",
     "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
-    "examples/driver.c", "examples/mini_driver.c", "examples/mini_driver.rs", "examples/own_buffers.c", "examples/scripts/forgotten-flush.gemco",
+    "examples/driver.c", "examples/mini_driver.c", "examples/mini_driver.rs", "examples/own_buffers.c", "examples/own_buffers_xe.c",
+    "examples/scripts/forgotten-flush.gemco",
 ]
 # What a user has no use for without the repository; text may speak of it.
 REPOSITORY = ("ci", "crates", "fuzz", "loom-tests", "benches", "tests", "CONTRIBUTING.md")
