@@ -9,6 +9,7 @@ mod foreign_objects;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::thread::sleep;
 use std::time::Duration;
 
 use gem_coherency::backend::node;
@@ -29,6 +30,7 @@ const TESTS: &[Test] = &[
     ("each caching mode has its mapping, and no other", each_caching_mode_has_its_mapping),
     ("stores are drained before a batch, and lines are never flushed", stores_are_drained),
     ("bytes are there after a submission", bytes_are_there),
+    ("the program of the README runs, by the device's name alone", the_program_of_the_readme_runs),
     ("a wait ends, and an idle object is not busy", a_wait_ends),
     ("requests of i915 are refused with a reason, and are not made", requests_of_i915_are_refused),
     ("an import of the device's own object keeps its caching", an_import_keeps_its_caching),
@@ -147,6 +149,16 @@ fn bytes_are_there(device: &Device) {
     }
 }
 
+fn the_program_of_the_readme_runs(device: &Device) {
+    let device = Device::open(device.drm().name()).unwrap();
+    let bo = device.alloc(AllocRequest::new(SIZE).caching(CachingMode::Cached)).unwrap();
+    bo.write_bytes(4076, &[0xa5; 100]).unwrap();
+    // No batch reads around the LLC by its MOCS there.
+    let read = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::BypassLlc };
+    let lines = device.submit_with(&[read], |reports| Ok(reports[0].lines)).unwrap();
+    assert_eq!(lines, 0);
+}
+
 fn a_wait_ends(device: &Device) {
     let bo = alloc(device, CachingMode::Cached);
     bo.wait(Some(Duration::ZERO)).unwrap();
@@ -202,10 +214,12 @@ fn closed_objects_are_unbound(device: &Device) {
     }
     drop(held);
     assert_eq!(device.open_counts(), counts);
-    // The kernel keeps some pages, and frees an object a moment after its last mapping.
-    let kept = memory.saturating_sub(available_bytes());
-    assert!(kept < OBJECTS * LARGE / 2, "{kept} bytes");
-    assert!(kept < OBJECTS * LARGE / 2, "{kept} bytes");
+    // The kernel frees an object a while after its last mapping, and keeps some pages.
+    let kept = || memory.saturating_sub(available_bytes());
+    let is_free = || kept() < OBJECTS * LARGE / 2;
+    let waits = (0..100).take_while(|_| !is_free()).map(|_| sleep(Duration::from_millis(100)));
+    waits.for_each(drop);
+    assert!(is_free(), "{} bytes", kept());
 }
 
 /// Objects that are closed, and their size.
