@@ -2,8 +2,8 @@
 //!
 //! The CPU, the GPU and the display of an Intel SoC see memory through different caches. Between an access by one of them and the
 //! next access by another, cache lines may have to be flushed or invalidated. For every buffer object (BO) this crate tracks which
-//! lines are dirty or stale, decides by the rules of the platform what has to be done, and does it on i915 device memory. Each
-//! decision names the rule behind it.
+//! lines are dirty or stale, decides by the rules of the platform what has to be done, and does it on device memory of i915 or, where
+//! caching belongs to mappings, of xe ([`xe`], `docs/xe.md`). Each decision names the rule behind it.
 //!
 //! The crate does not render, schedule or lay out surfaces, and it does not manage a driver's GPU address space.
 //!
