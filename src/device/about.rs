@@ -4,7 +4,7 @@ use gem_coherency_policy::Errno;
 
 use crate::backend::{Drm, Param};
 use crate::error::Result;
-use crate::platform::{Call, Caps, Facts, Machine, Refusal};
+use crate::platform::{Call, Caps, Driver, Facts, Machine, Refusal};
 use crate::policy::Rule;
 use crate::policy::kernel::KernelRules;
 use crate::policy::needs_flush_of_import;
@@ -51,8 +51,27 @@ pub(super) fn map_modes(machine: &Machine) -> Vec<MapModeInfo> {
     MmapMode::ALL.iter().map(info).collect()
 }
 
+/// Those of every device of xe.
+const XE_QUIRKS: [Quirk; 3] = [
+    Quirk {
+        name: "caching-at-creation",
+        text: "how the CPU maps an object is chosen when it is created, how the GPU caches it when it is bound",
+    },
+    Quirk {
+        name: "waits-of-its-own",
+        text: "there is no GEM_WAIT: the library waits for what it submitted, and a driver for its own submissions",
+    },
+    Quirk {
+        name: "foreign-not-mapped",
+        text: "another driver's object is not mapped: a load would raise SIGBUS",
+    },
+];
+
 /// Returns the surprising properties of `machine` under `rules`.
 pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
+    if machine.driver == Driver::Xe {
+        return XE_QUIRKS.to_vec();
+    }
     let has = |cap| machine.caps.contains(cap);
     let integrated = !has(Caps::DISCRETE);
     let no_llc = integrated && !has(Caps::LLC);

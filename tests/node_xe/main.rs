@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use gem_coherency::backend::node;
 use gem_coherency::device::{AdoptRequest, Contents};
+use gem_coherency::object::FlushOwner;
 use gem_coherency::platform::{Driver, Machine};
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::{
@@ -99,6 +100,8 @@ fn the_device_has_the_rules_of_xe(device: &Device) {
     let machine = device.machine();
     assert_eq!((machine.driver, machine.platform.name), (Driver::Xe, rules.platform.name()));
     assert_eq!(device.version().unwrap().name, "xe");
+    let quirks: Vec<_> = device.quirks().iter().map(|quirk| quirk.name).collect();
+    assert_eq!(quirks, ["caching-at-creation", "waits-of-its-own", "foreign-not-mapped"]);
     let regions = device.memory_regions().unwrap();
     assert_eq!(regions.len(), if is_discrete(machine) { 2 } else { 1 });
     assert!(regions.iter().all(|region| region.probed_bytes > 0));
@@ -289,6 +292,7 @@ fn foreign_objects_are_not_mapped(device: &Device) {
     for &mode in MmapMode::ALL {
         refused(import.map(mode), "another driver");
     }
+    assert_eq!(import.flush_owner().owner, FlushOwner::None);
     // A load would raise SIGBUS.
     refused(import.read_bytes(0, &mut [0]), "another driver");
     device.submit(&[Submission { bo: &import, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();

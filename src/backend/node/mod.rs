@@ -1,6 +1,6 @@
 //! An open `/dev/dri` file of the i915 driver, or of xe ([`XeNode`]).
 //!
-//! [`open`] opens a path or reports what is wrong with it; [`find`] searches for a suitable path. A
+//! [`open()`] opens a path or reports what is wrong with it; [`find`] searches for a suitable path. A
 //! [`Node`] implements the requests of [`Drm`] and [`Extras`] by the kernel's own, one ioctl per method.
 //!
 //! # Safety
