@@ -18,7 +18,8 @@ use gem_coherency::object::FlushOwner;
 use gem_coherency::platform::{Driver, Machine};
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::{
-    Access, AllocRequest, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Verdict, xe,
+    Access, AllocRequest, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Upload,
+    Verdict, xe,
 };
 
 const SIZE: u64 = 64 << 10;
@@ -32,6 +33,7 @@ const TESTS: &[Test] = &[
     ("stores are drained before a batch, and lines are never flushed", stores_are_drained),
     ("bytes are there after a submission", bytes_are_there),
     ("the program of the README runs, by the device's name alone", the_program_of_the_readme_runs),
+    ("streams and uploads are drained once", streams_and_uploads_are_drained),
     ("a wait ends, and an idle object is not busy", a_wait_ends),
     ("requests of i915 are refused with a reason, and are not made", requests_of_i915_are_refused),
     ("an import of the device's own object keeps its caching", an_import_keeps_its_caching),
@@ -160,6 +162,23 @@ fn the_program_of_the_readme_runs(device: &Device) {
     let read = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::BypassLlc };
     let lines = device.submit_with(&[read], |reports| Ok(reports[0].lines)).unwrap();
     assert_eq!(lines, 0);
+}
+
+fn streams_and_uploads_are_drained(device: &Device) {
+    for (mode, verdict) in [(CachingMode::None, Verdict::Drain), (CachingMode::Cached, Verdict::NotNeeded)] {
+        let bo = alloc(device, mode);
+        let mut stream = bo.stream(0, SIZE).unwrap();
+        stream.write(&[1; 100]).unwrap();
+        stream.write(&[2; 100]).unwrap();
+        stream.finish();
+        bo.upload(200, &[3; 100], Upload::Once).unwrap();
+        let read = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable };
+        let report = device.submit(&[read]).unwrap().remove(0);
+        assert_eq!((report.decision.verdict, report.lines), (verdict, 0), "{mode}: {report:?}");
+        let mut bytes = [0; 300];
+        bo.read_bytes(0, &mut bytes).unwrap();
+        assert!(bytes.chunks(100).eq([[1; 100], [2; 100], [3; 100]].iter()), "{mode}");
+    }
 }
 
 fn a_wait_ends(device: &Device) {
