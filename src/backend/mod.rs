@@ -200,6 +200,17 @@ pub trait Drm: Send + Sync + fmt::Debug {
         Err(Error::Ioctl { request: "an object of a caching mode", errno: Errno::ENODEV })
     }
 
+    /// Notes how an object of the caller's was created under xe. The default does nothing: i915 is asked.
+    fn learn(&self, handle: Handle, object: xe::Object) {
+        let _ = (handle, object);
+    }
+
+    /// Forgets an object of the caller's, without closing it. The default does nothing.
+    fn forget(&self, handle: Handle) -> Result<()> {
+        let _ = handle;
+        Ok(())
+    }
+
     /// GEM_CLOSE: closes the handle.
     fn close(&self, handle: Handle) -> Result<()>;
 

@@ -150,8 +150,18 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
         return Err(Error::BadSize { size, why: "the mapping has another size" });
     }
     if let Some((object, pat_index)) = bound {
+        if object.size != size {
+            return Err(Error::BadSize { size: object.size, why: "the mapping's object has another size" });
+        }
         level = Some(level_of_mapping(device, &object, pat_index)?);
         keeps_level = true;
+    } else if device.is_xe() {
+        return Err(Error::NotAvailable {
+            what: "an object of the caller's without AdoptRequest::bound".to_owned(),
+            platform: device.machine.platform.name,
+            why: "xe has no request for how an object was created",
+            errno: Errno::EOPNOTSUPP,
+        });
     }
     let level = level.unwrap_or_else(|| level_of(device, handle, Creation::User));
     let past = match contents {
@@ -168,7 +178,12 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
         // With a PAT index the kernel may have been told to flush nothing.
         let zeroes =
             (keeps_level && !device.is_xe()) || zeroes_stay(device, Creation::User, Some(level_mode(level)));
-        if contents == Contents::Unknown || zeroes {
+        if let Some((object, _)) = bound {
+            device.drm.learn(handle, object);
+        }
+        // The CPU has no line of a write-combining object of xe.
+        let can_be_dirty = !device.is_xe() || level != CacheLevel::None;
+        if (contents == Contents::Unknown && can_be_dirty) || zeroes {
             shared.mark_all_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))

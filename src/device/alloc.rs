@@ -72,7 +72,7 @@ impl Drop for OpenHandle<'_> {
 pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest) -> Result<Bo> {
     device.check()?;
     let _span = tracing::debug_span!("alloc", bytes = request.size, caching = ?request.caching).entered();
-    check_size(device, request.size)?;
+    check_size(device, request)?;
     let key = reuse_key(device, request.size, request.caching);
     if let Some(bo) = key.and_then(|key| device.reuse.take(device, key)) {
         return Ok(Bo::from_shared(bo));
@@ -147,7 +147,7 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<SharedDevice>>, width: u32, heigh
 }
 
 /// Refuses sizes that no object can have, with the reason that the kernel does not give.
-fn check_size(device: &SharedDevice, size: u64) -> Result<()> {
+fn check_size(device: &SharedDevice, AllocRequest { size, caching, .. }: AllocRequest) -> Result<()> {
     let bad = |why| Err(Error::BadSize { size, why });
     if size == 0 {
         return bad("a BO has at least one byte");
@@ -155,7 +155,11 @@ fn check_size(device: &SharedDevice, size: u64) -> Result<()> {
     if size.checked_next_multiple_of(PAGE_BYTES).is_none() {
         return bad("rounded up to whole pages it does not fit into 64 bits");
     }
-    match device.memory_bytes {
+    // On a discrete device of xe NONE and DISPLAY are in local memory.
+    let local = device.is_xe()
+        && device.caps().contains(Caps::DISCRETE)
+        && caching.unwrap_or(XE_DEFAULT) != CachingMode::Cached;
+    match if local { device.largest_region_bytes } else { device.memory_bytes } {
         // The kernel would create the object, and kill the process that touches pages that do not fit.
         Some(memory) if size > memory => Err(Error::NoMemory { what: "a BO", bytes: size }),
         _ => Ok(()),

@@ -205,6 +205,13 @@ impl Device {
         self.drm().open_counts()
     }
 
+    /// Excludes from reuse the BOs of a submission by the caller's own ioctl on xe, where no request tells whether its batch has ended.
+    fn leave_waits_to_caller(&self, submissions: &[Submission<'_>]) {
+        if self.shared.is_xe() {
+            submissions.iter().for_each(|one| one.bo.never_reuse());
+        }
+    }
+
     /// Returns whether `bo` was opened on this device.
     pub fn owns(&self, bo: &Bo) -> bool {
         Arc::ptr_eq(&self.shared, &bo.shared().device)
@@ -328,7 +335,8 @@ impl Device {
     /// caching. The ioctl must be made inside of it: if a write is recorded first and submitted later, a
     /// reader that waits for the GPU in between misses the write.
     ///
-    /// After EIO nothing is kept for reuse ([`Device::set_reuse_limit`]).
+    /// After EIO nothing is kept for reuse ([`Device::set_reuse_limit`]). On a device of xe no request tells whether the batch has ended: wait for it
+    /// before the next access; its BOs are not reused.
     ///
     /// ```
     /// use gem_coherency::device::{AllocRequest, Device, Submission};
@@ -356,6 +364,7 @@ impl Device {
         submissions: &[Submission<'_>],
         execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
     ) -> Result<T> {
+        self.leave_waits_to_caller(submissions);
         submit::bracket(&self.shared, submissions, execbuf)
     }
 
@@ -365,6 +374,7 @@ impl Device {
     /// # Errors
     /// As [`Device::submit_with`].
     pub fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
+        self.leave_waits_to_caller(submissions);
         Prepared::begin(&self.shared, submissions)
     }
 

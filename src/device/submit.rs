@@ -80,10 +80,10 @@ impl Prepared {
     }
 }
 
-/// Keeps nothing for reuse after EIO.
+/// Keeps nothing for reuse after EIO, and on xe after ECANCELED: the GPU is wedged, or the queue is banned.
 #[inline]
 fn stop_reuse_after(errno: Option<Errno>, device: &SharedDevice) {
-    if errno == Some(Errno::EIO) {
+    if errno == Some(Errno::EIO) || (errno == Some(Errno::ECANCELED) && device.is_xe()) {
         device.reuse.set_limit(device, 0);
     }
 }

@@ -16,7 +16,7 @@ use gem_coherency::backend::node;
 use gem_coherency::device::{AdoptRequest, Contents};
 use gem_coherency::object::FlushOwner;
 use gem_coherency::platform::{Driver, Machine};
-use gem_coherency::vocabulary::CacheLevel;
+use gem_coherency::vocabulary::{CacheLevel, Handle};
 use gem_coherency::{
     Access, AllocRequest, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Upload,
     Verdict, xe,
@@ -40,6 +40,10 @@ const TESTS: &[Test] = &[
     ("a closed object is unbound, and its memory is free", closed_objects_are_unbound),
     ("an object is reused by its caching", objects_are_reused),
     ("an object of the caller's is tracked by its mapping", adopted_objects_are_tracked),
+    ("an object of the caller's is forgotten with its BO", adopted_objects_are_forgotten),
+    ("what the caller's own batches use is never reused", objects_of_own_batches_are_not_reused),
+    ("a batch runs although all that was bound before does not fit with it", others_are_unbound),
+    ("a node of the caller's file leaves nothing behind in it", nothing_is_left_in_the_callers_file),
     (
         "another driver's object is bound by an index that snoops, and not mapped",
         foreign_objects_are_not_mapped,
@@ -270,9 +274,12 @@ fn adopted_objects_are_tracked(device: &Device) {
         let choice = rules.choose_mode(mode, SIZE).unwrap();
         let object = rules.create(&choice.create.unwrap()).unwrap();
         let created = drm.create_cached(SIZE, mode).unwrap();
-        let request = || {
-            let mapped = drm.map(created.handle, mapping(device, mode), SIZE).unwrap();
-            AdoptRequest::new(created.handle, SIZE).mapped(mapped).contents(Contents::New)
+        // The node forgets the object with its first BO.
+        let mut mapped =
+            [(); 2].map(|()| drm.map(created.handle, mapping(device, mode), SIZE).unwrap()).into_iter();
+        let mut request = || {
+            let request = AdoptRequest::new(created.handle, SIZE).contents(Contents::New);
+            request.mapped(mapped.next().unwrap())
         };
         let bo = device.adopt(request().bound(object, choice.pat_index)).unwrap();
         bo.write_bytes(0, b"adopted").unwrap();
@@ -294,6 +301,72 @@ fn adopted_objects_are_tracked(device: &Device) {
         }
         drm.close(created.handle).unwrap();
     }
+}
+
+fn adopted_objects_are_forgotten(device: &Device) {
+    let (drm, rules) = (device.drm(), device.xe().unwrap());
+    let error = device.adopt(AdoptRequest::new(Handle::new(77).unwrap(), SIZE)).unwrap_err();
+    assert!(error.to_string().contains("AdoptRequest::bound"), "{error}");
+    let choice = rules.choose_mode(CachingMode::None, SIZE).unwrap();
+    let object = rules.create(&choice.create.unwrap()).unwrap();
+    let handle = drm.create_cached(SIZE, CachingMode::None).unwrap().handle;
+    let adopt = || device.adopt(AdoptRequest::new(handle, SIZE).bound(object, choice.pat_index));
+    let wrong = xe::Object { size: 4096, ..object };
+    let error = device.adopt(AdoptRequest::new(handle, SIZE).bound(wrong, choice.pat_index)).unwrap_err();
+    assert!(matches!(error, Error::BadSize { size: 4096, .. }), "{error:?}");
+    let bo = adopt().unwrap();
+    // Without a mapping of the caller's it gets one; its own export is the same BO.
+    bo.write_bytes(0, b"adopted").unwrap();
+    assert!(device.import(bo.export().unwrap()).unwrap().is_same(&bo));
+    drop(bo.prepare_scanout().unwrap());
+    device.submit(&[Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
+    bo.read_bytes(0, &mut [0]).unwrap();
+    drop(bo);
+    assert_eq!(drm.caching(handle).unwrap_err().errno(), Errno::ENOENT);
+    assert_eq!(drm.busy(handle).unwrap_err().errno(), Errno::ENOENT);
+    drop(adopt().unwrap());
+    drm.close(handle).unwrap();
+}
+
+fn objects_of_own_batches_are_not_reused(device: &Device) {
+    let device = Device::open(device.drm().name()).unwrap();
+    device.set_reuse_limit(1 << 20);
+    let bo = alloc(&device, CachingMode::None);
+    let write = Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable };
+    device.submit_with(&[write], |_| Ok(())).unwrap();
+    drop(bo);
+    let bo = alloc(&device, CachingMode::None);
+    let write = Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable };
+    device.begin_submit(&[write]).unwrap().end(None);
+    drop(bo);
+    alloc(&device, CachingMode::None);
+    assert_eq!(device.reuse_stats().hits, 0);
+}
+
+fn others_are_unbound(device: &Device) {
+    // Where all memory is the machine's, what does not fit is swapped out.
+    if !is_discrete(device.machine()) {
+        return;
+    }
+    let local = device.memory_regions().unwrap()[1].probed_bytes;
+    let request = AllocRequest::new(local / 8 / SIZE * SIZE).caching(CachingMode::None);
+    for bo in (0..10).map(|_| device.alloc(request).unwrap()).collect::<Vec<_>>() {
+        device.submit(&[Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
+        bo.wait(None).unwrap();
+    }
+}
+
+fn nothing_is_left_in_the_callers_file(device: &Device) {
+    let file = File::options().read(true).write(true).open(device.drm().name()).unwrap();
+    let submitted = || {
+        let device = Device::from_drm(node::open_fd(&file).unwrap()).unwrap();
+        let bo = alloc(&device, CachingMode::Cached);
+        device.submit(&[Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
+        bo.handle()
+    };
+    let first = submitted();
+    // The kernel gives the lowest free number.
+    assert!((0..5).all(|_| submitted() == first));
 }
 
 /// Returns the primary node of a device without hardware, whose buffers are another driver's.

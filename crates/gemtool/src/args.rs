@@ -16,7 +16,7 @@ use gem_coherency::xe::CpuCaching;
 use gemtool::numbers;
 
 pub use bench::Bench;
-pub use check::{Check, Dropped, Shard};
+pub use check::{Check, Dropped, Shard, TakenOut};
 pub use gemtool::script::Pattern;
 pub use gpu::dispatch::Dispatch;
 pub use gpu::eu::{Eu, EuAction};

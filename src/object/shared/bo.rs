@@ -139,6 +139,8 @@ impl SharedBo {
             readers: JoinedReaders::new(readers),
             number,
             maps: Mappings::new(match origin {
+                // The GPU snoops what the CPU caches.
+                _ if device.is_xe() => Past::Known,
                 Origin::Created(_) => Past::Known,
                 Origin::Imported => Past::Unknown,
                 Origin::Adopted(past) => past,

@@ -69,7 +69,7 @@ impl SharedDevice {
     pub(crate) fn close(&self, object: &Object) -> Result<()> {
         let request = || match object.origin {
             Origin::Created(_) | Origin::Imported => self.drm.close(object.handle),
-            Origin::Adopted(_) => Ok(()),
+            Origin::Adopted(_) => self.drm.forget(object.handle),
         };
         let given_back = self.registry.close(object.handle, object.number, request);
         tracing::debug!(handle = object.handle.get(), ?given_back, "close");

@@ -66,7 +66,7 @@ impl SharedBo {
             mode @ (MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed) => mode,
         };
         match (default, self.origin) {
-            (MmapMode::Wc, Origin::Adopted(_)) => MmapMode::Wb,
+            (MmapMode::Wc, Origin::Adopted(_)) if !self.device.is_xe() => MmapMode::Wb,
             (default, _) => default,
         }
     }
@@ -109,6 +109,8 @@ impl SharedBo {
     /// become dirty here.
     pub(crate) fn mark_imported_dirty(&self) -> Result<()> {
         match self.mapping() {
+            // The CPU has no line of a write-combining object.
+            Ok(_) if self.device.is_xe() && self.level() == CacheLevel::None => Ok(()),
             Ok(_) => {
                 self.tracked.dirty().mark_all();
                 Ok(())

@@ -1,5 +1,6 @@
 //! The arguments of `gemtool check`.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -35,6 +36,18 @@ Examples:
   gemtool check --kernel 6.12 --mutants --assumptions
   gemtool check --driver xe
   gemtool check --platform lnl --without cached-not-snooped";
+
+/// The name of what is taken out: a rule of i915, or of xe's a rule, work of the kernel or a condition. The driver decides which names there are.
+#[derive(Clone, Debug)]
+pub struct TakenOut(pub String);
+
+impl FromStr for TakenOut {
+    type Err = Infallible;
+
+    fn from_str(name: &str) -> Result<Self, Infallible> {
+        Ok(Self(name.to_owned()))
+    }
+}
 
 /// Arguments that change one search. They conflict with those that run many changed searches.
 const CHANGES: [&str; 4] = ["dropped", "without", "mutant", "svg"];
@@ -72,7 +85,7 @@ pub struct Check {
     /// (clear, cpa-flush, start-invalidate, end-flush, flip-flush, madvise-check) or a condition (invalidate-in-batch, barrier-page,
     /// show-scanout)
     #[arg(long, value_name = "RULE", conflicts_with = "mutant")]
-    pub without: Option<String>,
+    pub without: Option<TakenOut>,
 
     /// Plant this fault; an unknown name prints the list of faults
     #[arg(long, value_name = "NAME")]

@@ -93,6 +93,7 @@ impl XeNode {
     /// # Errors
     /// ENOENT for an unknown handle.
     fn object(&self, request: &'static str, handle: Handle) -> Result<Object> {
+        self.owner.check()?;
         self.objects().get(&handle).copied().ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
     }
 
@@ -164,7 +165,11 @@ impl XeNode {
             let bound = self.in_space(|fd, space| space.try_bind(fd, handle, size_bytes, index));
             match bound {
                 Ok(()) => return Ok(Some(CpuCaching::Wc)),
-                Err(error) if error.errno() == Errno::EINVAL => {}
+                // Only the index may be wrong.
+                Err(error) if error.errno() == Errno::EINVAL => {
+                    let snooping = self.pat_index(&Object::imported(size_bytes));
+                    self.in_space(|fd, space| space.try_bind(fd, handle, size_bytes, snooping))?;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -176,8 +181,14 @@ impl XeNode {
 
 impl Drop for XeNode {
     fn drop(&mut self) {
-        if self.owner.is_here() {
-            tracing::debug!(name = self.name, handles = self.objects().len(), "close");
+        if !self.owner.is_here() {
+            // Closes only this process's copy of the file.
+            return;
+        }
+        tracing::debug!(name = self.name, handles = self.objects().len(), "close");
+        // The file may be a duplicate, which stays open elsewhere.
+        if let Some(space) = self.space.lock().take() {
+            space.destroy(self.file.as_fd());
         }
     }
 }
@@ -218,6 +229,7 @@ impl Drm for XeNode {
     }
 
     fn param(&self, param: Param) -> Result<i32> {
+        self.owner.check()?;
         match param {
             Param::ChipsetId => Ok(i32::from(self.facts.id)),
             Param::Revision => Ok(i32::from(self.facts.revision)),
@@ -230,6 +242,7 @@ impl Drm for XeNode {
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
+        self.owner.check()?;
         Ok(self.facts.regions.clone())
     }
 
@@ -246,19 +259,20 @@ impl Drm for XeNode {
         self.create_object(&self.creation(size, mode)?)
     }
 
-    fn close(&self, handle: Handle) -> Result<()> {
+    fn learn(&self, handle: Handle, object: Object) {
+        self.objects().insert(handle, object);
+    }
+
+    fn forget(&self, handle: Handle) -> Result<()> {
         let fd = self.fd()?;
-        // Removed first: after the close the kernel may return the same handle to another thread.
-        let object = self.objects().remove(&handle);
-        let unbound = match &mut *self.space.lock() {
-            Some(space) => space.unbind(fd, handle),
-            None => Ok(()),
-        };
-        unbound.and_then(|()| gem::close(fd, handle)).inspect_err(|_| {
-            if let Some(object) = object {
-                self.objects().insert(handle, object);
-            }
-        })
+        self.objects().remove(&handle);
+        self.space.lock().as_mut().map_or(Ok(()), |space| space.unbind(fd, handle))
+    }
+
+    fn close(&self, handle: Handle) -> Result<()> {
+        // Forgotten first: after the close the kernel may return the same handle to another thread. The object is closed even if it stays bound.
+        let forgotten = self.forget(handle);
+        gem::close(self.fd()?, handle).and(forgotten)
     }
 
     fn set_caching(&self, _: Handle, _: CachingMode) -> Result<()> {
@@ -306,11 +320,13 @@ impl Drm for XeNode {
 
     fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
         let fd = self.fd()?;
+        self.object("a wait", handle)?;
         let last = self.space.lock().as_ref().and_then(|space| space.last_use(handle));
         last.map_or(Ok(()), |point| space::wait(fd, point, timeout_ns))
     }
 
-    fn madvise(&self, _: Handle, _: Advice) -> Result<Retained> {
+    fn madvise(&self, handle: Handle, _: Advice) -> Result<Retained> {
+        self.object("MADVISE", handle)?;
         // The advice of xe's MADVISE is about a range of an address space, from Linux 7.2 on; an object that is not advised keeps its contents.
         Ok(Retained::Yes)
     }
@@ -350,11 +366,29 @@ impl Drm for XeNode {
         let batch = Create::new(PAGE_BYTES, CpuCaching::Wb);
         let snooped =
             self.pat_index(&Object { caching: Some(CpuCaching::Wb), ..Object::imported(PAGE_BYTES) });
-        self.in_space(|fd, space| {
-            space.bind_all(fd, &bound)?;
-            let batch = space.empty_batch(fd, &self.file, &batch, snooped)?;
-            space.execute(fd, batch, bound.iter().map(|(handle, ..)| *handle))
-        })
+        let run = || {
+            self.in_space(|fd, space| {
+                space.bind_all(fd, &bound)?;
+                let batch = space.empty_batch(fd, &self.file, &batch, snooped)?;
+                space.execute(fd, batch, bound.iter().map(|(handle, ..)| *handle))
+            })
+        };
+        let Err(error) = run() else { return Ok(()) };
+        match error.errno() {
+            // All that is bound has to fit, whether this batch uses it or not.
+            Errno::ENOMEM | Errno::ENOSPC => {
+                self.in_space(|fd, space| space.unbind_others(fd, &bound))?;
+                run()
+            }
+            // The queue is banned: the next submission gets another.
+            Errno::ECANCELED => {
+                if let Some(space) = self.space.lock().take() {
+                    space.destroy(self.fd()?);
+                }
+                Err(error)
+            }
+            _ => Err(error),
+        }
     }
 
     fn open_counts(&self) -> OpenCounts {

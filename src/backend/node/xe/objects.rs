@@ -5,8 +5,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use gem_coherency_policy::Errno;
 use memmap2::MmapRaw;
+use nix::fcntl::OFlag;
 use nix::libc;
-use nix::unistd::pipe;
+use nix::unistd::pipe2;
 
 use crate::backend::node::objects::named;
 use crate::backend::node::request::call;
@@ -48,10 +49,10 @@ pub(super) fn mmap_offset(fd: BorrowedFd<'_>, handle: Handle) -> Result<u64> {
 /// Returns whether the first byte of a mapping can be read. The kernel reads it for a pipe: where a load would raise SIGBUS, the answer is EFAULT.
 ///
 /// # Errors
-/// Those of pipe(2).
+/// Those of pipe2(2).
 pub(super) fn can_be_read(pages: &MmapRaw) -> Result<bool> {
-    let refused = |errno: nix::Error| Error::Ioctl { request: "pipe", errno: Errno::new(errno as i32) };
-    let (_read, write) = pipe().map_err(refused)?;
+    let refused = |errno: nix::Error| Error::Ioctl { request: "pipe2", errno: Errno::new(errno as i32) };
+    let (_read, write) = pipe2(OFlag::O_CLOEXEC).map_err(refused)?;
     // SAFETY: the kernel only reads the byte, which is the mapping's first one, and a mapping has one at least.
     let status = unsafe { libc::write(write.as_raw_fd(), pages.as_ptr().cast(), 1) };
     match status {

@@ -11,20 +11,23 @@ use nix::time::{ClockId, clock_gettime};
 use super::objects;
 use crate::backend::mapping::{Counted, Mapping};
 use crate::backend::node::access;
+use crate::backend::node::objects as gem;
 use crate::backend::node::request::call;
 use crate::error::{Error, Result};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Handle, MmapMode};
 use crate::xe::Create;
 use gem_coherency_uapi::drm_syncobj::{
-    DRM_IOCTL_SYNCOBJ_CREATE, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, drm_syncobj_create, drm_syncobj_timeline_wait,
+    DRM_IOCTL_SYNCOBJ_CREATE, DRM_IOCTL_SYNCOBJ_DESTROY, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, drm_syncobj_create,
+    drm_syncobj_destroy, drm_syncobj_timeline_wait,
 };
 use gem_coherency_uapi::xe::{
-    DRM_IOCTL_XE_EXEC, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_VM_BIND, DRM_IOCTL_XE_VM_CREATE,
-    DRM_XE_ENGINE_CLASS_COPY, DRM_XE_SYNC_FLAG_SIGNAL, DRM_XE_SYNC_TYPE_TIMELINE_SYNCOBJ,
-    DRM_XE_VM_BIND_OP_MAP, DRM_XE_VM_BIND_OP_UNMAP, DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE,
-    drm_xe_engine_class_instance, drm_xe_exec, drm_xe_exec_queue_create, drm_xe_sync, drm_xe_vm_bind,
-    drm_xe_vm_bind_op, drm_xe_vm_create,
+    DRM_IOCTL_XE_EXEC, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, DRM_IOCTL_XE_VM_BIND,
+    DRM_IOCTL_XE_VM_CREATE, DRM_IOCTL_XE_VM_DESTROY, DRM_XE_ENGINE_CLASS_COPY, DRM_XE_SYNC_FLAG_SIGNAL,
+    DRM_XE_SYNC_TYPE_TIMELINE_SYNCOBJ, DRM_XE_VM_BIND_OP_MAP, DRM_XE_VM_BIND_OP_UNMAP,
+    DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, drm_xe_engine_class_instance, drm_xe_exec, drm_xe_exec_queue_create,
+    drm_xe_exec_queue_destroy, drm_xe_sync, drm_xe_vm_bind, drm_xe_vm_bind_op, drm_xe_vm_create,
+    drm_xe_vm_destroy,
 };
 
 /// MI_BATCH_BUFFER_END and MI_NOOP.
@@ -33,6 +36,8 @@ const BATCH: [u8; 8] = [0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00];
 /// The first address, and the distance of addresses: the largest page of any local memory.
 const FIRST: u64 = 1 << 32;
 const STEP: u64 = 2 << 20;
+/// The end of the smallest address space.
+const LAST: u64 = 1 << 47;
 
 /// A point of the timeline of submissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +51,10 @@ pub(super) struct Point {
 struct Bound {
     address: u64,
     size_bytes: u64,
-    /// The last submission that used it.
-    last: u64,
 }
 
-/// An address space with a queue of the copy engine, which every device has; closing the file destroys both.
-#[derive(Debug)]
+/// An address space with a queue of the copy engine, which every device has.
+#[derive(Debug, Default)]
 pub(super) struct Space {
     vm: u32,
     queue: u32,
@@ -59,9 +62,13 @@ pub(super) struct Space {
     syncobj: u32,
     signalled: u64,
     next: u64,
+    /// Addresses that are free again, by the distance to the next one.
+    free: HashMap<u64, Vec<u64>>,
     bound: HashMap<Handle, Bound>,
-    /// The address of an empty batch, created at first use.
-    batch: Option<u64>,
+    /// The last submission that used an object.
+    last: HashMap<Handle, u64>,
+    /// An empty batch and its address, created at first use.
+    batch: Option<(Handle, u64)>,
 }
 
 impl Space {
@@ -73,15 +80,28 @@ impl Space {
         let mut vm = drm_xe_vm_create { flags: DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, ..Default::default() };
         // SAFETY: no address in it; integers only.
         unsafe { call(fd, DRM_IOCTL_XE_VM_CREATE, None, &mut vm)? };
+        let mut space = Self { vm: vm.vm_id, next: FIRST, ..Self::default() };
+        match space.fill(fd) {
+            Ok(()) => Ok(space),
+            Err(error) => {
+                space.destroy(fd);
+                Err(error)
+            }
+        }
+    }
+
+    /// Creates the queue and the timeline of a new address space.
+    fn fill(&mut self, fd: BorrowedFd<'_>) -> Result<()> {
         let mut syncobj = drm_syncobj_create::default();
         // SAFETY: no address in it; integers only.
         unsafe { call(fd, DRM_IOCTL_SYNCOBJ_CREATE, None, &mut syncobj)? };
+        self.syncobj = syncobj.handle;
         let engine =
             drm_xe_engine_class_instance { engine_class: DRM_XE_ENGINE_CLASS_COPY, ..Default::default() };
         let mut queue = drm_xe_exec_queue_create {
             width: 1,
             num_placements: 1,
-            vm_id: vm.vm_id,
+            vm_id: self.vm,
             instances: std::ptr::from_ref(&engine) as u64,
             ..Default::default()
         };
@@ -89,15 +109,24 @@ impl Space {
         // - `instances`: the address of one live struct, `width` times `num_placements`, which the kernel only reads;
         // - bit patterns: integers only.
         unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, None, &mut queue)? };
-        Ok(Self {
-            vm: vm.vm_id,
-            queue: queue.exec_queue_id,
-            syncobj: syncobj.handle,
-            signalled: 0,
-            next: FIRST,
-            bound: HashMap::new(),
-            batch: None,
-        })
+        self.queue = queue.exec_queue_id;
+        Ok(())
+    }
+
+    /// Destroys what exists; errors are ignored, as closing the last copy of the file destroys the rest.
+    pub(super) fn destroy(self, fd: BorrowedFd<'_>) {
+        let mut queue = drm_xe_exec_queue_destroy { exec_queue_id: self.queue, ..Default::default() };
+        // SAFETY: no address in it; integers only.
+        let _ = unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, None, &mut queue) };
+        let mut vm = drm_xe_vm_destroy { vm_id: self.vm, ..Default::default() };
+        // SAFETY: no address in it; integers only.
+        let _ = unsafe { call(fd, DRM_IOCTL_XE_VM_DESTROY, None, &mut vm) };
+        let mut syncobj = drm_syncobj_destroy { handle: self.syncobj, ..Default::default() };
+        // SAFETY: no address in it; integers only.
+        let _ = unsafe { call(fd, DRM_IOCTL_SYNCOBJ_DESTROY, None, &mut syncobj) };
+        if let Some((batch, _)) = self.batch {
+            let _ = gem::close(fd, batch);
+        }
     }
 
     fn sync(&self, value: u64, flags: u32) -> drm_xe_sync {
@@ -136,9 +165,11 @@ impl Space {
 
     /// Binds all of an object at a new address; returns the address.
     fn bind(&mut self, fd: BorrowedFd<'_>, handle: Handle, size_bytes: u64, pat_index: u16) -> Result<u64> {
-        let address = self.next;
-        let end = address.checked_add(size_bytes).and_then(|end| end.checked_next_multiple_of(STEP));
-        let end = end.ok_or(Error::Ioctl { request: DRM_IOCTL_XE_VM_BIND.name, errno: Errno::EINVAL })?;
+        let beyond = Error::Ioctl { request: DRM_IOCTL_XE_VM_BIND.name, errno: Errno::ENOSPC };
+        let distance = size_bytes.checked_next_multiple_of(STEP).ok_or(beyond.clone())?;
+        let reused = self.free.get_mut(&distance).and_then(Vec::pop);
+        let address = reused.unwrap_or(self.next);
+        let end = address.checked_add(distance).filter(|&end| end <= LAST).ok_or(beyond)?;
         let map = drm_xe_vm_bind_op {
             obj: handle.get(),
             pat_index,
@@ -147,15 +178,21 @@ impl Space {
             op: DRM_XE_VM_BIND_OP_MAP,
             ..Default::default()
         };
-        self.change(fd, map)?;
-        self.next = end;
-        Ok(address)
+        let changed = self.change(fd, map);
+        match reused {
+            Some(address) if changed.is_err() => self.free.entry(distance).or_default().push(address),
+            None if changed.is_ok() => self.next = end,
+            Some(_) | None => {}
+        }
+        changed.map(|()| address)
     }
 
     fn unmap(&mut self, fd: BorrowedFd<'_>, address: u64, range: u64) -> Result<()> {
         let op = DRM_XE_VM_BIND_OP_UNMAP;
         // Each table has an index 0.
-        self.change(fd, drm_xe_vm_bind_op { range, addr: address, op, ..Default::default() })
+        self.change(fd, drm_xe_vm_bind_op { range, addr: address, op, ..Default::default() })?;
+        self.free.entry(range.next_multiple_of(STEP)).or_default().push(address);
+        Ok(())
     }
 
     /// Binds an object by `pat_index`, and unbinds it again.
@@ -181,7 +218,7 @@ impl Space {
         for &(handle, size_bytes, pat_index) in objects {
             if !self.bound.contains_key(&handle) {
                 let address = self.bind(fd, handle, size_bytes, pat_index)?;
-                self.bound.insert(handle, Bound { address, size_bytes, last: 0 });
+                self.bound.insert(handle, Bound { address, size_bytes });
             }
         }
         Ok(())
@@ -192,10 +229,26 @@ impl Space {
     /// # Errors
     /// Those of VM_BIND.
     pub(super) fn unbind(&mut self, fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
+        self.last.remove(&handle);
         match self.bound.remove(&handle) {
             Some(bound) => self.unmap(fd, bound.address, bound.size_bytes),
             None => Ok(()),
         }
+    }
+
+    /// Unbinds what is not among `objects`.
+    ///
+    /// # Errors
+    /// Those of VM_BIND.
+    pub(super) fn unbind_others(&mut self, fd: BorrowedFd<'_>, objects: &[(Handle, u64, u16)]) -> Result<()> {
+        let is_other = |handle: &Handle| objects.iter().all(|(used, ..)| used != handle);
+        let others: Vec<Handle> = self.bound.keys().copied().filter(is_other).collect();
+        for handle in others {
+            let last = self.last.get(&handle).copied();
+            self.unbind(fd, handle)?;
+            self.last.extend(last.map(|last| (handle, last)));
+        }
+        Ok(())
     }
 
     /// Returns the address of an empty batch, creating it if there is none. `create` makes its object, which is bound by `snooped`.
@@ -209,17 +262,24 @@ impl Space {
         create: &Create,
         snooped: u16,
     ) -> Result<u64> {
-        if let Some(address) = self.batch {
+        if let Some((_, address)) = self.batch {
             return Ok(address);
         }
-        // The handle is closed with the file.
         let handle = objects::create(fd, create)?;
-        let pages = access::mmap(file, objects::mmap_offset(fd, handle)?, PAGE_BYTES)?;
-        // Write-back: the GPU snoops it.
-        let mapping = Mapping::from_kernel(handle, pages, MmapMode::Wb, Counted::new(&Default::default()));
-        mapping.copy_in(0, &BATCH)?;
-        let address = self.bind(fd, handle, PAGE_BYTES, snooped)?;
-        Ok(*self.batch.insert(address))
+        let mut fill = || {
+            let pages = access::mmap(file, objects::mmap_offset(fd, handle)?, PAGE_BYTES)?;
+            // Write-back: the GPU snoops it.
+            let mapping =
+                Mapping::from_kernel(handle, pages, MmapMode::Wb, Counted::new(&Default::default()));
+            mapping.copy_in(0, &BATCH)?;
+            self.bind(fd, handle, PAGE_BYTES, snooped)
+        };
+        let address = fill().inspect_err(|_| {
+            // The caller gets the first error.
+            let _ = gem::close(fd, handle);
+        })?;
+        self.batch = Some((handle, address));
+        Ok(address)
     }
 
     /// Runs the batch at `address` after everything that was bound: `DRM_IOCTL_XE_EXEC`, 0x40386449. Does not wait.
@@ -247,18 +307,13 @@ impl Space {
         // - bit patterns: integers only.
         unsafe { call(fd, DRM_IOCTL_XE_EXEC, None, &mut args)? };
         self.signalled += 1;
-        for handle in uses {
-            if let Some(bound) = self.bound.get_mut(&handle) {
-                bound.last = self.signalled;
-            }
-        }
+        self.last.extend(uses.map(|handle| (handle, self.signalled)));
         Ok(())
     }
 
     /// Returns the end of the last submission that used an object; `None` if there was none.
     pub(super) fn last_use(&self, handle: Handle) -> Option<Point> {
-        let last = self.bound.get(&handle)?.last;
-        (last != 0).then_some(Point { syncobj: self.syncobj, value: last })
+        self.last.get(&handle).map(|&value| Point { syncobj: self.syncobj, value })
     }
 }
 

@@ -8,11 +8,12 @@ use gem_coherency::platform;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency_check::xe::Change;
 use gem_coherency_check::{Caller, Condition, Mutant};
 use gem_coherency_memory_model::Assumption;
 use serde::Serialize;
 
-use crate::args::{self, Args, Dropped, History};
+use crate::args::{self, Args, Dropped, History, TakenOut};
 
 /// A completion script.
 #[derive(Clone, Debug, Serialize)]
@@ -58,8 +59,12 @@ fn words(arg: &Arg) -> Option<Vec<&'static str>> {
             $(by_type(TypeId::of::<$read_by>(), &|| <$read_by>::ALL.iter().map(|one| one.name()).collect());)+
         };
     }
-    by_types!(Access, Agent, CacheLevel, CachingMode, Caller, Event, MmapMode, MocsClass, Mutant, Rule);
+    by_types!(Access, Agent, CacheLevel, CachingMode, Caller, Event, MmapMode, MocsClass, Mutant);
     by_type(TypeId::of::<History>(), &|| Event::ALL.iter().map(|event| event.name()).collect());
+    by_type(TypeId::of::<TakenOut>(), &|| {
+        let rules = Rule::ALL.iter().map(|rule| rule.name());
+        rules.chain(Change::all().map(Change::name)).collect()
+    });
     by_type(TypeId::of::<Dropped>(), &|| {
         let assumptions = Assumption::ALL.iter().map(|one| one.id());
         assumptions.chain(Condition::ALL.iter().map(|one| one.id())).collect()

@@ -150,7 +150,7 @@ pub fn of_changes(args: &Check) -> Result<Scope, Failure> {
             platforms.push(platform.name);
         }
     }
-    let without = args.without.as_deref().map(args::rule).transpose();
+    let without = args.without.as_ref().map(|name| args::rule(&name.0)).transpose();
     let without = without.map_err(|why| Failure::flag("--without", why))?;
     let is_requested = |name| platforms.is_empty() || platforms.contains(&name);
     let mut machines = all_machines(&kernels);

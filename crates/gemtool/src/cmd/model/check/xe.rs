@@ -144,9 +144,10 @@ impl From<&Trace> for XeTrace {
 /// A flag of i915's; an unknown platform, kernel or rule.
 pub fn run(args: &Check) -> Result<XeCheck, Failure> {
     of_i915(args)?;
-    let change = args.without.as_deref().map(Change::by_name).transpose().map_err(|unknown| {
-        Failure::flag("--without", format!("{unknown} (`gemtool rules --driver xe` lists the rules)"))
-    })?;
+    let change =
+        args.without.as_ref().map(|name| Change::by_name(&name.0)).transpose().map_err(|unknown| {
+            Failure::flag("--without", format!("{unknown} (`gemtool rules --driver xe` lists the rules)"))
+        })?;
     let kernels = unique(&args.kernels, &KERNELS);
     let devices = devices(args, &kernels)?;
     let jobs = args.jobs.unwrap_or_else(all_cores);
