@@ -45,7 +45,7 @@ pub struct AdoptRequest {
 impl AdoptRequest {
     /// Creates a request for the object of `size` bytes with this handle in the device's file. The kernel is asked for
     /// its level, the library maps it if it has to, its contents are unknown, the library waits for the GPU, and any agent may
-    /// read it.
+    /// read it. On a device of xe there is no such question, and the request needs [`AdoptRequest::bound`].
     pub const fn new(handle: Handle, size: u64) -> Self {
         Self {
             handle,

@@ -201,7 +201,8 @@ fn set_up_caching(
 /// mode that was set after its creation.
 pub(super) fn zeroes_stay(device: &SharedDevice, creation: Creation, changed: Option<CachingMode>) -> bool {
     if device.is_xe() {
-        // Those of write-combining pages are flushed when the pages become so (set_pages_array_wc); others are snooped, and never shown.
+        // Those of write-combining pages are flushed when the pages become so (set_pages_array_wc); the GPU snoops others. The display, which does not,
+        // is to be given objects of the mode DISPLAY.
         return false;
     }
     let (caps, rules) = (device.caps(), &device.rules);

@@ -208,7 +208,7 @@ impl Device {
     /// Excludes from reuse the BOs of a submission by the caller's own ioctl on xe, where no request tells whether its batch has ended.
     fn leave_waits_to_caller(&self, submissions: &[Submission<'_>]) {
         if self.shared.is_xe() {
-            submissions.iter().for_each(|one| one.bo.never_reuse());
+            submissions.iter().for_each(|one| one.bo.shared().leave_wait_to_caller());
         }
     }
 

@@ -142,7 +142,7 @@ fn regions(answer: &[u8]) -> Result<Vec<MemoryRegion>> {
 }
 
 /// Returns the `N` bytes at `offset`.
-fn bytes<const N: usize>(from: &[u8], offset: usize) -> Option<[u8; N]> {
+pub(super) fn bytes<const N: usize>(from: &[u8], offset: usize) -> Option<[u8; N]> {
     from.get(offset..)?.first_chunk().copied()
 }
 

@@ -113,11 +113,11 @@ impl Bo {
     /// accesses use.
     pub fn flush_owner(&self) -> Ownership {
         let shared = self.shared();
-        if shared.origin == Origin::Imported && shared.maps.current().is_none() && shared.device.is_xe() {
-            // The GPU snoops what another driver's CPU may cache.
-            return Ownership { owner: FlushOwner::None, rule: Rule::Snooped };
-        }
         if shared.origin == Origin::Imported && shared.maps.current().is_none() {
+            if shared.device.is_xe() {
+                // The GPU snoops what another driver's CPU may cache.
+                return Ownership { owner: FlushOwner::None, rule: Rule::Snooped };
+            }
             let flush = needs_flush_of_import(shared.device.caps(), &shared.device.rules);
             let owner = if !flush.is_needed() {
                 FlushOwner::None

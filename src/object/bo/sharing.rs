@@ -59,6 +59,7 @@ impl Bo {
     /// [`crate::Error::Closed`].
     pub fn gpu_wrote(&self, mocs: MocsClass) -> Result<()> {
         self.check_open()?;
+        self.shared().leave_wait_to_caller();
         self.shared().note_gpu_write(mocs);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use super::SharedDevice;
@@ -80,6 +80,14 @@ impl Deref for SharedBo {
 }
 
 impl SharedBo {
+    /// Excludes the object of a batch that the library did not submit from reuse: on xe no request tells when it has ended.
+    pub(crate) fn leave_wait_to_caller(&self) {
+        if self.device.is_xe() {
+            // Relaxed: see `Bo::never_reuse`.
+            self.never_reuse.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Returns the object's level that the kernel last confirmed.
     #[inline]
     pub(crate) fn level(&self) -> CacheLevel {

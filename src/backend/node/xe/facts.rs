@@ -6,6 +6,7 @@ use std::os::fd::BorrowedFd;
 use gem_coherency_policy::Errno;
 
 use crate::backend::MemoryRegion;
+use crate::backend::node::facts::bytes;
 use crate::backend::node::request::call;
 use crate::error::{Error, Result};
 use crate::platform::GraphicsVersion;
@@ -102,11 +103,6 @@ fn items<T>(from: &[u8], count: usize, first: usize) -> Option<impl Iterator<Ite
     let count = u32::from_ne_bytes(bytes(from, count)?) as usize;
     let items = from.get(first..)?.chunks_exact(size_of::<T>());
     (items.len() >= count).then(|| items.take(count))
-}
-
-/// Returns the `N` bytes at `offset`.
-fn bytes<const N: usize>(from: &[u8], offset: usize) -> Option<[u8; N]> {
-    from.get(offset..)?.first_chunk().copied()
 }
 
 #[cfg(test)]

@@ -22,8 +22,9 @@ use crate::backend::mapping::{Counted, Mapping};
 use crate::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Retained,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room};
 use crate::fork::Owner;
+use crate::platform::Call;
 use crate::sync::{Mutex, MutexGuard};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CachingMode, Domains, Handle, KernelVersion, MmapMode};
@@ -126,6 +127,12 @@ impl XeNode {
         self.not_available(what.to_owned(), why, Errno::ENODEV)
     }
 
+    /// Returns the same error with the reason of [`Machine::refusal`](crate::platform::Machine::refusal).
+    fn refused(&self, what: &str, call: Call) -> Error {
+        let refusal = self.device.machine().refusal(call);
+        self.no_request(what, refusal.map_or("xe has no such request", |refusal| refusal.why))
+    }
+
     /// Creates an object.
     ///
     /// # Errors
@@ -202,11 +209,6 @@ fn mode_of(object: &Object) -> Option<CachingMode> {
     }
 }
 
-/// The reason why there is no request about domains.
-const NO_DOMAINS: &str = "xe has no domains, and flushes nothing for the CPU";
-/// The reason why a request about an object's caching is refused.
-const AT_CREATION: &str = "under xe an object's caching is chosen when it is created";
-
 impl Drm for XeNode {
     fn name(&self) -> &str {
         &self.name
@@ -276,7 +278,7 @@ impl Drm for XeNode {
     }
 
     fn set_caching(&self, _: Handle, _: CachingMode) -> Result<()> {
-        Err(self.no_request("SET_CACHING", AT_CREATION))
+        Err(self.refused("SET_CACHING", Call::SetCaching))
     }
 
     fn caching(&self, handle: Handle) -> Result<CachingMode> {
@@ -307,7 +309,7 @@ impl Drm for XeNode {
     }
 
     fn set_domain(&self, _: Handle, _: Domains, _: Domains) -> Result<()> {
-        Err(self.no_request("SET_DOMAIN", NO_DOMAINS))
+        Err(self.refused("SET_DOMAIN", Call::SetDomain))
     }
 
     fn busy(&self, handle: Handle) -> Result<Busy> {
@@ -358,7 +360,7 @@ impl Drm for XeNode {
     }
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
-        let mut bound = Vec::with_capacity(objects.len());
+        let mut bound = room("submissions", objects.len())?;
         for one in objects {
             let object = self.object("DRM_IOCTL_XE_VM_BIND", one.handle)?;
             bound.push((one.handle, object.size, self.pat_index(&object)));
