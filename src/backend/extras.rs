@@ -3,8 +3,10 @@
 use std::fmt;
 use std::os::fd::BorrowedFd;
 
+use gem_coherency_policy::{Errno, xe};
+
 use super::{Created, ExecObject, Mapping, Placement};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::platform::EngineClass;
 use crate::vocabulary::{Access, Handle, MmapMode};
 
@@ -53,6 +55,20 @@ pub trait Extras: Send + Sync + fmt::Debug {
     /// the device lacks, and a duplicate.
     fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created>;
 
+    /// GEM_CREATE of xe: creates an object as `create` says, with the kernel's own answer: no check is made before it. ENODEV, the default, under
+    /// i915.
+    fn create_by(&self, create: &xe::Create) -> Result<Created> {
+        let _ = create;
+        Err(Error::Ioctl { request: "DRM_IOCTL_XE_GEM_CREATE", errno: Errno::ENODEV })
+    }
+
+    /// VM_BIND of xe: binds all of an object at an address below 2^46, by the PAT index of every batch that names it there ([`Self::run`]), until it
+    /// is closed, or something else is bound there. The kernel's own answer: no check is made before it. ENODEV, the default, under i915.
+    fn bind(&self, handle: Handle, address: u64, pat_index: u16) -> Result<()> {
+        let _ = (handle, address, pat_index);
+        Err(Error::Ioctl { request: "DRM_IOCTL_XE_VM_BIND", errno: Errno::ENODEV })
+    }
+
     /// mmap(2) of anonymous memory, and GEM_USERPTR: creates an object of new pages of this process.
     ///
     /// Returns two write-back mappings of the pages, so that one can be adopted; the pages are unmapped with the last one,
@@ -78,13 +94,15 @@ pub trait Extras: Send + Sync + fmt::Debug {
     /// DMA_BUF_IOCTL_SYNC with END: ends a CPU access; `access` must be the same as at its beginning.
     fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
 
-    /// EXECBUFFER2: runs a batch of the caller's in the default context. Does not wait.
+    /// EXECBUFFER2, or VM_BIND and EXEC: runs a batch of the caller's in the default context. Does not wait. Under xe an object that no
+    /// [`Self::bind`] bound is bound at its address by the index of its caching mode.
     ///
     /// EINVAL for an engine that the platform lacks, for relocations where the kernel accepts none, and for
     /// addresses that are not page-aligned; ENOSPC if the objects do not fit; EIO on a wedged GPU, and after
     /// too many hangs. A hang of the batch itself is reported later ([`Extras::hangs`]).
     fn run(&self, run: &Run<'_>) -> Result<()>;
 
-    /// GET_RESET_STATS: returns how many batches of the default context hung the GPU.
+    /// GET_RESET_STATS, or EXEC_QUEUE_GET_PROPERTY: returns how many batches of the default context hung the GPU; under xe, how many queues are banned
+    /// for it.
     fn hangs(&self) -> Result<u32>;
 }

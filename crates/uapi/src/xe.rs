@@ -272,6 +272,20 @@ structs! {
         reserved @ 8: [u64; 2],
     }
 
+    /// The argument of EXEC_QUEUE_GET_PROPERTY.
+    drm_xe_exec_queue_get_property: 40 {
+        /// Must be 0: no extension is known.
+        extensions @ 0: u64,
+        /// The queue.
+        exec_queue_id @ 8: u32,
+        /// `DRM_XE_EXEC_QUEUE_GET_PROPERTY_*`.
+        property @ 12: u32,
+        /// The answer.
+        value @ 16: u64,
+        /// Must be 0.
+        reserved @ 24: [u64; 2],
+    }
+
     /// A fence of a submission or of a change of an address space.
     drm_xe_sync: 48 {
         /// Must be 0: no extension is known.
@@ -468,6 +482,9 @@ values! {
     /// Batches wait little, at the cost of power.
     DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT: u32 = 1 << 0;
 
+    /// Whether the kernel runs nothing more of the queue, as after a hang.
+    DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN: u32 = 0;
+
     /// A syncobj with one fence.
     DRM_XE_SYNC_TYPE_SYNCOBJ: u32 = 0x0;
     /// A point of a syncobj.
@@ -521,6 +538,8 @@ requests! {
     DRM_IOCTL_XE_EXEC_QUEUE_CREATE = IOWR(b'd', 0x46, drm_xe_exec_queue_create) == 0xc030_6446;
     /// Destroys a queue.
     DRM_IOCTL_XE_EXEC_QUEUE_DESTROY = IOW(b'd', 0x47, drm_xe_exec_queue_destroy) == 0x4018_6447;
+    /// Asks about a queue.
+    DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY = IOWR(b'd', 0x48, drm_xe_exec_queue_get_property) == 0xc028_6448;
     /// Submits batches to a queue.
     DRM_IOCTL_XE_EXEC = IOW(b'd', 0x49, drm_xe_exec) == 0x4038_6449;
     /// Waits for a fence in memory.

@@ -166,9 +166,10 @@ impl Builder {
 
     /// Appends XY_SRC_COPY_BLT or XY_FAST_COPY_BLT.
     fn plain_copy(&mut self, first: u32, control: u32, to: Corners, from: Corners) {
-        self.words.extend([first, control | to.pitch, to.first(), to.end()]);
+        let mocs = self.dialect.fast_copy_mocs;
+        self.words.extend([first, control | to.pitch | mocs, to.first(), to.end()]);
         self.address(to.buffer, to.base);
-        self.words.extend([from.first(), from.pitch]);
+        self.words.extend([from.first(), from.pitch | mocs]);
         self.address(from.buffer, from.base);
     }
 
@@ -197,7 +198,7 @@ impl Builder {
 
     fn pitch_and_mocs(&self, surface: Corners) -> u32 {
         let entry = surface.mocs.unwrap_or(self.dialect.mocs);
-        u32::from(entry) << MOCS_SHIFT | (surface.pitch - 1)
+        u32::from(entry) << self.dialect.mocs_shift | (surface.pitch - 1)
     }
 
     /// Reserves room for a command.

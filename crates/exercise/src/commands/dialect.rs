@@ -37,7 +37,7 @@ pub(super) const BLOCK_DEPTH_32: u32 = 2 << 19;
 pub(super) const ROP_PATTERN: u32 = 0xf0 << 16;
 pub(super) const ROP_SOURCE: u32 = 0xcc << 16;
 /// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT: the position of the MOCS index, above the bit for encryption.
-pub(super) const MOCS_SHIFT: u32 = 22;
+const MOCS_SHIFT: u32 = 22;
 /// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT: the surface is in system memory.
 pub(super) const IN_SYSTEM_MEMORY: u32 = 1 << 31;
 /// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT of 12.5 and later: a two-dimensional surface.
@@ -88,6 +88,10 @@ pub struct Dialect {
     /// The MOCS entry for accesses that name none, where the command must name one; it follows the page
     /// table.
     pub(super) mocs: u8,
+    /// The lowest bit of a MOCS entry in the commands that must name one.
+    pub(super) mocs_shift: u32,
+    /// The bits of this entry in XY_FAST_COPY_BLT, which has none before Xe2.
+    pub(super) fast_copy_mocs: u32,
 }
 
 const GEN6: GraphicsVersion = GraphicsVersion::new(6, 0);
@@ -96,13 +100,18 @@ const GEN9: GraphicsVersion = GraphicsVersion::new(9, 0);
 const GEN12: GraphicsVersion = GraphicsVersion::new(12, 0);
 const XE_HP: GraphicsVersion = GraphicsVersion::new(12, 50);
 const XE_LPG: GraphicsVersion = GraphicsVersion::new(12, 70);
+const XE2: GraphicsVersion = GraphicsVersion::new(20, 0);
 
 /// MOCS entries: cached as the page table says, where there is an LLC (`gen12_mocs_table`, `tgl_mocs_table`);
-/// and the uncached entries of DG2 and of Meteor Lake, where the page table determines coherency anyway
-/// (`uc_index` of `dg2_mocs_table` and `mtl_mocs_table`).
+/// and the uncached entries of DG2, of Meteor Lake and of Xe2, where the page table determines coherency anyway
+/// (`uc_index` of `dg2_mocs_table`, `mtl_mocs_table`, `xe2_mocs_table`).
 pub(super) const GEN12_CACHED: u8 = 2;
 pub(super) const DG2_UNCACHED: u8 = 1;
 pub(super) const MTL_UNCACHED: u8 = 9;
+const XE2_UNCACHED: u8 = 3;
+/// The places of Xe2's entries of 4 bits (`XE2_XY_FAST_COLOR_BLT_MOCS_INDEX_MASK`, `XE2_XY_FAST_COPY_BLT_MOCS_INDEX_MASK`).
+const XE2_MOCS_SHIFT: u32 = 24;
+const XE2_COPY_MOCS_SHIFT: u32 = 20;
 
 impl Dialect {
     /// Returns the commands of `machine`.
@@ -127,16 +136,21 @@ impl Dialect {
             },
             fill: if version >= XE_HP { Fill::FastColor } else { Fill::Color },
             copy: match version {
+                // xe copies by it, too (`emit_copy`).
+                version if version >= XE2 => Copy::Fast,
                 version if version >= XE_HP => Copy::Block,
                 version if version >= GEN12 && !discrete => Copy::FastOrBlock,
                 version if version >= GEN9 => Copy::Fast,
                 _ => Copy::Source,
             },
             mocs: match version {
+                version if version >= XE2 => XE2_UNCACHED,
                 version if version >= XE_LPG => MTL_UNCACHED,
                 version if version >= XE_HP => DG2_UNCACHED,
                 _ => GEN12_CACHED,
             },
+            mocs_shift: if version >= XE2 { XE2_MOCS_SHIFT } else { MOCS_SHIFT },
+            fast_copy_mocs: if version >= XE2 { u32::from(XE2_UNCACHED) << XE2_COPY_MOCS_SHIFT } else { 0 },
         })
     }
 
@@ -165,7 +179,8 @@ impl Dialect {
     /// Returns whether `field` can name a MOCS entry.
     pub fn names_mocs(&self, field: Field) -> bool {
         match field {
-            Field::Fill => self.fill == Fill::FastColor,
+            // Xe2's entries have another width, and no tables that are known here.
+            Field::Fill => self.fill == Fill::FastColor && self.platform.graphics < XE2,
             Field::Copy => matches!(self.copy, Copy::FastOrBlock | Copy::Block),
         }
     }

@@ -19,10 +19,11 @@
 //! # Ok::<(), gem_coherency_exercise::Error>(())
 //! ```
 //!
-//! Fills and copies are those of graphics versions 2 to 12.7x, for rows of 32-bit pixels without tiling or compression. From
+//! Fills and copies are those of graphics versions 2 to 30, for rows of 32-bit pixels without tiling or compression. From
 //! Sandy Bridge on the copy engine executes them, before it the render engine ([`Dialect::engine`]). Source: Intel's Programmer's
 //! Reference Manuals, "Copy Engine" and "Memory Interface Commands", of Sandy Bridge, Broadwell, Skylake, Tiger Lake and
-//! Alchemist; for earlier ones "Blitter" of 965G and G45, and i915's `gen2_engine_cs.c` and `intel_gpu_commands.h`.
+//! Alchemist; for earlier ones "Blitter" of 965G and G45, and i915's `gen2_engine_cs.c` and `intel_gpu_commands.h`; from 20 on
+//! xe's `xe_migrate.c` and `xe_gpu_commands.h`.
 
 mod builder;
 mod dialect;

@@ -4,6 +4,7 @@ use super::*;
 use crate::Error;
 use gem_coherency::platform::{self, Caps};
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency::xe;
 
 fn builder(platform: &str) -> Builder {
     let machine = platform::by_name(platform).unwrap().machine(KernelVersion::new(6, 12), false);
@@ -140,6 +141,33 @@ fn the_block_commands_of_a_discrete_device_say_where_a_buffer_lives() {
         let filled = words(&|builder| builder.fill(to, EXTENT, 0).unwrap());
         let system = |surface: Surface| u32::from(surface.memory == Memory::System) << 31;
         assert_eq!([copied[6], copied[11], filled[6]], [system(to), system(from), system(to)]);
+    }
+}
+
+/// xe's own words: `emit_xy_fast_copy`, and `emit_clear_main_copy` of `xe_migrate.c`.
+#[test]
+fn xe2_names_its_uncached_mocs_entry_in_four_bits() {
+    for (platform, kernel) in [("lnl", (6, 12)), ("ptl", (7, 2)), ("bmg", (7, 2))] {
+        let device = xe::device(platform, KernelVersion::new(kernel.0, kernel.1)).unwrap();
+        let mut builder = Builder::new(&device.machine()).unwrap();
+        assert!(!builder.dialect().names_mocs(Field::Copy) && !builder.dialect().names_mocs(Field::Fill));
+        builder.copy(rows(0, 0), rows(1, 0), EXTENT).unwrap();
+        builder.fill(rows(0, 0), EXTENT, 7).unwrap();
+        let words = builder.finish().at(&ADDRESSES);
+        let copy = [
+            2 << 29 | 0x42 << 22 | 8,
+            3 << 24 | 256 | 3 << 20,
+            0,
+            2 << 16 | 32,
+            0x0001_0000,
+            7,
+            0,
+            256 | 3 << 20,
+            0x0002_0000,
+            7,
+        ];
+        let fill = [2 << 29 | 0x44 << 22 | 2 << 19 | 14, 3 << 24 | 255, 0, 2 << 16 | 32, 0x0001_0000, 7];
+        assert_eq!(hex(&words.words()[..16]), hex(&[copy.as_slice(), &fill].concat()), "{platform}");
     }
 }
 

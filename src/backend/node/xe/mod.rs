@@ -4,6 +4,7 @@
 //! created, and finds out of imports by binding them with a PAT index that does not snoop, which the kernel refuses for what the CPU caches.
 //! There are no domains and no GEM_WAIT: the node waits for its own submissions, and a driver for its own.
 
+mod extras;
 mod facts;
 mod objects;
 mod space;
@@ -13,18 +14,18 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use gem_coherency_policy::Errno;
 
 use super::{access, facts as drm_facts, objects as gem};
 use crate::backend::mapping::{Counted, Mapping};
 use crate::backend::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Retained,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras, MemoryRegion, OpenCounts, Param, Retained,
 };
 use crate::error::{Error, Result, room};
 use crate::fork::Owner;
-use crate::platform::Call;
+use crate::platform::{Call, EngineClass};
 use crate::sync::{Mutex, MutexGuard};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CachingMode, Domains, Handle, KernelVersion, MmapMode};
@@ -46,6 +47,8 @@ pub struct XeNode {
     mappings: Arc<AtomicU64>,
     /// The node's address space, created at first use.
     space: Mutex<Option<Space>>,
+    /// Queues of address spaces before this one that were banned.
+    hangs: AtomicU32,
     owner: Owner,
 }
 
@@ -72,6 +75,7 @@ impl XeNode {
             objects: Default::default(),
             mappings: Default::default(),
             space: Default::default(),
+            hangs: Default::default(),
             owner: Owner::current(),
         })
     }
@@ -159,6 +163,36 @@ impl XeNode {
             none => none.insert(Space::new(fd)?),
         };
         operation(fd, space)
+    }
+
+    /// Runs a submission of the objects that are `used` in the node's address space.
+    ///
+    /// # Errors
+    /// Those of VM_BIND and EXEC.
+    fn submit(
+        &self,
+        used: impl Fn(Handle) -> bool,
+        run: impl Fn(BorrowedFd<'_>, &mut Space) -> Result<()>,
+    ) -> Result<()> {
+        let Err(error) = self.in_space(&run) else { return Ok(()) };
+        match error.errno() {
+            // All that is bound has to fit, whether this batch uses it or not.
+            Errno::ENOMEM | Errno::ENOSPC => self.in_space(|fd, space| {
+                space.unbind_others(fd, used)?;
+                run(fd, space)
+            }),
+            // The queue is banned: the next submission gets another.
+            Errno::ECANCELED => {
+                if let Some(space) = self.space.lock().take() {
+                    let banned = space.banned(self.fd()?);
+                    // Relaxed: a statistic; it publishes no other data.
+                    self.hangs.fetch_add(banned.unwrap_or(0), Ordering::Relaxed);
+                    space.destroy(self.fd()?);
+                }
+                Err(error)
+            }
+            _ => Err(error),
+        }
     }
 
     /// Returns how the CPU maps an imported object; `None` if another driver decides that.
@@ -368,29 +402,16 @@ impl Drm for XeNode {
         let batch = Create::new(PAGE_BYTES, CpuCaching::Wb);
         let snooped =
             self.pat_index(&Object { caching: Some(CpuCaching::Wb), ..Object::imported(PAGE_BYTES) });
-        let run = || {
-            self.in_space(|fd, space| {
-                space.bind_all(fd, &bound)?;
-                let batch = space.empty_batch(fd, &self.file, &batch, snooped)?;
-                space.execute(fd, batch, bound.iter().map(|(handle, ..)| *handle))
-            })
-        };
-        let Err(error) = run() else { return Ok(()) };
-        match error.errno() {
-            // All that is bound has to fit, whether this batch uses it or not.
-            Errno::ENOMEM | Errno::ENOSPC => {
-                self.in_space(|fd, space| space.unbind_others(fd, &bound))?;
-                run()
-            }
-            // The queue is banned: the next submission gets another.
-            Errno::ECANCELED => {
-                if let Some(space) = self.space.lock().take() {
-                    space.destroy(self.fd()?);
-                }
-                Err(error)
-            }
-            _ => Err(error),
-        }
+        let used = |handle| bound.iter().any(|&(one, ..)| one == handle);
+        self.submit(used, |fd, space| {
+            space.bind_all(fd, &bound)?;
+            let batch = space.empty_batch(fd, &self.file, &batch, snooped)?;
+            space.execute(fd, EngineClass::Copy, batch, bound.iter().map(|(handle, ..)| *handle))
+        })
+    }
+
+    fn extras(&self) -> Result<&dyn Extras> {
+        Ok(self)
     }
 
     fn open_counts(&self) -> OpenCounts {

@@ -1,6 +1,6 @@
 //! The node's address space: VM_BIND, EXEC, and the wait for what they submitted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
@@ -14,6 +14,7 @@ use crate::backend::node::access;
 use crate::backend::node::objects as gem;
 use crate::backend::node::request::call;
 use crate::error::{Error, Result};
+use crate::platform::EngineClass;
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Handle, MmapMode};
 use crate::xe::Create;
@@ -22,19 +23,22 @@ use gem_coherency_uapi::drm_syncobj::{
     drm_syncobj_destroy, drm_syncobj_timeline_wait,
 };
 use gem_coherency_uapi::xe::{
-    DRM_IOCTL_XE_EXEC, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, DRM_IOCTL_XE_VM_BIND,
-    DRM_IOCTL_XE_VM_CREATE, DRM_IOCTL_XE_VM_DESTROY, DRM_XE_ENGINE_CLASS_COPY, DRM_XE_SYNC_FLAG_SIGNAL,
+    DRM_IOCTL_XE_EXEC, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY,
+    DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY, DRM_IOCTL_XE_VM_BIND, DRM_IOCTL_XE_VM_CREATE,
+    DRM_IOCTL_XE_VM_DESTROY, DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN, DRM_XE_SYNC_FLAG_SIGNAL,
     DRM_XE_SYNC_TYPE_TIMELINE_SYNCOBJ, DRM_XE_VM_BIND_OP_MAP, DRM_XE_VM_BIND_OP_UNMAP,
     DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, drm_xe_engine_class_instance, drm_xe_exec, drm_xe_exec_queue_create,
-    drm_xe_exec_queue_destroy, drm_xe_sync, drm_xe_vm_bind, drm_xe_vm_bind_op, drm_xe_vm_create,
-    drm_xe_vm_destroy,
+    drm_xe_exec_queue_destroy, drm_xe_exec_queue_get_property, drm_xe_sync, drm_xe_vm_bind,
+    drm_xe_vm_bind_op, drm_xe_vm_create, drm_xe_vm_destroy,
 };
 
 /// MI_BATCH_BUFFER_END and MI_NOOP.
 const BATCH: [u8; 8] = [0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00];
 
-/// The first address, and the distance of addresses: the largest page of any local memory.
-const FIRST: u64 = 1 << 32;
+/// The end of the addresses that callers choose.
+pub(super) const CALLERS_END: u64 = 1 << 46;
+/// The first address that the node chooses, and the distance of addresses: the largest page of any local memory.
+const FIRST: u64 = CALLERS_END;
 const STEP: u64 = 2 << 20;
 /// The end of the smallest address space.
 const LAST: u64 = 1 << 47;
@@ -53,11 +57,30 @@ struct Bound {
     size_bytes: u64,
 }
 
-/// An address space with a queue of the copy engine, which every device has.
+/// The side that chooses the PAT index of an object at an address of the caller's.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PatChoice {
+    /// The caller.
+    Caller(u16),
+    /// The node: the index of the object's caching mode.
+    Node(u16),
+}
+
+/// An object at an address of the caller's.
+#[derive(Clone, Copy, Debug)]
+struct Pinned {
+    handle: Handle,
+    size_bytes: u64,
+    /// The caller chose the PAT index, too.
+    is_bound: bool,
+}
+
+/// An address space and its queues.
 #[derive(Debug, Default)]
 pub(super) struct Space {
     vm: u32,
-    queue: u32,
+    /// A queue of each class of engines, created at first use.
+    queues: Vec<(EngineClass, u32)>,
     /// A timeline: each bind and each submission signals its next point.
     syncobj: u32,
     signalled: u64,
@@ -65,6 +88,8 @@ pub(super) struct Space {
     /// Addresses that are free again, by the distance to the next one.
     free: HashMap<u64, Vec<u64>>,
     bound: HashMap<Handle, Bound>,
+    /// What is bound below [`CALLERS_END`], by its address.
+    pinned: BTreeMap<u64, Pinned>,
     /// The last submission that used an object.
     last: HashMap<Handle, u64>,
     /// An empty batch and its address, created at first use.
@@ -72,17 +97,22 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Creates the address space, its queue and the timeline.
+    /// Creates the address space and the timeline.
     ///
     /// # Errors
-    /// Those of VM_CREATE, EXEC_QUEUE_CREATE and SYNCOBJ_CREATE: ENOMEM, ENODEV.
+    /// Those of VM_CREATE and SYNCOBJ_CREATE: ENOMEM, ENODEV.
     pub(super) fn new(fd: BorrowedFd<'_>) -> Result<Self> {
         let mut vm = drm_xe_vm_create { flags: DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, ..Default::default() };
         // SAFETY: no address in it; integers only.
         unsafe { call(fd, DRM_IOCTL_XE_VM_CREATE, None, &mut vm)? };
         let mut space = Self { vm: vm.vm_id, next: FIRST, ..Self::default() };
-        match space.fill(fd) {
-            Ok(()) => Ok(space),
+        let mut syncobj = drm_syncobj_create::default();
+        // SAFETY: no address in it; integers only.
+        match unsafe { call(fd, DRM_IOCTL_SYNCOBJ_CREATE, None, &mut syncobj) } {
+            Ok(()) => {
+                space.syncobj = syncobj.handle;
+                Ok(space)
+            }
             Err(error) => {
                 space.destroy(fd);
                 Err(error)
@@ -90,14 +120,15 @@ impl Space {
         }
     }
 
-    /// Creates the queue and the timeline of a new address space.
-    fn fill(&mut self, fd: BorrowedFd<'_>) -> Result<()> {
-        let mut syncobj = drm_syncobj_create::default();
-        // SAFETY: no address in it; integers only.
-        unsafe { call(fd, DRM_IOCTL_SYNCOBJ_CREATE, None, &mut syncobj)? };
-        self.syncobj = syncobj.handle;
-        let engine =
-            drm_xe_engine_class_instance { engine_class: DRM_XE_ENGINE_CLASS_COPY, ..Default::default() };
+    /// Returns the queue of the first engine of `class`, creating it if there is none.
+    ///
+    /// # Errors
+    /// Those of EXEC_QUEUE_CREATE: EINVAL without such an engine, ENOMEM, ENODEV.
+    fn queue(&mut self, fd: BorrowedFd<'_>, class: EngineClass) -> Result<u32> {
+        if let Some(&(_, queue)) = self.queues.iter().find(|(of, _)| *of == class) {
+            return Ok(queue);
+        }
+        let engine = drm_xe_engine_class_instance { engine_class: class.number(), ..Default::default() };
         let mut queue = drm_xe_exec_queue_create {
             width: 1,
             num_placements: 1,
@@ -109,15 +140,36 @@ impl Space {
         // - `instances`: the address of one live struct, `width` times `num_placements`, which the kernel only reads;
         // - bit patterns: integers only.
         unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, None, &mut queue)? };
-        self.queue = queue.exec_queue_id;
-        Ok(())
+        self.queues.push((class, queue.exec_queue_id));
+        Ok(queue.exec_queue_id)
+    }
+
+    /// Returns how many queues are banned, as after a hang: `DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY`, 0xc0286448.
+    ///
+    /// # Errors
+    /// ENODEV.
+    pub(super) fn banned(&self, fd: BorrowedFd<'_>) -> Result<u32> {
+        let mut banned = 0;
+        for &(_, queue) in &self.queues {
+            let mut args = drm_xe_exec_queue_get_property {
+                exec_queue_id: queue,
+                property: DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN,
+                ..Default::default()
+            };
+            // SAFETY: no address in it; integers only.
+            unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY, None, &mut args)? };
+            banned += u32::from(args.value != 0);
+        }
+        Ok(banned)
     }
 
     /// Destroys what exists; errors are ignored, as closing the last copy of the file destroys the rest.
     pub(super) fn destroy(self, fd: BorrowedFd<'_>) {
-        let mut queue = drm_xe_exec_queue_destroy { exec_queue_id: self.queue, ..Default::default() };
-        // SAFETY: no address in it; integers only.
-        let _ = unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, None, &mut queue) };
+        for (_, queue) in self.queues {
+            let mut queue = drm_xe_exec_queue_destroy { exec_queue_id: queue, ..Default::default() };
+            // SAFETY: no address in it; integers only.
+            let _ = unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, None, &mut queue) };
+        }
         let mut vm = drm_xe_vm_destroy { vm_id: self.vm, ..Default::default() };
         // SAFETY: no address in it; integers only.
         let _ = unsafe { call(fd, DRM_IOCTL_XE_VM_DESTROY, None, &mut vm) };
@@ -170,15 +222,7 @@ impl Space {
         let reused = self.free.get_mut(&distance).and_then(Vec::pop);
         let address = reused.unwrap_or(self.next);
         let end = address.checked_add(distance).filter(|&end| end <= LAST).ok_or(beyond)?;
-        let map = drm_xe_vm_bind_op {
-            obj: handle.get(),
-            pat_index,
-            range: size_bytes,
-            addr: address,
-            op: DRM_XE_VM_BIND_OP_MAP,
-            ..Default::default()
-        };
-        let changed = self.change(fd, map);
+        let changed = self.map(fd, handle, size_bytes, address, pat_index);
         match reused {
             Some(address) if changed.is_err() => self.free.entry(distance).or_default().push(address),
             None if changed.is_ok() => self.next = end,
@@ -187,12 +231,76 @@ impl Space {
         changed.map(|()| address)
     }
 
-    fn unmap(&mut self, fd: BorrowedFd<'_>, address: u64, range: u64) -> Result<()> {
+    fn map(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        handle: Handle,
+        range: u64,
+        addr: u64,
+        pat_index: u16,
+    ) -> Result<()> {
+        let op = DRM_XE_VM_BIND_OP_MAP;
+        self.change(
+            fd,
+            drm_xe_vm_bind_op { obj: handle.get(), pat_index, range, addr, op, ..Default::default() },
+        )
+    }
+
+    fn unmap(&mut self, fd: BorrowedFd<'_>, addr: u64, range: u64) -> Result<()> {
         let op = DRM_XE_VM_BIND_OP_UNMAP;
         // Each table has an index 0.
-        self.change(fd, drm_xe_vm_bind_op { range, addr: address, op, ..Default::default() })?;
-        self.free.entry(range.next_multiple_of(STEP)).or_default().push(address);
+        self.change(fd, drm_xe_vm_bind_op { range, addr, op, ..Default::default() })
+    }
+
+    /// Unbinds what [`Self::bind`] bound.
+    fn release(&mut self, fd: BorrowedFd<'_>, bound: Bound) -> Result<()> {
+        self.unmap(fd, bound.address, bound.size_bytes)?;
+        self.free.entry(bound.size_bytes.next_multiple_of(STEP)).or_default().push(bound.address);
         Ok(())
+    }
+
+    /// Binds an object at an address below [`CALLERS_END`], in place of what is there: by the index that the caller chose, or by the node's unless
+    /// the object is there already.
+    ///
+    /// # Errors
+    /// Those of VM_BIND.
+    pub(super) fn pin(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        handle: Handle,
+        size_bytes: u64,
+        address: u64,
+        pat_index: PatChoice,
+    ) -> Result<()> {
+        let end = address.saturating_add(size_bytes);
+        let (pat_index, is_bound) = match pat_index {
+            PatChoice::Caller(index) => (index, true),
+            PatChoice::Node(_) if self.pinned.get(&address).is_some_and(|there| there.handle == handle) => {
+                return Ok(());
+            }
+            PatChoice::Node(index) => (index, false),
+        };
+        let overlaps = |(start, there): (&u64, &Pinned)| start + there.size_bytes > address;
+        let old: Vec<u64> =
+            self.pinned.range(..end).filter(|&one| overlaps(one)).map(|(&start, _)| start).collect();
+        old.into_iter().try_for_each(|start| self.unpin(fd, start))?;
+        self.map(fd, handle, size_bytes, address, pat_index)?;
+        self.pinned.insert(address, Pinned { handle, size_bytes, is_bound });
+        Ok(())
+    }
+
+    fn unpin(&mut self, fd: BorrowedFd<'_>, address: u64) -> Result<()> {
+        match self.pinned.remove(&address) {
+            Some(there) => self.unmap(fd, address, there.size_bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Unbinds from the caller's addresses what is `unwanted`.
+    fn unpin_all(&mut self, fd: BorrowedFd<'_>, unwanted: impl Fn(&Pinned) -> bool) -> Result<()> {
+        let some: Vec<u64> =
+            self.pinned.iter().filter(|(_, there)| unwanted(there)).map(|(&at, _)| at).collect();
+        some.into_iter().try_for_each(|address| self.unpin(fd, address))
     }
 
     /// Binds an object by `pat_index`, and unbinds it again.
@@ -207,7 +315,7 @@ impl Space {
         pat_index: u16,
     ) -> Result<()> {
         let address = self.bind(fd, handle, size_bytes, pat_index)?;
-        self.unmap(fd, address, size_bytes)
+        self.release(fd, Bound { address, size_bytes })
     }
 
     /// Binds what is not bound yet: handle, size and PAT index of each object.
@@ -230,25 +338,20 @@ impl Space {
     /// Those of VM_BIND.
     pub(super) fn unbind(&mut self, fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
         self.last.remove(&handle);
-        match self.bound.remove(&handle) {
-            Some(bound) => self.unmap(fd, bound.address, bound.size_bytes),
-            None => Ok(()),
-        }
+        self.unpin_all(fd, |there| there.handle == handle)?;
+        self.bound.remove(&handle).map_or(Ok(()), |bound| self.release(fd, bound))
     }
 
-    /// Unbinds what is not among `objects`.
+    /// Unbinds what is not `used`, and what no caller bound by an index of its own.
     ///
     /// # Errors
     /// Those of VM_BIND.
-    pub(super) fn unbind_others(&mut self, fd: BorrowedFd<'_>, objects: &[(Handle, u64, u16)]) -> Result<()> {
-        let is_other = |handle: &Handle| objects.iter().all(|(used, ..)| used != handle);
-        let others: Vec<Handle> = self.bound.keys().copied().filter(is_other).collect();
-        for handle in others {
-            let last = self.last.get(&handle).copied();
-            self.unbind(fd, handle)?;
-            self.last.extend(last.map(|last| (handle, last)));
-        }
-        Ok(())
+    pub(super) fn unbind_others(&mut self, fd: BorrowedFd<'_>, used: impl Fn(Handle) -> bool) -> Result<()> {
+        self.unpin_all(fd, |there| !there.is_bound && !used(there.handle))?;
+        let others: Vec<Handle> = self.bound.keys().copied().filter(|&handle| !used(handle)).collect();
+        others
+            .into_iter()
+            .try_for_each(|handle| self.bound.remove(&handle).map_or(Ok(()), |bound| self.release(fd, bound)))
     }
 
     /// Returns the address of an empty batch, creating it if there is none. `create` makes its object, which is bound by `snooped`.
@@ -282,19 +385,21 @@ impl Space {
         Ok(address)
     }
 
-    /// Runs the batch at `address` after everything that was bound: `DRM_IOCTL_XE_EXEC`, 0x40386449. Does not wait.
+    /// Runs the batch at `address` on `engine` after everything that was bound: `DRM_IOCTL_XE_EXEC`, 0x40386449. Does not wait.
     ///
     /// # Errors
-    /// ECANCELED if the queue is banned, as after a hang; ENOMEM; ENODEV.
+    /// ECANCELED if the queue is banned, as after a hang; ENOMEM; ENODEV; those of EXEC_QUEUE_CREATE.
     pub(super) fn execute(
         &mut self,
         fd: BorrowedFd<'_>,
+        engine: EngineClass,
         address: u64,
         uses: impl Iterator<Item = Handle>,
     ) -> Result<()> {
+        let queue = self.queue(fd, engine)?;
         let syncs = [self.sync(self.signalled, 0), self.sync(self.signalled + 1, DRM_XE_SYNC_FLAG_SIGNAL)];
         let mut args = drm_xe_exec {
-            exec_queue_id: self.queue,
+            exec_queue_id: queue,
             num_syncs: syncs.len() as u32,
             syncs: syncs.as_ptr() as u64,
             address,
