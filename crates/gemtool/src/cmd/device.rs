@@ -43,6 +43,14 @@ pub fn of_i915(device: Device) -> Result<Device, Error> {
     }
 }
 
+/// Opens the device as [`open_any`] does, for a script.
+///
+/// # Errors
+/// The errors of [`open_any`].
+pub fn any_target(args: &args::Device) -> Result<Target, Failure> {
+    opened(args, Target::open, || Ok(Target::from_device(Device::open_first()?)))
+}
+
 /// Opens the device as [`open`] does, for a script.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use super::Pattern;
 use super::error::Place;
 use super::shader::{Dispatch, Touch};
 use super::values::count::Count;
-use gem_coherency::platform::{Caps, Platform};
+use gem_coherency::platform::{Caps, Driver, Platform};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{
     Access, CacheLevel, CachingMode, Domains, KernelVersion, MmapMode, MocsClass,
@@ -329,6 +329,8 @@ pub enum Fact {
     KernelFrom(KernelVersion),
     /// New BOs can be mapped in this mode.
     Map(MmapMode),
+    /// This driver drives it.
+    Driver(Driver),
 }
 
 /// Returns the name of a capability in lower case with hyphens.
@@ -347,6 +349,7 @@ impl fmt::Display for Condition {
             Fact::Platform(platform) => write!(f, "platform={platform}"),
             Fact::KernelFrom(version) => write!(f, "kernel>={version}"),
             Fact::Map(mode) => write!(f, "map={mode}"),
+            Fact::Driver(driver) => write!(f, "driver={driver}"),
         }
     }
 }

@@ -74,6 +74,7 @@ impl Target {
             Fact::Cap(cap) => machine.caps.contains(cap),
             Fact::Platform(platform) => machine.platform == platform,
             Fact::KernelFrom(version) => machine.kernel >= version,
+            Fact::Driver(driver) => machine.driver == driver,
             Fact::Map(mode) => machine.refusal(Call::MmapOffset(mode)).is_none(),
         };
         is_so != condition.negated

@@ -267,6 +267,10 @@ fn every_sample_holds_on_its_devices() {
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scripts")).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
+        if text.contains("\nneeds driver=xe\n") {
+            // There is no software device of xe: ci/xe runs it.
+            continue;
+        }
         let mut ran_on = 0;
         for platform in gem_coherency::platform::all() {
             for kernel in ["5.14", "5.15", "6.0", "6.1", "6.12"] {

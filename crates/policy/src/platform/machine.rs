@@ -20,13 +20,14 @@ pub(crate) const LINUX_5_10: KernelVersion = KernelVersion::new(5, 10);
 static NOT_IN_5_10: [&Platform; 6] =
     [&super::ADLS, &super::ADLP, &super::DG1, &super::DG2, &super::ATSM, &super::MTL];
 
-/// A kernel driver of Intel GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Driver {
-    /// i915.
-    I915,
-    /// xe.
-    Xe,
+words! {
+    /// A kernel driver of Intel GPUs.
+    Driver, "driver" {
+        /// i915.
+        I915 = "i915",
+        /// xe.
+        Xe = "xe",
+    }
 }
 
 /// A platform with the facts that are known only at run time: the driver, the kernel and the fuses.

@@ -98,7 +98,7 @@ pub fn start(args: &args::Run) -> Result<Run, Failure> {
     let name = if is_stdin(&args.script) { "<stdin>".to_owned() } else { args.script.display().to_string() };
     // The text comes first: its errors can be found without a device.
     let script = read(&args.script, &name)?;
-    let target = device::target(&args.device)?;
+    let target = device::any_target(&args.device)?;
     let device = DeviceLine::of(target.device())?;
     Ok(Run { device, name, timeline: args.timeline, script, target, ended: OnceCell::new() })
 }

@@ -53,17 +53,19 @@ fn fact(line: &Line<'_>, word: Word<'_>) -> Result<Fact, Error> {
             return platform.map(Fact::Platform).map_err(|error| line.wrong(name, error.to_string()));
         }
         Some((key, mode)) if key.text == "map" => return Ok(Fact::Map(line.known(mode)?)),
+        Some((key, driver)) if key.text == "driver" => return Ok(Fact::Driver(line.known(driver)?)),
         Some(_) | None => {}
     }
     let cap = Caps::all().iter_names().find(|(name, _)| cap_word(name) == word.text);
     match cap {
         Some((_, cap)) => Ok(Fact::Cap(cap)),
         None => {
-            let mut known: Vec<_> = ["software", "platform=NAME", "kernel>=VERSION", "map=MODE"]
-                .map(str::to_owned)
-                .into_iter()
-                .chain(Caps::all().iter_names().map(|(name, _)| cap_word(name)))
-                .collect();
+            let mut known: Vec<_> =
+                ["software", "driver=DRIVER", "platform=NAME", "kernel>=VERSION", "map=MODE"]
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain(Caps::all().iter_names().map(|(name, _)| cap_word(name)))
+                    .collect();
             known.push("each negated by '!' before it".to_owned());
             Err(line.unknown(word, "condition", &known))
         }
