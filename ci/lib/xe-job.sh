@@ -10,7 +10,12 @@ for caching in none cached; do
 done
 "$gemtool" info >/tmp/info
 grep -q ', xe ' /tmp/info
+"$gemtool" verify --quick --caching none,cached >/tmp/verify 2>&1 || { cat /tmp/verify; exit 1; }
+echo "gemtool verify: $(tail -n 1 /tmp/verify)"
+for script in examples/scripts/xe.gemco examples/scripts/refusals.gemco; do
+    "$gemtool" run "$script" >/tmp/run 2>&1 || { cat /tmp/run; echo "gemtool run $script failed"; exit 1; }
+done
 # A command about i915 says so.
-if "$gemtool" verify --quick >/tmp/verify 2>&1; then echo "gemtool verify took a device of xe"; exit 1; fi
-grep -q "the driver 'xe'" /tmp/verify || { cat /tmp/verify; exit 1; }
+if "$gemtool" dispatch x.spvasm >/tmp/dispatch 2>&1; then echo "gemtool dispatch took a device of xe"; exit 1; fi
+grep -q "the driver 'xe'" /tmp/dispatch || { cat /tmp/dispatch; exit 1; }
 exec "$@"

@@ -143,7 +143,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             page.flush()?;
             return match report.stopped() {
                 Some(failure) => Err(failure),
-                None => Ok(if report.passed { Outcome::Passed } else { Outcome::Violated }),
+                None => Ok(if report.passed() { Outcome::Passed } else { Outcome::Violated }),
             };
         }
         #[cfg(feature = "programs")]

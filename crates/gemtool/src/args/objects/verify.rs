@@ -23,8 +23,17 @@ whole object. Each measurement runs
 Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copies), \
 gpu-store (MI_STORE_DATA_IMM; writes only), gpu-shader (a compute shader, from Haswell on).
 
+Under xe, whose kernel refuses what would need a flush of the CPU's cache: every object (write-combining, write-back, for the display) is \
+bound by every PAT index, refused combinations too, and the kernel's answer must be the one that the rules foresee; what is bound is \
+measured by the CPU's mapping and the copy engine, with this library and without its drain.
+
+Under xe, each object (write-combining, write-back, for the display) is bound by each PAT index. The kernel's \
+answer must be the one that the rules foresee. What it binds is measured by the CPU's mapping and the copy \
+engine, with this library and without its drains.
+
 Exit status: 1 if a reader saw wrong bytes although the required flushes were performed or none was \
-required, or if a software device did not show the old value where it must.
+required, if a software device did not show the old value where it must, or if xe answered otherwise than \
+foreseen.
 
 Examples:
   gemtool verify --quick
@@ -32,7 +41,8 @@ Examples:
   gemtool verify --device sim:jsl --write cpu-wb --read gpu-shader,gpu-blit
   gemtool verify --device sim:jsl,without=bypass-acquire
   gemtool verify --device sim:glk --forget flush
-  gemtool verify --json --seed 7 --lines 1024";
+  gemtool verify --json --seed 7 --lines 1024
+  gemtool verify --quick --caching cached --pat 0,1,3";
 
 /// `gemtool verify`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -56,6 +66,10 @@ pub struct Verify {
     /// Paths that read [default: all]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH", value_delimiter = ',')]
     pub read: Vec<Via>,
+
+    /// PAT indices of xe [default: each of the device's table, and one past it]
+    #[arg(long, value_name = "INDEX", value_delimiter = ',')]
+    pub pat: Vec<u16>,
 
     /// Lines of the object, rounded up to pages of 64
     #[arg(long, value_name = "N", default_value = "64", value_parser = lines, allow_hyphen_values = true)]

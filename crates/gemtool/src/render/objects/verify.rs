@@ -1,5 +1,7 @@
 //! Text form of `gemtool verify`.
 
+mod xe;
+
 use std::collections::BTreeMap;
 use std::io;
 
@@ -8,77 +10,102 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::MocsClass;
 
 use crate::args::Via;
-use crate::cmd::objects::verify::Chance;
-use crate::cmd::objects::verify::report::{Check, Kind, Row, Totals, VerifyReport, Wrong};
+use crate::cmd::objects::verify::Skip;
+use crate::cmd::objects::verify::report::{
+    Check, Kind, Refused, Row, Totals, Unflushed, VerifyReport, Wrong,
+};
+use crate::cmd::objects::verify::{Chance, Verified};
 use crate::render::{Align, Page, Report, Table, held_style, verdict_style};
 
 /// Number of failed, refused and skipped measurements that are shown.
 const SHOWN: usize = 20;
 
+impl Report for Verified {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        match self {
+            Self::I915(report) => report.text(page),
+            Self::Xe(report) => report.text(page),
+        }
+    }
+}
+
+/// Writes the numbers of lines that are stored to.
+fn counts(page: &mut Page<'_>, counts: &[u64], lines: u64, seed: u64) -> io::Result<()> {
+    let counts = match counts {
+        [first, second, third, .., last] if counts.len() > 3 => {
+            format!("{first}, {second}, {third} to {last}")
+        }
+        few => few.iter().map(u64::to_string).collect::<Vec<_>>().join(" and "),
+    };
+    page.line(&format!("{counts} of {lines} lines, seed {seed}"))
+}
+
+/// Writes the failures.
+fn failures(page: &mut Page<'_>, failures: &[String]) -> io::Result<()> {
+    if failures.is_empty() {
+        return Ok(());
+    }
+    page.gap()?;
+    page.styled_heading("Failures", held_style(false))?;
+    failures.iter().take(SHOWN).try_for_each(|failure| page.wrapped(2, failure))?;
+    more(page, failures.len())
+}
+
+/// Writes what was refused and what was not measured.
+fn rest(page: &mut Page<'_>, refused: &[Refused], skipped: &[Skip]) -> io::Result<()> {
+    if !refused.is_empty() {
+        page.gap()?;
+        page.styled_heading("Refused", held_style(false))?;
+        for refused in refused.iter().take(SHOWN) {
+            page.wrapped(2, &format!("{}: {}", refused.what, refused.error))?;
+        }
+        more(page, refused.len())?;
+    }
+    if !skipped.is_empty() {
+        page.gap()?;
+        page.heading("Not measured")?;
+        for skip in skipped.iter().take(SHOWN) {
+            page.wrapped(2, &format!("{}: {}", skip.what, skip.why))?;
+        }
+        more(page, skipped.len())?;
+    }
+    Ok(())
+}
+
 impl Report for VerifyReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
-        let counts = match self.counts.as_slice() {
-            [first, second, third, .., last] if self.counts.len() > 3 => {
-                format!("{first}, {second}, {third} to {last}")
-            }
-            few => few.iter().map(u64::to_string).collect::<Vec<_>>().join(" and "),
-        };
-        page.line(&format!("{counts} of {} lines, seed {}", self.lines, self.seed))?;
+        counts(page, &self.counts, self.lines, self.seed)?;
         for (section, rows) in sections(&self.rows) {
             page.gap()?;
             page.heading(&section.title(&rows))?;
             table(&rows).write(page)?;
         }
-        let wrong: Vec<_> = self.rows.iter().filter(|row| !row.passed()).collect();
-        if !wrong.is_empty() {
-            page.gap()?;
-            page.styled_heading("Failures", held_style(false))?;
-            for row in wrong.iter().take(SHOWN) {
-                page.wrapped(2, &complaint(row))?;
-            }
-            more(page, wrong.len())?;
-        }
-        if !self.refused.is_empty() {
-            page.gap()?;
-            page.styled_heading("Refused", held_style(false))?;
-            for refused in self.refused.iter().take(SHOWN) {
-                page.wrapped(2, &format!("{}: {}", refused.what, refused.error))?;
-            }
-            more(page, self.refused.len())?;
-        }
-        if !self.skipped.is_empty() {
-            page.gap()?;
-            page.heading("Not measured")?;
-            for skip in self.skipped.iter().take(SHOWN) {
-                page.wrapped(2, &format!("{}: {}", skip.what, skip.why))?;
-            }
-            more(page, self.skipped.len())?;
-        }
+        let wrong: Vec<_> = self.rows.iter().filter(|row| !row.passed()).map(complaint).collect();
+        failures(page, &wrong)?;
+        rest(page, &self.refused, &self.skipped)?;
         if let Some(unproven) = self.unproven {
             page.gap()?;
             page.wrapped(0, unproven)?;
         }
         page.gap()?;
-        page.styled_heading(&self.summary(), held_style(self.passed))
+        page.styled_heading(&summary(&self.totals, &self.refused), held_style(self.passed))
     }
 }
 
-impl VerifyReport {
-    /// Returns the last line.
-    fn summary(&self) -> String {
-        let Totals { passed, failed, skipped, stale, not_shown } = &self.totals;
-        let verdict = match (*failed, self.refused.is_empty()) {
-            (0, true) => "PASS",
-            (0, false) => "INCOMPLETE",
-            _ => "FAIL",
-        };
-        let controls = match stale + not_shown {
-            0 => "no case needs a flush".to_owned(),
-            all => format!("with the needed flushes left out, old bytes showed in {stale} of {all} cases"),
-        };
-        format!("{verdict}: {passed} passed, {failed} failed, {skipped} skipped; {controls}")
-    }
+/// Returns the last line.
+fn summary(totals: &Totals, refused: &[Refused]) -> String {
+    let Totals { passed, failed, skipped, stale, not_shown } = totals;
+    let verdict = match (*failed, refused.is_empty()) {
+        (0, true) => "PASS",
+        (0, false) => "INCOMPLETE",
+        _ => "FAIL",
+    };
+    let controls = match stale + not_shown {
+        0 => "no case needs a flush".to_owned(),
+        all => format!("with the needed flushes left out, old bytes showed in {stale} of {all} cases"),
+    };
+    format!("{verdict}: {passed} passed, {failed} failed, {skipped} skipped; {controls}")
 }
 
 /// Writes the number of rows beyond those shown.
@@ -215,7 +242,7 @@ fn table(rows: &[Folded<'_>]) -> Table {
             folded.lines.to_string(),
             right(outcome.with_library).to_owned(),
             outcome.kernel.map_or("-", right).to_owned(),
-            without_flushes(row).to_owned(),
+            without_flushes(&row.without_flushes).to_owned(),
             rule,
         ]);
         table.style(2, verdict_style(row.verdict)).style(4, held_style(outcome.with_library));
@@ -231,8 +258,8 @@ fn table(rows: &[Folded<'_>]) -> Table {
 }
 
 /// Result without flushes.
-fn without_flushes(row: &Row) -> &'static str {
-    match (row.without_flushes.chance, row.without_flushes.shown.is_some()) {
+fn without_flushes(unflushed: &Unflushed) -> &'static str {
+    match (unflushed.chance, unflushed.shown.is_some()) {
         (Chance::Expected | Chance::Possible, true) => "stale",
         (Chance::Expected, false) => "NOT STALE",
         (Chance::Possible, false) => "not shown",
@@ -246,21 +273,26 @@ fn complaint(row: &Row) -> String {
     let vias: Vec<_> = [row.over, row.write, row.read].into_iter().flatten().map(Via::name).collect();
     let caching = row.caching.map_or("the device's default".to_owned(), |mode| format!("caching {mode}"));
     let mocs = row.mocs.map_or(String::new(), |mocs| format!(", MOCS class {}", mocs.class));
-    let mut parts = Vec::new();
-    if let Some(wrong) = row.with_library.wrong() {
-        parts.push(format!("with the library {}", words(wrong)));
-    }
+    let mut parts: Vec<_> = row.with_library.wrong().map(with_library).into_iter().collect();
     if let Some(wrong) = row.kernel.as_ref().and_then(Check::wrong) {
         parts.push(format!("with the kernel's protocol {}", words(wrong)));
     }
-    match (row.without_flushes.chance, &row.without_flushes.shown) {
-        (Chance::Never, Some(wrong)) => {
-            parts.push(format!("although no flush is required, {}", words(wrong)));
-        }
-        (Chance::Expected, None) => parts.push("without flushes, no old byte showed".to_owned()),
-        (Chance::Expected | Chance::Possible, Some(_)) | (Chance::Possible | Chance::Never, None) => {}
-    }
+    parts.extend(without_required(&row.without_flushes));
     format!("{} ({caching}{mocs}; {}): {}", vias.join(", "), row.rule, parts.join("; "))
+}
+
+/// Describes a wrong dword in spite of the library's flushes.
+fn with_library(wrong: &Wrong) -> String {
+    format!("with the library {}", words(wrong))
+}
+
+/// Describes a failure of the accesses without flushes.
+fn without_required(unflushed: &Unflushed) -> Option<String> {
+    match (unflushed.chance, &unflushed.shown) {
+        (Chance::Never, Some(wrong)) => Some(format!("although no flush is required, {}", words(wrong))),
+        (Chance::Expected, None) => Some("without flushes, no old byte showed".to_owned()),
+        (Chance::Expected | Chance::Possible, Some(_)) | (Chance::Possible | Chance::Never, None) => None,
+    }
 }
 
 /// Describes a wrong dword.

@@ -18,7 +18,7 @@ use super::shuffle::{Random, Round, apply};
 use crate::args::{Forget, Via};
 
 /// Lines of a measurement without flushes: no more than a CPU's buffers can hold.
-const UNFLUSHED_LINES: u64 = 7;
+pub(super) const UNFLUSHED_LINES: u64 = 7;
 
 /// Approximate number of rounds for the kernel's flushes.
 const KERNEL_ROUNDS: usize = 4;
@@ -250,7 +250,7 @@ fn lines(report: Option<FlushReport>) -> u64 {
 
 impl Wrong {
     /// Finds the first dword of `seen` that differs from `want`, in a round of `count` lines.
-    fn find(seen: &[u8], want: &[u8], old: Option<&[u8]>, count: u64) -> Option<Self> {
+    pub(super) fn find(seen: &[u8], want: &[u8], old: Option<&[u8]>, count: u64) -> Option<Self> {
         let at = seen.iter().zip(want).position(|(seen, want)| seen != want)? / 4 * 4;
         let dword = |bytes: &[u8]| {
             let bytes = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
@@ -264,7 +264,7 @@ impl Wrong {
 
 impl Check {
     /// Creates the check that found `wrong`.
-    fn of(wrong: Option<Wrong>) -> Self {
+    pub(super) fn of(wrong: Option<Wrong>) -> Self {
         wrong.map_or(Self::Right, Self::Wrong)
     }
 }

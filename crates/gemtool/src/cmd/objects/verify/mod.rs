@@ -8,28 +8,74 @@ mod plan;
 pub mod report;
 mod setup;
 mod shuffle;
+pub mod xe;
 
 pub use expect::Chance;
 
 use gem_coherency::Errno;
 use gem_coherency::units::{LINE_BYTES, PAGE_LINES};
+use gemtool::script::Target;
+use serde::Serialize;
 
 use crate::args;
 use crate::cmd::device::{self, DeviceLine};
 use crate::cmd::progress::bar;
 use crate::failure::Failure;
 use measure::Measuring;
-use plan::Skip;
+pub use plan::Skip;
 use plan::{Cell, Plan};
 use report::{Refused, Row, VerifyReport};
 use setup::Setup;
+use xe::report::XeVerifyReport;
+
+/// The measurements of a device, by its driver.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Verified {
+    /// Of i915.
+    I915(Box<VerifyReport>),
+    /// Of xe.
+    Xe(Box<XeVerifyReport>),
+}
+
+impl Verified {
+    /// Returns whether every check passed.
+    pub fn passed(&self) -> bool {
+        match self {
+            Self::I915(report) => report.passed,
+            Self::Xe(report) => report.passed,
+        }
+    }
+
+    /// Returns the failure for refused measurements, if no check failed.
+    pub fn stopped(&self) -> Option<Failure> {
+        match self {
+            Self::I915(report) => report::stopped(&report.refused, &report.totals),
+            Self::Xe(report) => report::stopped(&report.refused, &report.totals),
+        }
+    }
+}
 
 /// Runs the measurements.
 ///
 /// # Errors
 /// The errors of the device. A measurement that it refuses is listed in the report.
-pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure> {
-    let target = device::target(&args.device)?;
+pub fn run(args: &args::Verify, progress: bool) -> Result<Verified, Failure> {
+    let target = device::any_target(&args.device)?;
+    if let Some(rules) = target.device().xe() {
+        return Ok(Verified::Xe(Box::new(xe::run(args, target.device(), &rules, progress)?)));
+    }
+    if !args.pat.is_empty() {
+        return Err(Failure::flag(
+            "--pat",
+            "under i915 an object's caching mode decides, and no PAT index of a mapping",
+        ));
+    }
+    Ok(Verified::I915(Box::new(run_i915(args, target, progress)?)))
+}
+
+/// Runs the measurements of a device of i915.
+fn run_i915(args: &args::Verify, target: Target, progress: bool) -> Result<VerifyReport, Failure> {
     let line = DeviceLine::of(target.device())?;
     let lines = args.lines.next_multiple_of(PAGE_LINES);
     let counts = shuffle::counts(lines, args.quick);

@@ -21,9 +21,9 @@ use super::shuffle::Store;
 use crate::args::Via;
 
 /// Size of a store.
-const DWORD: Extent = Extent { width: 4, height: 1 };
+pub(super) const DWORD: Extent = Extent { width: 4, height: 1 };
 /// Bytes of a row that is copied out.
-const ROW: u32 = 4096;
+pub(super) const ROW: u32 = 4096;
 
 /// The side that flushes for an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -144,7 +144,7 @@ impl<'a> Object<'a> {
                 self.setup.run(&self.bo, Access::Write, None, written).map(|()| None)
             }
             (Via::GpuBlit, Flushing::Library) => {
-                stage(&self.setup.tracked, stores)?;
+                stage(&self.setup.tracked.staging, stores)?;
                 let mut batch = Batch::new(self.setup.device())?;
                 for store in stores {
                     let from = Region::new(&self.setup.tracked.staging, store.offset);
@@ -155,7 +155,7 @@ impl<'a> Object<'a> {
                 Ok(submitted.reports().first().copied())
             }
             (Via::GpuBlit, Flushing::Kernel | Flushing::None) => {
-                stage(&self.setup.untracked, stores)?;
+                stage(&self.setup.untracked.staging, stores)?;
                 let staging = Some((&self.setup.untracked.staging, Access::Read));
                 let written = self.setup.blits(|builder| {
                     stores.iter().try_for_each(|store| {
@@ -333,8 +333,8 @@ impl<'a> Object<'a> {
 }
 
 /// Writes the values that the GPU copies into the object to the same offsets of the staging buffer.
-fn stage(tracked: &Buffers, stores: &[Store]) -> Result<()> {
-    let mut guard = tracked.staging.write(0, tracked.staging.size())?;
+pub(super) fn stage(staging: &Bo, stores: &[Store]) -> Result<()> {
+    let mut guard = staging.write(0, staging.size())?;
     for store in stores {
         guard.write_at(store.offset, &store.value.to_le_bytes())?;
     }
@@ -362,6 +362,6 @@ fn tabulate(tracked: &Buffers, stores: &[Store], size: u64) -> Result<u32> {
 }
 
 /// Reads the bytes that the GPU copied out of the object.
-fn load(scratch: &Bo, bytes: &mut [u8]) -> Result<()> {
+pub(super) fn load(scratch: &Bo, bytes: &mut [u8]) -> Result<()> {
     Ok(scratch.read(0, scratch.size())?.read_at(0, bytes)?)
 }

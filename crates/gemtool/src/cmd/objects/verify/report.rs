@@ -171,21 +171,28 @@ pub struct Totals {
 
 impl Totals {
     fn add(&mut self, row: &Row) {
-        let mut note = |held: bool| {
-            let counter = if held { &mut self.passed } else { &mut self.failed };
-            *counter += 1;
-        };
-        note(row.with_library.wrong().is_none());
+        self.note(row.with_library.wrong().is_none());
         match &row.kernel {
-            Some(Check::Right) => note(true),
-            Some(Check::Wrong(_)) => note(false),
+            Some(Check::Right) => self.note(true),
+            Some(Check::Wrong(_)) => self.note(false),
             Some(Check::NotCovered(_)) | None => {}
         }
-        match row.without_flushes.chance {
-            Chance::Expected | Chance::Never => note(row.without_flushes.passed()),
+        self.add_unflushed(&row.without_flushes);
+    }
+
+    /// Counts a check.
+    pub(super) fn note(&mut self, held: bool) {
+        let counter = if held { &mut self.passed } else { &mut self.failed };
+        *counter += 1;
+    }
+
+    /// Counts accesses without flushes.
+    pub(super) fn add_unflushed(&mut self, unflushed: &Unflushed) {
+        match unflushed.chance {
+            Chance::Expected | Chance::Never => self.note(unflushed.passed()),
             Chance::Possible => {}
         }
-        match (row.without_flushes.chance, &row.without_flushes.shown) {
+        match (unflushed.chance, &unflushed.shown) {
             (Chance::Expected | Chance::Possible, Some(_)) => self.stale += 1,
             (Chance::Expected | Chance::Possible, None) => self.not_shown += 1,
             (Chance::Never, _) => {}
@@ -229,7 +236,7 @@ pub struct VerifyReport {
 }
 
 /// Serializes a number as text.
-fn as_text<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_text<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }
 
@@ -248,15 +255,14 @@ impl VerifyReport {
         let passed = totals.failed == 0 && refused.is_empty();
         Self { device, seed, lines, counts, passed, totals, skipped, refused, unproven, rows }
     }
+}
 
-    /// Returns the failure for refused measurements, if no check failed.
-    pub fn stopped(&self) -> Option<Failure> {
-        let first = self.refused.first().filter(|_| self.totals.failed == 0)?;
-        let refused = format!("{}: {}", first.what, first.error);
-        let many = self.refused.len();
-        Some(Failure::Environment(match many {
-            1 => refused,
-            many => format!("{many} measurements were refused; the first: {refused}"),
-        }))
-    }
+/// Returns the failure for refused measurements, if no check failed.
+pub(super) fn stopped(refused: &[Refused], totals: &Totals) -> Option<Failure> {
+    let first = refused.first().filter(|_| totals.failed == 0)?;
+    let one = format!("{}: {}", first.what, first.error);
+    Some(Failure::Environment(match refused.len() {
+        1 => one,
+        many => format!("{many} measurements were refused; the first: {one}"),
+    }))
 }

@@ -16,9 +16,9 @@ use crate::args::Via;
 
 /// First address of batches that the library does not know of: far above those that the library assigns,
 /// which are the lowest, and within the 31 bits of every address space.
-const FIRST_ADDRESS: u64 = 1 << 30;
+pub(super) const FIRST_ADDRESS: u64 = 1 << 30;
 /// Distance between addresses: the size of the largest pages.
-const STEP: u64 = 2 << 20;
+pub(super) const STEP: u64 = 2 << 20;
 /// Number of addresses.
 const PLACES: u64 = 256;
 
