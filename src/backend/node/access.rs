@@ -3,7 +3,6 @@
 //! All files may make these requests, on primary and render nodes. Errors in addition to those listed: ENOENT
 //! for an unknown handle, ENODEV after the device was unplugged.
 
-use std::fs::File;
 use std::os::fd::BorrowedFd;
 
 use gem_coherency_policy::Errno;
@@ -57,8 +56,8 @@ fn mappable(request: &'static str, size_bytes: u64) -> Result<usize> {
 /// # Errors
 /// [`Error::Ioctl`] naming `mmap`: EINVAL for an unknown offset and for a size beyond the object's; EACCES
 /// for another file's object; ENOMEM; ENODEV.
-pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw> {
-    let mapped = MmapOptions::new().offset(offset).len(mappable("mmap", size_bytes)?).map_raw(file);
+pub(super) fn mmap(fd: BorrowedFd<'_>, offset: u64, size_bytes: u64) -> Result<MmapRaw> {
+    let mapped = MmapOptions::new().offset(offset).len(mappable("mmap", size_bytes)?).map_raw(&fd);
     mapped.map_err(|error| Error::Ioctl {
         request: "mmap",
         // Without an errno the error is memmap2's, for a size beyond `isize`.

@@ -1,16 +1,17 @@
-//! Implements [`Display`] on the primary node of a driver with a display.
+//! Implements [`Display`] on primary nodes.
+//!
+//! The requests are DRM's own, the same under each driver. A driver's node adds what it records of a dumb object ([`DisplayNode`]).
 
-use std::io::Read;
+use std::fmt;
 
-use gem_coherency_policy::Errno;
-
+use super::card::Card;
+use super::objects;
 use super::request::call;
-use super::{Node, objects};
 use crate::backend::Created;
 use crate::backend::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown, preferred_first,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETCONNECTOR, DRM_IOCTL_MODE_GETCRTC, DRM_IOCTL_MODE_GETENCODER,
@@ -29,7 +30,16 @@ struct Lists {
     modes: Vec<drm_mode_modeinfo>,
 }
 
-impl Node {
+/// A node of a driver that can have a display.
+pub(super) trait DisplayNode: Send + Sync + fmt::Debug {
+    /// Returns its file.
+    fn card(&self) -> &Card;
+
+    /// Records a new object of CREATE_DUMB, as one that is open.
+    fn record_dumb(&self, created: Created);
+}
+
+impl Card {
     /// Returns a connector's kind and number: `DRM_IOCTL_MODE_GETCONNECTOR`, 0xc05064a7.
     ///
     /// # Errors
@@ -128,28 +138,29 @@ fn connection(number: u32) -> Connection {
     }
 }
 
-impl Display for Node {
+impl<N: DisplayNode> Display for N {
     fn resources(&self) -> Result<Resources> {
-        let (crtcs, connectors) = self.ids()?;
-        let connectors = connectors.into_iter().map(|id| self.connector(id)).collect::<Result<_>>()?;
+        let card = self.card();
+        let (crtcs, connectors) = card.ids()?;
+        let connectors = connectors.into_iter().map(|id| card.connector(id)).collect::<Result<_>>()?;
         Ok(Resources { crtcs: crtcs.into_iter().map(Crtc).collect(), connectors })
     }
 
     fn port(&self, connector: Connector) -> Result<Port> {
         // Without room for modes the kernel probes the connector and returns their number.
         let mut lists = Lists { encoders: Vec::new(), modes: Vec::new() };
-        let counts = self.get_connector(connector.id, &mut lists)?;
+        let counts = self.card().get_connector(connector.id, &mut lists)?;
         lists.encoders.resize(counts.count_encoders as usize, 0);
         lists.modes.resize(counts.count_modes.max(1) as usize, drm_mode_modeinfo::default());
-        let found = self.get_connector(connector.id, &mut lists)?;
+        let found = self.card().get_connector(connector.id, &mut lists)?;
         // A list that exceeds its room is not copied.
         let whole = |count: u32, room: usize| if count as usize > room { 0 } else { count as usize };
         lists.encoders.truncate(whole(found.count_encoders, lists.encoders.len()));
         lists.modes.truncate(whole(found.count_modes, lists.modes.len()));
-        let (all, _) = self.ids()?;
+        let (all, _) = self.card().ids()?;
         let mut possible = 0;
         for &encoder in &lists.encoders {
-            possible |= self.encoder(encoder)?.possible_crtcs;
+            possible |= self.card().encoder(encoder)?.possible_crtcs;
         }
         let can = |place: usize| {
             u32::try_from(place).is_ok_and(|place| possible.checked_shr(place).unwrap_or(0) & 1 != 0)
@@ -158,7 +169,7 @@ impl Display for Node {
             connection: connection(found.connection),
             modes: preferred_first(&lists.modes),
             crtcs: all.iter().enumerate().filter(|&(place, _)| can(place)).map(|(_, &id)| Crtc(id)).collect(),
-            crtc: self.driven_by(&found)?,
+            crtc: self.card().driven_by(&found)?,
         })
     }
 
@@ -166,9 +177,9 @@ impl Display for Node {
     fn create_dumb(&self, width: u32, height: u32) -> Result<Picture> {
         let mut args = drm_mode_create_dumb { width, height, bpp: XRGB8888_BITS, ..Default::default() };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_CREATE_DUMB, None, &mut args)? };
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_CREATE_DUMB, None, &mut args)? };
         let handle = objects::named(DRM_IOCTL_MODE_CREATE_DUMB.name, args.handle)?;
-        let Created { handle, .. } = self.counted(Created { handle, size_bytes: args.size });
+        self.record_dumb(Created { handle, size_bytes: args.size });
         Ok(Picture { handle, width, height, pitch_bytes: args.pitch })
     }
 
@@ -184,7 +195,7 @@ impl Display for Node {
             ..Default::default()
         };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_ADDFB2, Some(handle), &mut args)? };
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_ADDFB2, Some(handle), &mut args)? };
         Ok(Framebuffer(args.fb_id))
     }
 
@@ -192,22 +203,23 @@ impl Display for Node {
     fn remove_framebuffer(&self, framebuffer: Framebuffer) -> Result<()> {
         let mut id = framebuffer.0;
         // SAFETY: no address; an integer.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_RMFB, None, &mut id) }
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_RMFB, None, &mut id) }
     }
 
     /// `DRM_IOCTL_MODE_GETCRTC`, 0xc06864a1.
     fn crtc(&self, crtc: Crtc) -> Result<Option<Shown>> {
         let mut args = drm_mode_crtc { crtc_id: crtc.0, ..Default::default() };
         // SAFETY: the address and its count are 0; integers only.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_GETCRTC, None, &mut args)? };
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_GETCRTC, None, &mut args)? };
         if args.fb_id == 0 || args.mode_valid == 0 {
             return Ok(None);
         }
-        let (_, ids) = self.ids()?;
+        let (_, ids) = self.card().ids()?;
         let mut connectors = Vec::new();
         for id in ids {
-            let found = self.get_connector(id, &mut Lists { encoders: Vec::new(), modes: one_mode() })?;
-            if self.driven_by(&found)? == Some(crtc) {
+            let found =
+                self.card().get_connector(id, &mut Lists { encoders: Vec::new(), modes: one_mode() })?;
+            if self.card().driven_by(&found)? == Some(crtc) {
                 connectors.push(Connector {
                     id,
                     kind: found.connector_type,
@@ -236,14 +248,14 @@ impl Display for Node {
         // SAFETY:
         // - `set_connectors_ptr`: a live vector of `count_connectors` ids that the kernel only reads;
         // - bit patterns: integers only.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
     }
 
     /// `DRM_IOCTL_MODE_SETCRTC`, 0xc06864a2.
     fn turn_off(&self, crtc: Crtc) -> Result<()> {
         let mut args = drm_mode_crtc { crtc_id: crtc.0, ..Default::default() };
         // SAFETY: the address and its count are 0; integers only.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
     }
 
     /// `DRM_IOCTL_MODE_PAGE_FLIP`, 0xc01864b0, and read(2) from the file.
@@ -255,30 +267,20 @@ impl Display for Node {
             ..Default::default()
         };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_PAGE_FLIP, None, &mut args)? };
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_PAGE_FLIP, None, &mut args)? };
         // A read returns whole events, and the flip's is the only one.
-        let mut event = [0; 64];
-        loop {
-            match (&self.file).read(&mut event) {
-                Ok(_) => return Ok(()),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    let errno = error.raw_os_error().map_or(Errno::EIO, Errno::new);
-                    return Err(Error::Ioctl { request: "read", errno });
-                }
-            }
-        }
+        self.card().read(&mut [0; 64])
     }
 
     /// `DRM_IOCTL_MODE_DIRTYFB`, 0xc01864b1.
     fn dirty(&self, framebuffer: Framebuffer) -> Result<()> {
         let mut args = drm_mode_fb_dirty_cmd { fb_id: framebuffer.0, ..Default::default() };
         // SAFETY: the address and its count are 0; integers only.
-        unsafe { call(self.fd()?, DRM_IOCTL_MODE_DIRTYFB, None, &mut args) }
+        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_DIRTYFB, None, &mut args) }
     }
 
     fn set_cursor(&self, crtc: Crtc, cursor: Option<&Picture>) -> Result<()> {
-        self.cursor(drm_mode_cursor {
+        self.card().cursor(drm_mode_cursor {
             flags: DRM_MODE_CURSOR_BO,
             crtc_id: crtc.0,
             width: cursor.map_or(0, |cursor| cursor.width),
@@ -289,7 +291,7 @@ impl Display for Node {
     }
 
     fn move_cursor(&self, crtc: Crtc, x: i32, y: i32) -> Result<()> {
-        self.cursor(drm_mode_cursor {
+        self.card().cursor(drm_mode_cursor {
             flags: DRM_MODE_CURSOR_MOVE,
             crtc_id: crtc.0,
             x,

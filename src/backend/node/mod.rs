@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 mod access;
+mod card;
 mod display;
 mod facts;
 mod objects;
@@ -21,22 +22,22 @@ mod submit;
 mod xe;
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use card::Card;
+use display::DisplayNode;
 pub use open::{Found, find, find_in, open, open_fd};
 pub use xe::XeNode;
 
 use crate::backend::display::Display;
-use crate::backend::mapping::{Counted, Mapping};
+use crate::backend::mapping::Mapping;
 use crate::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
 use crate::error::Result;
-use crate::fork::Owner;
 use crate::sync::{Mutex, MutexGuard};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 use gem_coherency_uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
@@ -47,15 +48,11 @@ use gem_coherency_uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
 /// fails with [`crate::Error::OtherProcess`].
 #[derive(Debug)]
 pub struct Node {
-    file: File,
-    name: String,
-    kernel: KernelVersion,
+    card: Card,
     /// The open handles. A set, because importing may return the same handle again.
     handles: Mutex<HashSet<Handle>>,
-    mappings: Arc<AtomicU64>,
     batch: submit::Batch,
     close_errors: AtomicU64,
-    owner: Owner,
 }
 
 impl Node {
@@ -65,13 +62,9 @@ impl Node {
         self.close_errors.load(Ordering::Relaxed)
     }
 
-    /// Returns the file, for a request.
-    ///
-    /// # Errors
-    /// [`crate::Error::OtherProcess`] in a child of the process that opened it: the parent shares the file.
+    /// Returns the file, for a request; see [`Card::fd`].
     fn fd(&self) -> Result<BorrowedFd<'_>> {
-        self.owner.check()?;
-        Ok(self.file.as_fd())
+        self.card.fd()
     }
 
     fn handles(&self) -> MutexGuard<'_, HashSet<Handle>> {
@@ -96,14 +89,14 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        if !self.owner.is_here() {
+        if !self.card.owner.is_here() {
             // Closes only this process's copy of the file.
             return;
         }
         let left = self.handles().len();
         let batch = self.batch.take().map(|handle| self.close(handle));
         tracing::debug!(
-            name = self.name,
+            name = self.card.name,
             handles = left,
             batch = batch.map(|result| result.is_ok()),
             close_errors = self.close_errors(),
@@ -114,15 +107,15 @@ impl Drop for Node {
 
 impl Drm for Node {
     fn name(&self) -> &str {
-        &self.name
+        &self.card.name
     }
 
     fn file(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.file.as_fd())
+        Some(self.card.file())
     }
 
     fn kernel(&self) -> KernelVersion {
-        self.kernel
+        self.card.kernel
     }
 
     fn version(&self) -> Result<DriverVersion> {
@@ -146,7 +139,7 @@ impl Drm for Node {
     }
 
     fn close(&self, handle: Handle) -> Result<()> {
-        self.owner.check()?;
+        self.card.owner.check()?;
         // Removed first: after the close the kernel may return the same handle to another thread.
         let was_open = self.handles().remove(&handle);
         self.close(handle).inspect_err(|_| {
@@ -166,8 +159,7 @@ impl Drm for Node {
 
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let offset = access::mmap_offset(self.fd()?, handle, mode)?;
-        let pages = access::mmap(&self.file, offset, size_bytes)?;
-        Ok(Mapping::from_kernel(handle, pages, mode, Counted::new(&self.mappings)))
+        self.card.map(handle, mode, offset, size_bytes)
     }
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
@@ -204,7 +196,7 @@ impl Drm for Node {
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         let fd = self.fd()?;
-        submit::execute(fd, objects, self.batch.handle(&self.file)?)
+        submit::execute(fd, objects, self.batch.handle(fd)?)
     }
 
     fn extras(&self) -> Result<&dyn Extras> {
@@ -216,14 +208,17 @@ impl Drm for Node {
     }
 
     fn open_counts(&self) -> OpenCounts {
-        if !self.owner.is_here() {
-            return OpenCounts::default();
-        }
-        OpenCounts {
-            handles: self.handles().len() as u64,
-            // Relaxed: a statistic; it publishes no other data.
-            mappings: self.mappings.load(Ordering::Relaxed),
-        }
+        self.card.open_counts(|| self.handles().len())
+    }
+}
+
+impl DisplayNode for Node {
+    fn card(&self) -> &Card {
+        &self.card
+    }
+
+    fn record_dumb(&self, created: Created) {
+        self.counted(created);
     }
 }
 
@@ -236,14 +231,13 @@ impl Extras for Node {
         let pages = Arc::new(access::mmap_anonymous(size_bytes)?);
         let created =
             objects::userptr(self.fd()?, &pages, size_bytes).map(|created| self.counted(created))?;
-        let mapping =
-            || Mapping::from_own_pages(created.handle, Arc::clone(&pages), Counted::new(&self.mappings));
+        let mapping = || Mapping::from_own_pages(created.handle, Arc::clone(&pages), self.card.counted());
         Ok((created, [mapping(), mapping()]))
     }
 
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let pages = access::mmap_legacy(self.fd()?, handle, mode, size_bytes)?;
-        Ok(Mapping::from_legacy(handle, pages, mode, Counted::new(&self.mappings)))
+        Ok(Mapping::from_legacy(handle, pages, mode, self.card.counted()))
     }
 
     fn sw_finish(&self, handle: Handle) -> Result<()> {

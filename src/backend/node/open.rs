@@ -10,10 +10,10 @@ use std::sync::Arc;
 use gem_coherency_policy::Errno;
 use nix::sys::utsname::uname;
 
+use super::card::Card;
 use super::{Node, XeNode, facts};
 use crate::backend::Drm;
 use crate::error::{Error, OpenError, Result};
-use crate::fork::Owner;
 use crate::vocabulary::KernelVersion;
 
 /// The directory of DRM nodes.
@@ -139,18 +139,13 @@ impl Node {
         if driver != I915 {
             return Err(OpenError::NotI915 { path: path.to_owned(), driver }.into());
         }
-        let kernel = kernel()?;
-        let name = path.display().to_string();
-        tracing::debug!(name, %kernel, "open");
+        let card = Card::new(file, path, kernel()?);
+        tracing::debug!(name = card.name, kernel = %card.kernel, "open");
         Ok(Self {
-            file,
-            name,
-            kernel,
+            card,
             handles: Default::default(),
-            mappings: Default::default(),
             batch: Default::default(),
             close_errors: Default::default(),
-            owner: Owner::current(),
         })
     }
 }
@@ -176,7 +171,7 @@ pub fn open_fd(fd: impl AsFd) -> Result<Arc<dyn Drm>> {
 /// Creates the node of `file` by its driver.
 fn of_file(file: File, path: &Path) -> Result<Arc<dyn Drm>> {
     match driver(&file, path)?.as_str() {
-        XE => Ok(Arc::new(XeNode::of_file(file, path, kernel()?)?)),
+        XE => Ok(Arc::new(XeNode::of_card(Card::new(file, path, kernel()?))?)),
         _ => Ok(Arc::new(Node::of_file(file, path)?)),
     }
 }

@@ -1,7 +1,6 @@
 //! EXECBUFFER2, with a batch of the caller's or with the node's own empty one.
 
-use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use gem_coherency_policy::Errno;
@@ -33,15 +32,15 @@ impl Batch {
     ///
     /// # Errors
     /// Those of creating, mapping or writing the object; the next call tries again.
-    pub(super) fn handle(&self, file: &File) -> Result<Handle> {
+    pub(super) fn handle(&self, fd: BorrowedFd<'_>) -> Result<Handle> {
         let mut handle = self.0.lock();
         if let Some(handle) = *handle {
             return Ok(handle);
         }
-        let created = objects::create(file.as_fd(), PAGE_BYTES)?;
-        if let Err(error) = fill(file, created) {
+        let created = objects::create(fd, PAGE_BYTES)?;
+        if let Err(error) = fill(fd, created) {
             // An error of closing is less informative than the first error.
-            let _ = objects::close(file.as_fd(), created.handle);
+            let _ = objects::close(fd, created.handle);
             return Err(error);
         }
         Ok(*handle.insert(created.handle))
@@ -58,8 +57,7 @@ impl Batch {
 /// Uses GEM_PWRITE, with which the kernel flushes as the object requires. Where that is not supported: a WC
 /// mapping after SET_DOMAIN(WC), or on discrete devices the only possible mapping, which the kernel chooses
 /// to be coherent; then a drain.
-fn fill(file: &File, batch: Created) -> Result<()> {
-    let fd = file.as_fd();
+fn fill(fd: BorrowedFd<'_>, batch: Created) -> Result<()> {
     match or_refused(access::pwrite(fd, batch.handle, 0, &BATCH), Errno::EOPNOTSUPP)? {
         Answer::Done(()) => return Ok(()),
         Answer::Refused => {}
@@ -70,7 +68,7 @@ fn fill(file: &File, batch: Created) -> Result<()> {
         Answer::Refused => MmapMode::Fixed,
     };
     let offset = access::mmap_offset(fd, batch.handle, mode)?;
-    let pages = access::mmap(file, offset, batch.size_bytes)?;
+    let pages = access::mmap(fd, offset, batch.size_bytes)?;
     let mapping = Mapping::from_kernel(batch.handle, pages, mode, Counted::new(&Arc::default()));
     mapping.copy_in(0, &BATCH)?;
     mapping.drain()

@@ -172,6 +172,15 @@ impl Device {
         Ok(Object { caching: Some(caching), size: request.size, placement: request.placement, flags })
     }
 
+    /// Returns the object that CREATE_DUMB makes, with the size in bytes that the request returns. The display may show it; it is in local memory where
+    /// there is some.
+    ///
+    /// Source: `xe_bo_dumb_create`.
+    pub const fn dumb(&self, size: u64) -> Object {
+        let placement = if self.platform.discrete { LOCAL } else { SYSTEM };
+        Object { caching: Some(CpuCaching::Wc), size, placement, flags: CreateFlags::SCANOUT }
+    }
+
     /// Returns why MMAP_OFFSET refuses `flags` with this `handle`, which names an object or is 0.
     ///
     /// # Errors

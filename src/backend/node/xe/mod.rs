@@ -10,21 +10,20 @@ mod objects;
 mod space;
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use gem_coherency_policy::Errno;
 
+use super::card::Card;
+use super::display::DisplayNode;
 use super::{access, facts as drm_facts, objects as gem};
-use crate::backend::mapping::{Counted, Mapping};
+use crate::backend::display::Display;
+use crate::backend::mapping::Mapping;
 use crate::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras, MemoryRegion, OpenCounts, Param, Retained,
 };
 use crate::error::{Error, Result, room};
-use crate::fork::Owner;
 use crate::platform::{Call, EngineClass};
 use crate::sync::{Mutex, MutexGuard};
 use crate::units::PAGE_BYTES;
@@ -37,56 +36,43 @@ use space::Space;
 /// In a child of fork(2) every request fails with [`crate::Error::OtherProcess`].
 #[derive(Debug)]
 pub struct XeNode {
-    file: File,
-    name: String,
-    kernel: KernelVersion,
+    card: Card,
     facts: facts::Facts,
     device: xe::Device,
     /// The open handles, and what is known of the objects.
     objects: Mutex<HashMap<Handle, Object>>,
-    mappings: Arc<AtomicU64>,
     /// The node's address space, created at first use.
     space: Mutex<Option<Space>>,
     /// Queues of address spaces before this one that were banned.
     hangs: AtomicU32,
-    owner: Owner,
 }
 
 impl XeNode {
-    /// Creates the node of `file`, which is one of xe.
+    /// Creates the node of a file of xe.
     ///
     /// # Errors
     /// [`crate::Unknown`] for a device, a version of graphics or a kernel without rules; those of DEVICE_QUERY.
-    pub(super) fn of_file(file: File, path: &Path, kernel: KernelVersion) -> Result<Self> {
-        let facts = facts::ask(file.as_fd())?;
-        let device = xe::by_id(facts.id)?.device(kernel)?;
+    pub(super) fn of_card(card: Card) -> Result<Self> {
+        let facts = facts::ask(card.fd()?)?;
+        let device = xe::by_id(facts.id)?.device(card.kernel)?;
         let device = match facts.graphics {
             Some(graphics) => device.with_graphics(graphics)?,
             None => device,
         };
-        let name = path.display().to_string();
-        tracing::debug!(name, %kernel, platform = device.platform.name(), "open");
+        tracing::debug!(name = card.name, kernel = %card.kernel, platform = device.platform.name(), "open");
         Ok(Self {
-            file,
-            name,
-            kernel,
+            card,
             facts,
             device,
             objects: Default::default(),
-            mappings: Default::default(),
             space: Default::default(),
             hangs: Default::default(),
-            owner: Owner::current(),
         })
     }
 
-    /// Returns the file, for a request.
-    ///
-    /// # Errors
-    /// [`crate::Error::OtherProcess`] in a child of the process that opened it: the parent shares the file.
+    /// Returns the file, for a request; see [`Card::fd`].
     fn fd(&self) -> Result<BorrowedFd<'_>> {
-        self.owner.check()?;
-        Ok(self.file.as_fd())
+        self.card.fd()
     }
 
     fn objects(&self) -> MutexGuard<'_, HashMap<Handle, Object>> {
@@ -98,7 +84,7 @@ impl XeNode {
     /// # Errors
     /// ENOENT for an unknown handle.
     fn object(&self, request: &'static str, handle: Handle) -> Result<Object> {
-        self.owner.check()?;
+        self.card.owner.check()?;
         self.objects().get(&handle).copied().ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
     }
 
@@ -215,21 +201,21 @@ impl XeNode {
             }
         }
         let offset = objects::mmap_offset(self.fd()?, handle)?;
-        let pages = access::mmap(&self.file, offset, PAGE_BYTES)?;
+        let pages = access::mmap(self.fd()?, offset, PAGE_BYTES)?;
         Ok(objects::can_be_read(&pages)?.then_some(CpuCaching::Wb))
     }
 }
 
 impl Drop for XeNode {
     fn drop(&mut self) {
-        if !self.owner.is_here() {
+        if !self.card.owner.is_here() {
             // Closes only this process's copy of the file.
             return;
         }
-        tracing::debug!(name = self.name, handles = self.objects().len(), "close");
+        tracing::debug!(name = self.card.name, handles = self.objects().len(), "close");
         // The file may be a duplicate, which stays open elsewhere.
         if let Some(space) = self.space.lock().take() {
-            space.destroy(self.file.as_fd());
+            space.destroy(self.card.file());
         }
     }
 }
@@ -243,17 +229,27 @@ fn mode_of(object: &Object) -> Option<CachingMode> {
     }
 }
 
+impl DisplayNode for XeNode {
+    fn card(&self) -> &Card {
+        &self.card
+    }
+
+    fn record_dumb(&self, created: Created) {
+        self.learn(created.handle, self.device.dumb(created.size_bytes));
+    }
+}
+
 impl Drm for XeNode {
     fn name(&self) -> &str {
-        &self.name
+        &self.card.name
     }
 
     fn file(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.file.as_fd())
+        Some(self.card.file())
     }
 
     fn kernel(&self) -> KernelVersion {
-        self.kernel
+        self.card.kernel
     }
 
     fn xe(&self) -> Option<xe::Device> {
@@ -265,7 +261,7 @@ impl Drm for XeNode {
     }
 
     fn param(&self, param: Param) -> Result<i32> {
-        self.owner.check()?;
+        self.card.owner.check()?;
         match param {
             Param::ChipsetId => Ok(i32::from(self.facts.id)),
             Param::Revision => Ok(i32::from(self.facts.revision)),
@@ -278,7 +274,7 @@ impl Drm for XeNode {
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
-        self.owner.check()?;
+        self.card.owner.check()?;
         Ok(self.facts.regions.clone())
     }
 
@@ -338,8 +334,7 @@ impl Drm for XeNode {
             return Err(self.no_request(&format!("map mode {mode}"), why));
         }
         let offset = objects::mmap_offset(self.fd()?, handle)?;
-        let pages = access::mmap(&self.file, offset, size_bytes)?;
-        Ok(Mapping::from_kernel(handle, pages, mode, Counted::new(&self.mappings)))
+        self.card.map(handle, mode, offset, size_bytes)
     }
 
     fn set_domain(&self, _: Handle, _: Domains, _: Domains) -> Result<()> {
@@ -405,7 +400,7 @@ impl Drm for XeNode {
         let used = |handle| bound.iter().any(|&(one, ..)| one == handle);
         self.submit(used, |fd, space| {
             space.bind_all(fd, &bound)?;
-            let batch = space.empty_batch(fd, &self.file, &batch, snooped)?;
+            let batch = space.empty_batch(fd, &batch, snooped)?;
             space.execute(fd, EngineClass::Copy, batch, bound.iter().map(|(handle, ..)| *handle))
         })
     }
@@ -414,14 +409,11 @@ impl Drm for XeNode {
         Ok(self)
     }
 
+    fn display(&self) -> Result<&dyn Display> {
+        Ok(self)
+    }
+
     fn open_counts(&self) -> OpenCounts {
-        if !self.owner.is_here() {
-            return OpenCounts::default();
-        }
-        OpenCounts {
-            handles: self.objects().len() as u64,
-            // Relaxed: a statistic; it publishes no other data.
-            mappings: self.mappings.load(Ordering::Relaxed),
-        }
+        self.card.open_counts(|| self.objects().len())
     }
 }

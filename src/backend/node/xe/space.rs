@@ -1,7 +1,6 @@
 //! The node's address space: VM_BIND, EXEC, and the wait for what they submitted.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::os::fd::BorrowedFd;
 
 use gem_coherency_policy::Errno;
@@ -358,19 +357,13 @@ impl Space {
     ///
     /// # Errors
     /// Those of creating, mapping and binding; the next call tries again.
-    pub(super) fn empty_batch(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        file: &File,
-        create: &Create,
-        snooped: u16,
-    ) -> Result<u64> {
+    pub(super) fn empty_batch(&mut self, fd: BorrowedFd<'_>, create: &Create, snooped: u16) -> Result<u64> {
         if let Some((_, address)) = self.batch {
             return Ok(address);
         }
         let handle = objects::create(fd, create)?;
         let mut fill = || {
-            let pages = access::mmap(file, objects::mmap_offset(fd, handle)?, PAGE_BYTES)?;
+            let pages = access::mmap(fd, objects::mmap_offset(fd, handle)?, PAGE_BYTES)?;
             // Write-back: the GPU snoops it.
             let mapping =
                 Mapping::from_kernel(handle, pages, MmapMode::Wb, Counted::new(&Default::default()));
