@@ -175,12 +175,12 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
         if let Some(mapping) = mapping.take() {
             shared.use_mapping(mapping)?;
         }
-        // With a PAT index the kernel may have been told to flush nothing.
-        let zeroes =
-            (keeps_level && !device.is_xe()) || zeroes_stay(device, Creation::User, Some(level_mode(level)));
         if let Some((object, _)) = bound {
             device.drm.learn(handle, object);
         }
+        // With a PAT index the kernel may have been told to flush nothing.
+        let zeroes = (keeps_level && !device.is_xe())
+            || zeroes_stay(device, handle, Creation::User, Some(level_mode(level)));
         // The CPU has no line of a write-combining object of xe.
         let can_be_dirty = !device.is_xe() || level != CacheLevel::None;
         if (contents == Contents::Unknown && can_be_dirty) || zeroes {

@@ -13,9 +13,10 @@ use crate::object::shared::{
     level_of, pat_index, reuse_key,
 };
 use crate::platform::{Call, Caps, mode_level};
+use crate::policy::Path;
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{CachingMode, Handle, MmapMode};
+use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode};
 
 /// The properties of a BO to be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest)
     let shared = device.registry.enter(created.handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
         open.keep();
-        if zeroes_stay(device, creation, changed) {
+        if zeroes_stay(device, created.handle, creation, changed) {
             shared.mark_all_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
@@ -131,14 +132,14 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<SharedDevice>>, width: u32, heigh
         created,
         level,
         origin: Origin::Created(None),
-        keeps_level: false,
+        keeps_level: device.is_xe(),
         waited_by: WaitedBy::Library,
         readers: Readers::ALL,
     };
     let shared = device.registry.enter(created.handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
         open.keep();
-        if zeroes_stay(device, creation, None) {
+        if zeroes_stay(device, created.handle, creation, None) {
             shared.mark_all_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
@@ -199,11 +200,14 @@ fn set_up_caching(
 
 /// Returns whether the zeroes of a new object's pages may stay dirty in the cache. `changed` is the caching
 /// mode that was set after its creation.
-pub(super) fn zeroes_stay(device: &SharedDevice, creation: Creation, changed: Option<CachingMode>) -> bool {
+pub(super) fn zeroes_stay(
+    device: &SharedDevice,
+    handle: Handle,
+    creation: Creation,
+    changed: Option<CachingMode>,
+) -> bool {
     if device.is_xe() {
-        // Those of write-combining pages are flushed when the pages become so (set_pages_array_wc); the GPU snoops others. The display, which does not,
-        // is to be given objects of the mode DISPLAY.
-        return false;
+        return xe_zeroes_stay(device, handle);
     }
     let (caps, rules) = (device.caps(), &device.rules);
     let Ok(mut fresh) = Snapshot::created(caps, rules, creation) else { return true };
@@ -212,6 +216,16 @@ pub(super) fn zeroes_stay(device: &SharedDevice, creation: Creation, changed: Op
         fresh = step.next;
     }
     engine::zeroes(caps, rules, fresh, device.is_conservative()).is_needed()
+}
+
+/// Returns whether the zeroes of a new object of xe may stay dirty in the cache, and the display, which looks up no cache, may show what is below them.
+///
+/// Those of write-combining pages are flushed when the pages become so (`set_pages_array_wc`). The GPU snoops write-back ones, so that no submission
+/// flushes these marks.
+fn xe_zeroes_stay(device: &SharedDevice, handle: Handle) -> bool {
+    let is_written_back = device.drm.caching(handle).is_ok_and(|mode| mode == CachingMode::Cached);
+    let display = device.decisions.get(CacheLevel::Llc, Path::Display, Access::Read);
+    is_written_back && display.refusal.is_none() && display.required.dirty.is_some()
 }
 
 /// Opens the BO behind a dma-buf.

@@ -35,6 +35,8 @@ const TESTS: &[Test] = &[
     ("bytes are there after a submission", bytes_are_there),
     ("the program of the README runs, by the device's name alone", the_program_of_the_readme_runs),
     ("streams and uploads are drained once", streams_and_uploads_are_drained),
+    ("the zeroes of a cached object are flushed for the display alone", zeroes_are_flushed_for_the_display),
+    ("a dumb buffer is an object that can be shown", dumb_buffers_can_be_shown),
     ("a wait ends, and an idle object is not busy", a_wait_ends),
     ("requests of i915 are refused with a reason, and are not made", requests_of_i915_are_refused),
     ("an import of the device's own object keeps its caching", an_import_keeps_its_caching),
@@ -194,6 +196,58 @@ fn streams_and_uploads_are_drained(device: &Device) {
         bo.read_bytes(0, &mut bytes).unwrap();
         assert!(bytes.chunks(100).eq([[1; 100], [2; 100], [3; 100]].iter()), "{mode}");
     }
+}
+
+fn zeroes_are_flushed_for_the_display(device: &Device) {
+    let (drm, rules) = (device.drm(), device.xe().unwrap());
+    for (mode, lines) in [(CachingMode::None, 0), (CachingMode::Cached, SIZE / 64), (CachingMode::Display, 0)]
+    {
+        let choice = rules.choose_mode(mode, SIZE).unwrap();
+        let object = rules.create(&choice.create.unwrap()).unwrap();
+        let handle = drm.create_cached(SIZE, mode).unwrap().handle;
+        let adopt = AdoptRequest::new(handle, SIZE).bound(object, choice.pat_index).contents(Contents::New);
+        for bo in [alloc(device, mode), device.adopt(adopt).unwrap()] {
+            let read = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable };
+            let report = device.submit_with(&[read], |reports| Ok(reports[0])).unwrap();
+            assert_eq!((report.decision.verdict, report.lines), (Verdict::NotNeeded, 0), "{mode}");
+            match bo.prepare_scanout() {
+                // System memory of a discrete device.
+                Err(Error::NotAvailable { .. })
+                    if is_discrete(device.machine()) && mode == CachingMode::Cached => {}
+                shown => assert_eq!(shown.unwrap().report().lines, lines, "{mode}"),
+            }
+            if let Ok(again) = bo.prepare_scanout() {
+                assert_eq!(again.report().lines, 0, "{mode}");
+            }
+        }
+        drm.close(handle).unwrap();
+    }
+}
+
+/// The primary node of the device of xe. CREATE_DUMB is not for render nodes.
+fn primary() -> Device {
+    let found = node::find();
+    let mut primary = found.nodes.iter().filter(|path| path.to_string_lossy().contains("card"));
+    primary.find_map(|path| Device::open(path.to_str()?).ok().filter(|node| node.xe().is_some())).unwrap()
+}
+
+fn dumb_buffers_can_be_shown(_: &Device) {
+    let device = primary();
+    let before = device.open_counts();
+    let bo = device.alloc_dumb(100, 100).unwrap();
+    let caching = device.drm().caching(bo.handle()).unwrap();
+    assert_eq!((bo.level(), caching), (CacheLevel::None, CachingMode::Display));
+    assert_eq!(device.open_counts().handles, before.handles + 1);
+    bo.map(mapping(&device, CachingMode::Display)).unwrap();
+    bo.write_bytes(4076, &[0xa5; 100]).unwrap();
+    let shown = bo.prepare_scanout().unwrap();
+    assert_eq!((shown.report().decision.verdict, shown.report().lines), (Verdict::Drain, 0));
+    drop(shown);
+    assert_eq!(bo.level(), CacheLevel::None);
+    device.submit(&[Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
+    bo.wait(None).unwrap();
+    drop(bo);
+    assert_eq!(device.open_counts(), before);
 }
 
 fn a_wait_ends(device: &Device) {

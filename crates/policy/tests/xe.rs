@@ -544,6 +544,7 @@ fn every_choice_is_accepted_and_needs_a_drain_at_most() {
                 assert_eq!(to_cpu, Verdict::NotNeeded, "{platform} {purpose}");
             }
             if purpose == Use::Scanout {
+                assert_eq!(device.dumb(object.size), object, "{platform}");
                 assert_eq!(decide(Agent::Gpu, Agent::Display), Verdict::NotNeeded, "{platform}");
                 assert_eq!(decide(Agent::Cpu, Agent::Display), Verdict::Drain, "{platform}");
             }
