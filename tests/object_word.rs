@@ -18,6 +18,7 @@ const TRANSITIONS: &[(&str, Transition)] = &[
     ("begin_submit", State::begin_submit),
     ("change to none", |state| state.begin_level_change(CacheLevel::None)),
     ("change to llc", |state| state.begin_level_change(CacheLevel::Llc)),
+    ("raise to llc", |state| state.raise_level(CacheLevel::Llc)),
     ("unmap", State::begin_unmap),
     ("pin at none", |state| state.pin_screen(CacheLevel::None)),
     ("pin at llc", |state| state.pin_screen(CacheLevel::Llc)),
@@ -118,6 +119,20 @@ fn a_level_change_confirms_its_level_or_none() {
     assert_eq!((changed.level(), changed.is_unconfirmed()), (CacheLevel::Llc, false));
     let lost = changing.end_level_change_unconfirmed();
     assert_eq!((lost.level(), lost.is_unconfirmed(), lost.is_changing()), (CacheLevel::Llc, true, false));
+}
+
+#[test]
+fn a_level_rises_with_what_is_open_and_never_falls() {
+    let open = State::new(CacheLevel::None).begin_write().and_then(State::begin_submit).unwrap();
+    let open = open.pin_screen(CacheLevel::None).unwrap().note_wc_store();
+    let raised = open.raise_level(CacheLevel::Llc).unwrap();
+    assert_eq!((raised.level(), raised.is_unconfirmed()), (CacheLevel::Llc, false));
+    assert_eq!((raised.writers(), raised.submits(), raised.screen_pins()), (1, 1, 1));
+    assert!(raised.has_wc_stores());
+    assert_eq!(raised.raise_level(CacheLevel::None).unwrap(), raised);
+    // Raised between the question which level the display forces and the pin.
+    let late = State::new(CacheLevel::Llc).pin_screen(CacheLevel::None).unwrap();
+    assert_eq!(late.confirm_level(late.level(), late.level()).level(), CacheLevel::Llc);
 }
 
 #[test]

@@ -205,6 +205,12 @@ pub trait Drm: Send + Sync + fmt::Debug {
         let _ = (handle, object);
     }
 
+    /// Returns how an open object was created under xe; `None`, the default, for an unknown one, and under i915.
+    fn known(&self, handle: Handle) -> Option<xe::Object> {
+        let _ = handle;
+        None
+    }
+
     /// Forgets an object of the caller's, without closing it. The default does nothing.
     fn forget(&self, handle: Handle) -> Result<()> {
         let _ = handle;

@@ -4,14 +4,16 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use gem_coherency_policy::Errno;
-use gem_coherency_policy::xe::{self, Bind};
+use gem_coherency_policy::xe::{self, CpuCaching, most_cached};
 
 use super::alloc::zeroes_stay;
 use crate::backend::{Created, Mapping};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::object::bo::Bo;
-use crate::object::shared::{New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, level_of};
+use crate::object::shared::{
+    New, Origin, Readers, SharedBo, SharedDevice, WaitedBy, level_of, level_when_bound,
+};
 use crate::platform::level_mode;
 use crate::policy::Path;
 use crate::policy::kernel::Creation;
@@ -28,6 +30,42 @@ pub enum Contents {
     Unknown,
 }
 
+/// The object of xe, and the PAT indices by which the caller binds it.
+#[derive(Clone, Copy, Debug)]
+struct Bindings {
+    object: xe::Object,
+    /// A bit for each index that a page table can have.
+    indices: u64,
+    /// An index that none can have, to be refused by name.
+    beyond: Option<u16>,
+}
+
+impl Bindings {
+    /// Adds an index.
+    const fn with(self, pat_index: u16) -> Self {
+        match 1_u64.checked_shl(pat_index as u32) {
+            Some(bit) => Self { indices: self.indices | bit, ..self },
+            None => Self { beyond: Some(pat_index), ..self },
+        }
+    }
+
+    /// Returns each index once.
+    fn indices(self) -> impl Iterator<Item = u16> {
+        let is_one = move |&index: &u16| self.indices >> index & 1 != 0;
+        (0..u64::BITS as u16).filter(is_one).chain(self.beyond)
+    }
+
+    /// Returns the level of the object.
+    ///
+    /// # Errors
+    /// Those of [`level_when_bound`].
+    fn level(self, device: &SharedDevice) -> Result<CacheLevel> {
+        self.indices().try_fold(CacheLevel::None, |level, pat_index| {
+            Ok(most_cached(level, level_when_bound(device, &self.object, pat_index)?))
+        })
+    }
+}
+
 /// A buffer object that the caller created, and that it maps and closes itself ([`super::Device::adopt`]).
 #[derive(Debug)]
 pub struct AdoptRequest {
@@ -35,7 +73,7 @@ pub struct AdoptRequest {
     size: u64,
     level: Option<CacheLevel>,
     keeps_level: bool,
-    bound: Option<(xe::Object, u16)>,
+    bound: Option<Bindings>,
     mapping: Option<Mapping>,
     contents: Contents,
     waited_by: WaitedBy,
@@ -75,11 +113,12 @@ impl AdoptRequest {
         self.level(level)
     }
 
-    /// Sets, under xe, how the object was created, and the PAT index by which the caller binds it; the level follows from both. An object that is
-    /// bound by several indices is adopted with the one that the GPU writes by.
+    /// Sets, under xe, how the object was created, and adds a PAT index by which the caller binds it: call it once for each index. The level is that of
+    /// the most cached mapping. [`Bo::bound_by`] adds indices later.
     #[must_use]
     pub fn bound(mut self, object: xe::Object, pat_index: u16) -> Self {
-        self.bound = Some((object, pat_index));
+        let before = self.bound.unwrap_or(Bindings { object, indices: 0, beyond: None });
+        self.bound = Some(Bindings { object, ..before }.with(pat_index));
         self
     }
 
@@ -149,11 +188,9 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
     if mapping.as_ref().is_some_and(|mapping| mapping.len() != size) {
         return Err(Error::BadSize { size, why: "the mapping has another size" });
     }
-    if let Some((object, pat_index)) = bound {
-        if object.size != size {
-            return Err(Error::BadSize { size: object.size, why: "the mapping's object has another size" });
-        }
-        level = Some(level_of_mapping(device, &object, pat_index)?);
+    if let Some(bindings) = bound {
+        check_object(device, &bindings.object, size, mapping.as_ref())?;
+        level = Some(bindings.level(device)?);
         keeps_level = true;
     } else if device.is_xe() {
         return Err(Error::NotAvailable {
@@ -175,21 +212,24 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
         if let Some(mapping) = mapping.take() {
             shared.use_mapping(mapping)?;
         }
-        if let Some((object, _)) = bound {
+        if let Some(Bindings { object, .. }) = bound {
             device.drm.learn(handle, object);
         }
         // With a PAT index the kernel may have been told to flush nothing.
         let zeroes = (keeps_level && !device.is_xe())
             || zeroes_stay(device, handle, Creation::User, Some(level_mode(level)));
         // The CPU has no line of a write-combining object of xe.
-        let can_be_dirty = !device.is_xe() || level != CacheLevel::None;
+        let can_be_dirty = bound.is_none_or(|bound| bound.object.caching != Some(CpuCaching::Wc));
         if (contents == Contents::Unknown && can_be_dirty) || zeroes {
             shared.mark_all_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
     if let Adopted::Before(shared) = &adopted {
-        check_same(shared, &new)?;
+        check_same(shared, &new, bound.map(|bound| bound.object))?;
+        if bound.is_some() {
+            shared.join_level(level)?;
+        }
         join(shared, mapping)?;
         shared.readers.join(readers);
     }
@@ -198,30 +238,39 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
     Ok(Bo::from_shared(shared))
 }
 
-/// Returns the level of an object of xe that the caller binds by `pat_index`.
+/// Checks what the caller says of an object of xe.
 ///
 /// # Errors
-/// [`Error::NotAvailable`] on a device of i915, and with the check that VM_BIND would fail.
-fn level_of_mapping(device: &SharedDevice, object: &xe::Object, pat_index: u16) -> Result<CacheLevel> {
-    let refused = |why, errno| Error::NotAvailable {
-        what: format!("PAT index {pat_index} for this object"),
-        platform: device.machine.platform.name,
-        why,
-        errno,
-    };
-    let rules = device.drm.xe().ok_or_else(|| {
-        refused(
-            "under i915 an object has a PAT index from its creation on, and none of its mappings",
-            Errno::ENODEV,
-        )
-    })?;
-    let bind = rules.bind(&[Bind::map(object, 0, pat_index)], false);
-    bind.map_err(|(_, refusal)| refused(refusal.rule.reason(), refusal.errno))?;
-    rules.level(object.caching, pat_index).map_err(|rule| refused(rule.reason(), Errno::EINVAL))
+/// [`Error::BadSize`]; [`Error::NotAvailable`] for a mapping in another mode than the object's.
+fn check_object(
+    device: &SharedDevice,
+    object: &xe::Object,
+    size: u64,
+    mapping: Option<&Mapping>,
+) -> Result<()> {
+    if object.size != size {
+        return Err(Error::BadSize { size: object.size, why: "the mapping's object has another size" });
+    }
+    let has = device.drm.xe().and_then(|rules| rules.map_mode(object));
+    match mapping.map(Mapping::mode).zip(has) {
+        Some((mode, has)) if mode != has => Err(Error::NotAvailable {
+            what: format!("a mapping in mode {mode} of an object that xe maps in mode {has}"),
+            platform: device.machine.platform.name,
+            why: "the mode follows from the object's creation",
+            errno: Errno::EINVAL,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Returns how an object was created, for an error.
+fn described(object: &xe::Object) -> String {
+    let caching = object.caching.map_or("import".to_owned(), |caching| caching.to_string());
+    format!("{caching}, placement {:#x}, flags {:#x}", object.placement, object.flags.bits())
 }
 
 /// Checks that the object was adopted before with the same facts.
-fn check_same(shared: &SharedBo, new: &New) -> Result<()> {
+fn check_same(shared: &SharedBo, new: &New, bound: Option<xe::Object>) -> Result<()> {
     let handle = shared.handle.get();
     if !matches!(shared.origin, Origin::Adopted(_)) {
         return Err(Error::HandleInUse { handle });
@@ -232,7 +281,12 @@ fn check_same(shared: &SharedBo, new: &New) -> Result<()> {
     if shared.size != new.created.size_bytes {
         return differs("size", &shared.size, &new.created.size_bytes);
     }
-    if shared.keeps_level != new.keeps_level || (new.keeps_level && shared.level() != new.level) {
+    if let Some(asked) = bound {
+        let known = shared.device.drm.known(shared.handle);
+        if let Some(adopted) = known.filter(|&known| known != asked) {
+            return differs("the object", &described(&adopted), &described(&asked));
+        }
+    } else if shared.keeps_level != new.keeps_level || (new.keeps_level && shared.level() != new.level) {
         let level = |is_fixed, level| format!("{} {level}", if is_fixed { "fixed" } else { "changeable" });
         return differs(
             "level",

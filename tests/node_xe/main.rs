@@ -6,6 +6,7 @@ mod batches;
 #[path = "../node_real/foreign_objects.rs"]
 #[expect(dead_code, reason = "objects of a process's memory are i915's")]
 mod foreign_objects;
+mod mappings;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,6 +45,8 @@ const TESTS: &[Test] = &[
     ("an object is reused by its caching", objects_are_reused),
     ("an object of the caller's is tracked by its mapping", adopted_objects_are_tracked),
     ("an object of the caller's is forgotten with its BO", adopted_objects_are_forgotten),
+    ("an object with several mappings gets what any of them requires", mappings::are_joined),
+    ("a mapping that the kernel would refuse is refused, and changes nothing", mappings::are_refused),
     ("what the caller's own batches use is never reused", objects_of_own_batches_are_not_reused),
     ("a node of the caller's file leaves nothing behind in it", nothing_is_left_in_the_callers_file),
     ("batches of the caller's store, fill and copy", batches::batches_run),

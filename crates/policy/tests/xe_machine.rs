@@ -4,7 +4,7 @@
 use gem_coherency_policy::platform::{Call, Driver};
 use gem_coherency_policy::policy::{self, Path, driver};
 use gem_coherency_policy::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMode, MocsClass};
-use gem_coherency_policy::xe::{self, CpuCaching, Create, Device, LOCAL, Memory, Rule, Verdict, When};
+use gem_coherency_policy::xe::{self, Bind, CpuCaching, Create, Device, LOCAL, Memory, Rule, Verdict, When};
 
 /// What is done to the GPU's caches is a batch's work; the library's table has no such verdict.
 const BY_BATCH: [Rule; 2] = [Rule::TransientOnly, Rule::GpuLinesShown];
@@ -34,17 +34,44 @@ fn table(device: &Device, level: CacheLevel, caching: CpuCaching, from: Agent, t
     flush.stronger(invalidate).verdict
 }
 
+/// The paths of an access after a write by another agent.
+const PAIRS: [(Agent, Agent); 4] = [
+    (Agent::Cpu, Agent::Gpu),
+    (Agent::Gpu, Agent::Cpu),
+    (Agent::Cpu, Agent::Display),
+    (Agent::Gpu, Agent::Display),
+];
+
+/// Returns an object of each caching.
+fn objects(device: &Device) -> [xe::Object; 2] {
+    let local = Create { placement: LOCAL, ..Create::new(65536, CpuCaching::Wc) };
+    let kinds = [
+        Create::new(65536, CpuCaching::Wb),
+        if device.platform.discrete { local } else { Create::new(65536, CpuCaching::Wc) },
+    ];
+    kinds.map(|create| device.create(&create).unwrap())
+}
+
+/// Returns what the library does for a decision of xe; `None` for what it does not decide.
+fn done_by_library(decision: xe::Decision) -> Option<policy::Verdict> {
+    let of_others = [Rule::CannotBeBound, Rule::NoDisplay];
+    (!of_others.contains(&decision.rule) && !BY_BATCH.contains(&decision.rule)).then(|| {
+        match decision.verdict {
+            Verdict::NotNeeded => policy::Verdict::NotNeeded,
+            Verdict::Drain => policy::Verdict::Drain,
+            Verdict::Flush => policy::Verdict::Flush,
+            Verdict::Refused => policy::Verdict::Refused,
+            Verdict::FlushGpu => panic!("{decision:?}"),
+        }
+    })
+}
+
 /// Returns how many decisions were compared, and those that differ.
 fn compare(level_of: impl Fn(&Device, CpuCaching, u16) -> CacheLevel) -> (usize, Vec<String>) {
     let (mut compared, mut differ) = (0, Vec::new());
     for device in devices() {
         let name = device.platform.name();
-        let local = Create { placement: LOCAL, ..Create::new(65536, CpuCaching::Wc) };
-        let kinds = [
-            Create::new(65536, CpuCaching::Wb),
-            if device.platform.discrete { local } else { Create::new(65536, CpuCaching::Wc) },
-        ];
-        for object in kinds.map(|create| device.create(&create).unwrap()) {
+        for object in objects(&device) {
             let caching = object.caching.unwrap();
             for (pat, _) in device.pat.indices() {
                 // Local memory is no memory of the CPU's caches, whatever the index.
@@ -53,26 +80,9 @@ fn compare(level_of: impl Fn(&Device, CpuCaching, u16) -> CacheLevel) -> (usize,
                 } else {
                     level_of(&device, caching, pat)
                 };
-                for (from, to) in [
-                    (Agent::Cpu, Agent::Gpu),
-                    (Agent::Gpu, Agent::Cpu),
-                    (Agent::Cpu, Agent::Display),
-                    (Agent::Gpu, Agent::Display),
-                ] {
+                for (from, to) in PAIRS {
                     let xe = device.needs_flush(Memory::Object(&object), pat, from, to, When::AfterFence);
-                    if xe.rule == Rule::CannotBeBound
-                        || xe.rule == Rule::NoDisplay
-                        || BY_BATCH.contains(&xe.rule)
-                    {
-                        continue;
-                    }
-                    let expected = match xe.verdict {
-                        Verdict::NotNeeded => policy::Verdict::NotNeeded,
-                        Verdict::Drain => policy::Verdict::Drain,
-                        Verdict::Flush => policy::Verdict::Flush,
-                        Verdict::Refused => policy::Verdict::Refused,
-                        Verdict::FlushGpu => panic!("{name}: {xe:?}"),
-                    };
+                    let Some(expected) = done_by_library(xe) else { continue };
                     compared += 1;
                     let said = table(&device, level, caching, from, to);
                     // The rules of i915 do not know where a snooped write of the GPU's ends. SCANOUT refuses such an object.
@@ -105,6 +115,82 @@ fn a_wrong_level_is_noticed() {
         CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => CacheLevel::None,
     };
     assert!(!compare(wrong).1.is_empty());
+}
+
+/// What a comparison of objects with two mappings found.
+#[derive(Debug, Default)]
+struct Joined {
+    compared: usize,
+    /// Pairs of which one mapping requires more than is done at the joined level.
+    missed: Vec<String>,
+    /// Decisions of one mapping for which the joined level requires more, by platform, with an LLC or without: by writer and next agent.
+    more: Vec<(bool, Agent, Agent)>,
+}
+
+/// Compares what each of two mappings requires with what is required at the level that `join` gives to the object.
+fn compare_joined(join: impl Fn(CacheLevel, CacheLevel) -> CacheLevel) -> Joined {
+    let mut joined = Joined::default();
+    for device in devices() {
+        for object in objects(&device) {
+            let caching = object.caching.unwrap();
+            let bound = |&(pat, _): &(u16, _)| device.bind(&[Bind::map(&object, 0, pat)], false).is_ok();
+            let indices: Vec<u16> = device.pat.indices().filter(bound).map(|(pat, _)| pat).collect();
+            let level = |pat| device.level(object.caching, pat).unwrap();
+            for (&one, &other) in indices.iter().flat_map(|one| indices.iter().map(move |other| (one, other)))
+            {
+                let level_of_both = join(level(one), level(other));
+                for (from, to) in PAIRS {
+                    let said = table(&device, level_of_both, caching, from, to);
+                    for pat in [one, other] {
+                        let xe = device.needs_flush(Memory::Object(&object), pat, from, to, When::AfterFence);
+                        let Some(required) = done_by_library(xe) else { continue };
+                        joined.compared += 1;
+                        if stronger(said, required) != said {
+                            let name = device.platform.name();
+                            joined.missed.push(format!(
+                                "{name} {} {caching} {one} and {other}, {from} to {to} by {pat}: {said}, not {required}",
+                                device.kernel
+                            ));
+                        }
+                        if said != table(&device, level(pat), caching, from, to) {
+                            joined.more.push((device.platform.has_llc(), from, to));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    joined
+}
+
+fn stronger(one: policy::Verdict, other: policy::Verdict) -> policy::Verdict {
+    let decision = |verdict| policy::Decision { verdict, rule: policy::Rule::SameCache };
+    decision(one).stronger(decision(other)).verdict
+}
+
+#[test]
+fn an_object_with_two_mappings_gets_what_either_requires() {
+    let joined = compare_joined(xe::most_cached);
+    assert!(joined.missed.is_empty(), "{:#?}", joined.missed);
+    assert!(joined.compared > 10_000, "{}", joined.compared);
+    // The one decision that would be sharper for a submission that named its mapping.
+    let sharper = (true, Agent::Gpu, Agent::Display);
+    assert!(!joined.more.is_empty() && joined.more.iter().all(|&more| more == sharper), "{:?}", joined.more);
+}
+
+#[test]
+fn the_level_of_the_least_cached_mapping_misses_flushes() {
+    let least = |one, other| match (one, other) {
+        (CacheLevel::Llc, CacheLevel::Llc) => CacheLevel::Llc,
+        _ => CacheLevel::None,
+    };
+    let missed = compare_joined(least).missed;
+    assert!(
+        missed
+            .iter()
+            .any(|line| line.starts_with("tgl 7.2 wc 0 and 1, gpu to display by 0: none, not flush")),
+        "{missed:#?}"
+    );
 }
 
 #[test]

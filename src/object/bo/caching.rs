@@ -3,9 +3,10 @@
 use super::Bo;
 use crate::engine;
 use crate::error::Result;
-use crate::object::shared::{SharedBo, caching_call};
+use crate::object::shared::{SharedBo, caching_call, level_when_bound};
 use crate::platform::{level_mode, mode_level};
 use crate::vocabulary::CachingMode;
+use gem_coherency_policy::xe;
 
 impl Bo {
     /// Returns the caching mode, as the kernel reports it for the BO's level.
@@ -43,9 +44,9 @@ impl Bo {
         let changed = change();
         // Ask even after an error: the kernel changes the level before the last step that can fail.
         let level = match device.drm.caching(shared.handle) {
-            Ok(mode) if !device.is_conservative() => Some(mode_level(device.caps(), mode)),
+            Ok(mode) if !device.is_conservative() && !device.is_xe() => Some(mode_level(device.caps(), mode)),
             // Neither SET_CACHING nor the display changes this level, or the device is unknown and the level
-            // is NONE.
+            // is NONE. Under xe it follows from the mappings, too.
             Ok(_) | Err(_) if shared.has_fixed_level() => Some(before),
             Ok(_) | Err(_) => None,
         };
@@ -55,6 +56,23 @@ impl Bo {
         });
         tracing::debug!(handle = shared.handle.get(), %mode, level = %shared.level(), ok = changed.is_ok(), "set caching");
         changed
+    }
+
+    /// Reports that the caller binds the object by `pat_index` under xe, in an address space of its own. Call it before a batch uses the mapping, for each
+    /// index once. It does not have to be called for the indices of [`crate::device::AdoptRequest::bound`].
+    ///
+    /// The level becomes that of the most cached mapping ([`xe::Device::level`]), and stays when a mapping ends: what any of the mappings requires is
+    /// done for all. The object is not reused.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotAvailable`] on a device of i915, and with the check that VM_BIND would fail for all of the object; [`crate::Error::Closed`],
+    /// [`crate::Error::Purged`]; [`crate::Error::LevelChanging`] during a [`Bo::set_caching`].
+    pub fn bound_by(&self, pat_index: u16) -> Result<()> {
+        self.check_open()?;
+        let shared = self.shared();
+        // One that i915 drives has no object that is known; the index is refused.
+        let object = shared.device.drm.known(shared.handle).unwrap_or(xe::Object::imported(shared.size));
+        shared.join_level(level_when_bound(&shared.device, &object, pat_index)?)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Caching modes of the uAPI, and the levels of objects.
 
 use gem_coherency_policy::Errno;
+use gem_coherency_policy::xe::{self, Bind};
 
 use super::reuse::{Key, class_bytes};
 use super::{SharedBo, SharedDevice};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::Path;
 use crate::policy::kernel::{Creation, Snapshot};
@@ -25,6 +26,10 @@ pub(crate) const fn pat_index(mode: CachingMode) -> u8 {
         CachingMode::Display => PAT_WRITE_THROUGH,
     }
 }
+
+/// The reason why a device of i915 has no mappings by PAT indices.
+const NO_MAPPINGS: &str =
+    "under i915 an object has a PAT index from its creation on, and none of its mappings";
 
 /// The caching mode of objects of xe whose caller chooses none: the GPU snoops them on every device.
 pub(crate) const XE_DEFAULT: CachingMode = CachingMode::Cached;
@@ -58,6 +63,27 @@ pub(crate) fn level_of(device: &SharedDevice, handle: Handle, creation: Creation
         Err(_) if device.caps().contains(Caps::PAT_AT_CREATE) => CacheLevel::None,
         Err(_) => created_level(device, creation),
     }
+}
+
+/// Returns the level of an object of xe that is bound by `pat_index`.
+///
+/// # Errors
+/// [`Error::NotAvailable`] on a device of i915, and with the check that VM_BIND would fail.
+pub(crate) fn level_when_bound(
+    device: &SharedDevice,
+    object: &xe::Object,
+    pat_index: u16,
+) -> Result<CacheLevel> {
+    let refused = |why, errno| Error::NotAvailable {
+        what: format!("PAT index {pat_index} for this object"),
+        platform: device.machine.platform.name,
+        why,
+        errno,
+    };
+    let rules = device.drm.xe().ok_or_else(|| refused(NO_MAPPINGS, Errno::ENODEV))?;
+    let bind = rules.bind(&[Bind::map(object, 0, pat_index)], false);
+    bind.map_err(|(_, refusal)| refused(refusal.rule.reason(), refusal.errno))?;
+    rules.level(object.caching, pat_index).map_err(|rule| refused(rule.reason(), Errno::EINVAL))
 }
 
 /// Returns the key of a new object for `request`; `None` if such objects are never kept.
@@ -103,8 +129,6 @@ impl SharedBo {
     ///
     /// # Errors
     /// [`Error::Closed`]; GET_CACHING's. Then the level stays unconfirmed.
-    ///
-    /// [`Error::Closed`]: crate::Error::Closed
     #[inline]
     pub(crate) fn confirm_level(&self) -> Result<()> {
         if self.tracked.word().state().is_unconfirmed() { self.ask_for_level() } else { Ok(()) }
@@ -113,6 +137,11 @@ impl SharedBo {
     #[cold]
     fn ask_for_level(&self) -> Result<()> {
         let _request = self.begin_request()?;
+        if self.device.is_xe() {
+            // Raised while it was put on screen: the display forces no level.
+            self.tracked.word().update(|state| state.confirm_level(state.level(), state.level()));
+            return Ok(());
+        }
         let level = match self.device.drm.caching(self.handle) {
             Err(error) if error.errno() == Errno::ENODEV => return Ok(()),
             mode => mode_level(self.device.caps(), mode?),
@@ -120,6 +149,17 @@ impl SharedBo {
         let state =
             self.tracked.word().update(|state| state.confirm_level(level, self.scanout_level())).after;
         tracing::debug!(handle = self.handle.get(), ?state, "level");
+        Ok(())
+    }
+
+    /// Raises the level to that of a mapping of the caller's under xe, which may outlive the BO.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::Purged`], [`Error::LevelChanging`].
+    pub(crate) fn join_level(&self, level: CacheLevel) -> Result<()> {
+        self.leave_wait_to_caller();
+        let state = self.try_update(|state| state.raise_level(level))?.after;
+        tracing::debug!(handle = self.handle.get(), ?state, "bound");
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::{Origin, SharedBo};
 use crate::backend::Mapping;
 use crate::engine::Object as _;
 use crate::error::{Error, Result};
-use crate::platform::Call;
+use crate::platform::{Call, Caps};
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::policy::{Path, Rule};
 use crate::units::LineRange;
@@ -59,16 +59,26 @@ impl SharedBo {
     /// The caller of an adopted object may have a mapping that the library does not know: its stores count as cached
     /// ones, whose flush includes the fence that others need.
     pub(crate) fn default_mode(&self) -> MmapMode {
-        // An object of xe has one mode, and its level follows from it.
-        let combines = self.device.is_xe() && self.level() == CacheLevel::None;
-        let default = match self.device.decisions.default_mode(self.level()) {
-            MmapMode::Wb if combines => MmapMode::Wc,
-            mode @ (MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed) => mode,
-        };
-        match (default, self.origin) {
-            (MmapMode::Wc, Origin::Adopted(_)) if !self.device.is_xe() => MmapMode::Wb,
+        if self.device.is_xe() {
+            return self.mode_at_creation();
+        }
+        match (self.device.decisions.default_mode(self.level()), self.origin) {
+            (MmapMode::Wc, Origin::Adopted(_)) => MmapMode::Wb,
             (default, _) => default,
         }
+    }
+
+    /// Returns the mode of an object of xe, which has one, whatever its level.
+    #[cold]
+    fn mode_at_creation(&self) -> MmapMode {
+        let drm = &self.device.drm;
+        let mode = drm.xe().zip(drm.known(self.handle)).and_then(|(rules, object)| rules.map_mode(&object));
+        mode.unwrap_or(match self.origin {
+            _ if self.device.caps().contains(Caps::DISCRETE) => MmapMode::Fixed,
+            // Another driver's CPU may cache it.
+            Origin::Adopted(_) => MmapMode::Wb,
+            Origin::Created(_) | Origin::Imported => MmapMode::Wc,
+        })
     }
 
     /// Returns the mapping in `mode`, after creating it if there is none.

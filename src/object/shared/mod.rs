@@ -19,7 +19,7 @@ mod unmap;
 pub use bo::WaitedBy;
 pub(crate) use bo::{New, Object, Origin, SharedBo};
 pub(crate) use caching::{
-    PlainStores, XE_DEFAULT, caching_call, created_level, level_of, pat_index, reuse_key,
+    PlainStores, XE_DEFAULT, caching_call, created_level, level_of, level_when_bound, pat_index, reuse_key,
 };
 pub(crate) use device::SharedDevice;
 pub(crate) use extensions::Extensions;

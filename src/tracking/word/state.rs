@@ -7,6 +7,7 @@ use super::layout::{
 };
 use crate::tracking::lines::Marks;
 use crate::vocabulary::CacheLevel;
+use gem_coherency_policy::xe::most_cached;
 
 /// One value of the object word.
 ///
@@ -339,6 +340,16 @@ impl State {
     /// Ends a level change after which the kernel did not report the object's level.
     pub fn end_level_change_unconfirmed(self) -> Self {
         self.clear(CHANGING).set(UNCONFIRMED)
+    }
+
+    /// Raises the level to that of another mapping of the GPU's under xe. Nothing that is open excludes it: what was noted at the level before came
+    /// by the mappings before.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`]; [`Blocked::Purged`]; [`Blocked::Changing`].
+    pub fn raise_level(self, to: CacheLevel) -> Result<Self, Blocked> {
+        self.check_alive()?;
+        Ok(self.with_level(most_cached(self.level(), to)))
     }
 
     /// Begins a change of the mappings, counted as a submission: until [`State::end_unmap`] no access can begin, and the

@@ -2,12 +2,12 @@
 //!
 //! `tests/xe_machine.rs` compares the decisions with those of [`Device::needs_flush`].
 
-use super::create::CpuCaching;
+use super::create::{CpuCaching, Object};
 use super::pat::CachePolicy;
 use super::platforms::Device;
 use super::rules::Rule;
 use crate::platform::{Caps, Driver, Machine};
-use crate::vocabulary::CacheLevel;
+use crate::vocabulary::{CacheLevel, MmapMode};
 
 /// The capabilities that mean the same under both drivers.
 const HARDWARE: Caps = Caps::LLC.union(Caps::SNOOP).union(Caps::DISCRETE);
@@ -26,6 +26,8 @@ impl Device {
     /// With an LLC it is the GPU's side: lines of a write-back index may stay dirty there. Without one it is the CPU's: the GPU snoops what the CPU
     /// caches, and nothing is cached of a write-combining object.
     ///
+    /// An object with several mappings has the level of the most cached one ([`most_cached`]).
+    ///
     /// # Errors
     /// The rule by which the index is refused.
     pub fn level(&self, caching: Option<CpuCaching>, pat_index: u16) -> Result<CacheLevel, Rule> {
@@ -36,5 +38,22 @@ impl Device {
             caching != Some(CpuCaching::Wc)
         };
         Ok(if cached { CacheLevel::Llc } else { CacheLevel::None })
+    }
+
+    /// Returns the mode in which the CPU maps an object; `None` for an import, which another driver maps.
+    pub fn map_mode(&self, object: &Object) -> Option<MmapMode> {
+        match object.caching? {
+            _ if self.platform.discrete => Some(MmapMode::Fixed),
+            CpuCaching::Wb => Some(MmapMode::Wb),
+            CpuCaching::Wc => Some(MmapMode::Wc),
+        }
+    }
+}
+
+/// Returns the level of an object with mappings of two levels of [`Device::level`]: what either requires, it requires.
+pub const fn most_cached(one: CacheLevel, other: CacheLevel) -> CacheLevel {
+    match one {
+        CacheLevel::None => other,
+        CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => one,
     }
 }

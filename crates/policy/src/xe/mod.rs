@@ -31,6 +31,7 @@ pub use bind::{Bind, BindFlags, BindOp, Bound};
 pub use choose::{Choice, Use};
 pub use create::{CpuCaching, Create, CreateFlags, LOCAL, MapFlags, Object, Refusal, SYSTEM};
 pub use driver::{Decision, Memory, Verdict, When};
+pub use machine::most_cached;
 pub use pat::{CachePolicy, OwnIndices, PatCoherency, PatEntry, PatTable};
 pub use platforms::{Device, Platform, all, by_id, by_name, device};
 pub use rules::Rule;

@@ -295,6 +295,10 @@ impl Drm for XeNode {
         self.objects().insert(handle, object);
     }
 
+    fn known(&self, handle: Handle) -> Option<Object> {
+        self.objects().get(&handle).copied()
+    }
+
     fn forget(&self, handle: Handle) -> Result<()> {
         let fd = self.fd()?;
         self.objects().remove(&handle);
@@ -319,16 +323,10 @@ impl Drm for XeNode {
     }
 
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        let has = match self.object("DRM_IOCTL_XE_GEM_MMAP_OFFSET", handle)?.caching {
-            Some(_) if self.device.platform.discrete => MmapMode::Fixed,
-            Some(CpuCaching::Wb) => MmapMode::Wb,
-            Some(CpuCaching::Wc) => MmapMode::Wc,
-            None => {
-                return Err(
-                    self.no_request("a mapping of an import", "xe maps no pages of another driver (SIGBUS)")
-                );
-            }
-        };
+        let object = self.object("DRM_IOCTL_XE_GEM_MMAP_OFFSET", handle)?;
+        let has = self.device.map_mode(&object).ok_or_else(|| {
+            self.no_request("a mapping of an import", "xe maps no pages of another driver (SIGBUS)")
+        })?;
         if mode != has {
             let why = "xe maps an object as its creation says: write-back (cached) or write-combining (none), fixed on a discrete device";
             return Err(self.no_request(&format!("map mode {mode}"), why));
