@@ -17,7 +17,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use display::Display;
 pub use extras::{Addresses, Extras, Relocation, Run};
 pub(crate) use mapping::MappedLines;
-pub use mapping::Mapping;
+pub use mapping::{Mapping, PciBarrier};
 
 use gem_coherency_policy::{Errno, xe};
 
@@ -230,6 +230,11 @@ pub trait Drm: Send + Sync + fmt::Debug {
 
     /// GEM_MMAP_OFFSET and mmap(2): maps the whole object.
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
+
+    /// MMAP_OFFSET with PCI_BARRIER and mmap(2), of xe: maps the barrier page; ENODEV, the default, under i915.
+    fn pci_barrier(&self) -> Result<PciBarrier> {
+        Err(Error::Ioctl { request: "the barrier page", errno: Errno::ENODEV })
+    }
 
     /// GEM_SET_DOMAIN: the kernel waits, flushes and invalidates for the domain.
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()>;

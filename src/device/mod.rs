@@ -20,9 +20,11 @@
 mod about;
 mod adopt;
 mod alloc;
+mod barrier;
 mod spec;
 mod submit;
 
+pub use crate::backend::PciBarrier;
 pub use crate::object::shared::ReuseStats;
 pub use crate::object::shared::WaitedBy;
 pub use about::{MapModeInfo, Quirk};

@@ -47,6 +47,7 @@ const TESTS: &[Test] = &[
     ("an object of the caller's is forgotten with its BO", adopted_objects_are_forgotten),
     ("an object with several mappings gets what any of them requires", mappings::are_joined),
     ("a mapping that the kernel would refuse is refused, and changes nothing", mappings::are_refused),
+    ("the barrier page is there where the rules say so, and only there", the_barrier_page_is_there),
     ("what the caller's own batches use is never reused", objects_of_own_batches_are_not_reused),
     ("a node of the caller's file leaves nothing behind in it", nothing_is_left_in_the_callers_file),
     ("batches of the caller's store, fill and copy", batches::batches_run),
@@ -417,6 +418,26 @@ fn objects_of_own_batches_are_not_reused(device: &Device) {
     drop(bo);
     alloc(&device, CachingMode::None);
     assert_eq!(device.reuse_stats().hits, 0);
+}
+
+fn the_barrier_page_is_there(device: &Device) {
+    let rules = device.xe().unwrap();
+    match rules.map_offset(0, xe::MapFlags::PCI_BARRIER, false) {
+        Ok(()) => {
+            let mappings = device.open_counts().mappings;
+            let barriers = [(); 2].map(|()| device.pci_barrier().unwrap());
+            assert_eq!(device.open_counts().mappings, mappings + 2);
+            barriers.iter().for_each(|barrier| barrier.drain().unwrap());
+            drop(barriers);
+            assert_eq!(device.open_counts().mappings, mappings);
+        }
+        Err(refusal) => {
+            let error = device.pci_barrier().unwrap_err();
+            assert!(matches!(error, Error::NotAvailable { .. }), "{error:?}");
+            assert_eq!(error.errno(), refusal.errno, "{error}");
+            assert!(error.to_string().contains(refusal.rule.reason()), "{error}");
+        }
+    }
 }
 
 fn others_are_unbound(device: &Device) {

@@ -26,7 +26,7 @@ use crate::units::{ByteRange, LINE_BYTES};
 use crate::vocabulary::{Handle, MmapMode};
 pub use bytes::SharedBytes;
 pub(crate) use lines::MappedLines;
-pub use pages::{Counted, LegacyPages, SoftMemory};
+pub use pages::{Counted, LegacyPages, PciBarrier, SoftMemory};
 use pages::{KernelPages, Memory, Pages};
 
 /// The bytes that an access uses.

@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //! Pages that the library mapped are unmapped by their owner's drop. The `Mapping` that owns them drops them only while
-//! no access uses them.
+//! no access uses them. The barrier page is stored to by its owner alone.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -12,8 +12,9 @@ use std::sync::Arc;
 use memmap2::MmapRaw;
 use nix::sys::mman::munmap;
 
-use crate::cacheops::LineOp;
+use crate::cacheops::{self, LineOp};
 use crate::error::Result;
+use crate::fork::Owner;
 use crate::units::LineRange;
 
 /// Memory of a software device as one mapping mode shows it.
@@ -86,6 +87,56 @@ impl Drop for LegacyPages {
         // - uses of it: they borrow the `Mapping` that holds this value.
         // It cannot fail on a range that is mapped; if it did, the pages would stay until exit.
         let _ = unsafe { munmap(self.first.cast(), self.len as usize) };
+    }
+}
+
+/// The barrier page of a discrete device of xe ([`crate::device::Device::pci_barrier`]), mapped for writing alone; unmapped when dropped.
+///
+/// It belongs to no object, and keeps no byte: a store to it orders earlier stores to the device's memory before later ones.
+#[derive(Debug)]
+pub struct PciBarrier {
+    first: NonNull<u32>,
+    len: usize,
+    owner: Owner,
+    _counted: Counted,
+}
+
+// SAFETY: the address is the process's, not a thread's, and the page is only stored to, in any order.
+unsafe impl Send for PciBarrier {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for PciBarrier {}
+
+impl PciBarrier {
+    /// Takes ownership of the `len` bytes at `first`.
+    ///
+    /// # Safety
+    /// They are the barrier page, mapped for writing, from a page's start, and no one else unmaps them.
+    pub(in crate::backend) unsafe fn new(first: NonNull<u32>, len: usize, counted: Counted) -> Self {
+        Self { first, len, owner: Owner::current(), _counted: counted }
+    }
+
+    /// Drains this thread's stores to local memory, before a user-mode submission (`bar-drain`): SFENCE, and a store to the page. A request that submits
+    /// needs the SFENCE alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::OtherProcess`].
+    pub fn drain(&self) -> Result<()> {
+        self.owner.check()?;
+        cacheops::store_fence();
+        // SAFETY: mapped for writing until this value is dropped, by the contract of `new`; aligned, as a page is. After the device is gone, the kernel
+        // maps a page of memory there (`barrier_fault`).
+        unsafe { self.first.as_ptr().write_volatile(0) };
+        Ok(())
+    }
+}
+
+impl Drop for PciBarrier {
+    fn drop(&mut self) {
+        // SAFETY:
+        // - the range: mapped, and this value's alone, by the contract of `new`;
+        // - uses of it: they borrow this value.
+        // It cannot fail on a range that is mapped; if it did, the page would stay until exit.
+        let _ = unsafe { munmap(self.first.cast(), self.len) };
     }
 }
 

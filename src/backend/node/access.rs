@@ -3,14 +3,16 @@
 //! All files may make these requests, on primary and render nodes. Errors in addition to those listed: ENOENT
 //! for an unknown handle, ENODEV after the device was unplugged.
 
+use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
 
 use gem_coherency_policy::Errno;
 use memmap2::{MmapOptions, MmapRaw};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap as nix_mmap};
 
 use super::request::call;
 use crate::backend::Busy;
-use crate::backend::mapping::LegacyPages;
+use crate::backend::mapping::{Counted, LegacyPages, PciBarrier};
 use crate::error::{Error, Result};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Domains, Handle, MmapMode};
@@ -63,6 +65,21 @@ pub(super) fn mmap(fd: BorrowedFd<'_>, offset: u64, size_bytes: u64) -> Result<M
         // Without an errno the error is memmap2's, for a size beyond `isize`.
         errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::new),
     })
+}
+
+/// Maps the barrier page, at `offset` of the device file: mmap(2), shared, for writing. The kernel refuses to map it for reading.
+///
+/// # Errors
+/// [`Error::Ioctl`] naming `mmap`: EINVAL on an integrated device; ENOMEM; ENODEV.
+pub(super) fn mmap_barrier(fd: BorrowedFd<'_>, offset: u64, counted: Counted) -> Result<PciBarrier> {
+    let refused = |errno| Error::Ioctl { request: "mmap", errno };
+    let len = NonZeroUsize::new(PAGE_BYTES as usize).ok_or(refused(Errno::EINVAL))?;
+    let offset = offset.try_into().map_err(|_| refused(Errno::EINVAL))?;
+    // SAFETY: a new mapping, at an address that the kernel chooses.
+    let page = unsafe { nix_mmap(None, len, ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, fd, offset) };
+    let page = page.map_err(|errno| refused(Errno::new(errno as i32)))?;
+    // SAFETY: mapped for writing just now, from a page's start; nothing else knows the address.
+    Ok(unsafe { PciBarrier::new(page.cast(), len.get(), counted) })
 }
 
 /// Maps anonymous memory of at least `size_bytes` bytes, and at least one page: mmap(2), private.

@@ -9,7 +9,7 @@ use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
 use gem_coherency::object::Released;
 use gem_coherency::policy::{Path, Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
-use gem_coherency::{Bo, Errno};
+use gem_coherency::{Bo, Errno, xe};
 use gem_coherency_sim::{Minor, Pages, Process};
 use gem_coherency_uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
 
@@ -439,4 +439,25 @@ fn memory_of_the_process_is_adopted_and_needs_no_flush_because_it_is_snooped() {
     assert_eq!(refused(bo.flush_range(0, 8, &[Path::Display])).errno(), Errno::ENODEV);
     assert_eq!(bo.release().unwrap(), Released::Closed);
     assert_eq!(rig.soft.close(handle), Ok(()));
+}
+
+#[test]
+fn mappings_and_the_barrier_page_are_those_of_xe() {
+    let rig = rig("sim:dg2");
+    let (mapping, bo) = adopted(&rig, MmapMode::Fixed);
+    let object = xe::Object::imported(8192);
+    for error in [
+        bo.bound_by(0).unwrap_err(),
+        rig.device
+            .adopt(
+                request(&rig, Created { handle: bo.handle(), size_bytes: 8192 }, MmapMode::Fixed)
+                    .bound(object, 0),
+            )
+            .unwrap_err(),
+        rig.device.pci_barrier().unwrap_err(),
+    ] {
+        assert_eq!(error.errno(), Errno::ENODEV);
+        assert!(error.to_string().contains("i915"), "{error}");
+    }
+    close(&rig, bo, mapping);
 }

@@ -19,7 +19,7 @@ use super::card::Card;
 use super::display::DisplayNode;
 use super::{access, facts as drm_facts, objects as gem};
 use crate::backend::display::Display;
-use crate::backend::mapping::Mapping;
+use crate::backend::mapping::{Mapping, PciBarrier};
 use crate::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras, MemoryRegion, OpenCounts, Param, Retained,
 };
@@ -28,7 +28,7 @@ use crate::platform::{Call, EngineClass};
 use crate::sync::{Mutex, MutexGuard};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CachingMode, Domains, Handle, KernelVersion, MmapMode};
-use crate::xe::{self, CpuCaching, Create, CreateFlags, LOCAL, Object, Use};
+use crate::xe::{self, CpuCaching, Create, CreateFlags, LOCAL, MapFlags, Object, Use};
 use space::Space;
 
 /// An open xe device file; closing it closes every handle that is still open on it.
@@ -333,6 +333,15 @@ impl Drm for XeNode {
         }
         let offset = objects::mmap_offset(self.fd()?, handle)?;
         self.card.map(handle, mode, offset, size_bytes)
+    }
+
+    fn pci_barrier(&self) -> Result<PciBarrier> {
+        let foreseen = self.device.map_offset(0, MapFlags::PCI_BARRIER, false);
+        foreseen.map_err(|refusal| {
+            self.not_available("the barrier page".to_owned(), refusal.rule.reason(), refusal.errno)
+        })?;
+        let offset = objects::barrier_offset(self.fd()?)?;
+        access::mmap_barrier(self.fd()?, offset, self.card.counted())
     }
 
     fn set_domain(&self, _: Handle, _: Domains, _: Domains) -> Result<()> {

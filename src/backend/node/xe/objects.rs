@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::vocabulary::Handle;
 use crate::xe::Create;
 use gem_coherency_uapi::xe::{
-    DRM_IOCTL_XE_GEM_CREATE, DRM_IOCTL_XE_GEM_MMAP_OFFSET, drm_xe_gem_create, drm_xe_gem_mmap_offset,
+    DRM_IOCTL_XE_GEM_CREATE, DRM_IOCTL_XE_GEM_MMAP_OFFSET, DRM_XE_MMAP_OFFSET_FLAG_PCI_BARRIER,
+    drm_xe_gem_create, drm_xe_gem_mmap_offset,
 };
 
 /// Creates an object: `DRM_IOCTL_XE_GEM_CREATE`, 0xc0386441.
@@ -43,6 +44,18 @@ pub(super) fn mmap_offset(fd: BorrowedFd<'_>, handle: Handle) -> Result<u64> {
     let mut args = drm_xe_gem_mmap_offset { handle: handle.get(), ..Default::default() };
     // SAFETY: no address in it; integers only.
     unsafe { call(fd, DRM_IOCTL_XE_GEM_MMAP_OFFSET, Some(handle.get()), &mut args)? };
+    Ok(args.offset)
+}
+
+/// Returns the barrier page's offset in the file: `DRM_IOCTL_XE_GEM_MMAP_OFFSET` with PCI_BARRIER.
+///
+/// # Errors
+/// Those of [`crate::xe::Device::map_offset`].
+pub(super) fn barrier_offset(fd: BorrowedFd<'_>) -> Result<u64> {
+    let flags = DRM_XE_MMAP_OFFSET_FLAG_PCI_BARRIER;
+    let mut args = drm_xe_gem_mmap_offset { flags, ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_XE_GEM_MMAP_OFFSET, None, &mut args)? };
     Ok(args.offset)
 }
 
