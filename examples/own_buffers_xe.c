@@ -1,4 +1,4 @@
-/* A driver with its own buffers under the kernel driver xe, which asks the library how to create, bind and drain them.
+/* A driver with its own buffers under the kernel driver xe, which asks the library how to create and bind them, and lets it track them.
  *
  *   cc -D_GNU_SOURCE examples/own_buffers_xe.c $(pkg-config --cflags --libs gem_coherency) -o own_buffers_xe
  *   ./own_buffers_xe /dev/dri/renderD128            # a device that xe drives
@@ -6,8 +6,8 @@
  *
  * The CPU fills one object (upload), the copy engine copies it to another one (read-back), and the CPU compares. xe has no request that
  * tells a program its PAT table, and none that flushes: the caching of an object is fixed by GEM_CREATE, that of a mapping by the PAT index
- * of VM_BIND. Each decision is printed with its rule. Exit status: 0; 1 for old bytes, or an answer of the kernel that the library did not
- * foresee; 2 after an error. */
+ * of VM_BIND. The library is told both, the stores and the batch, and does what is required before each access, which is printed with its rule.
+ * Exit status: 0; 1 for old bytes, or an answer of the kernel that the library did not foresee; 2 after an error. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,12 +102,14 @@ struct buffer {
     gemco_xe_mapping chosen;
     uint32_t handle;
     void *mapped;
+    gemco_bo *bo;
 };
 
 struct driver {
     int fd;
-    /* The device as the library knows it. */
+    /* The device as the library's rules know it, and as the library has it open: the driver's file. */
     gemco_xe_device device;
+    gemco_device *library;
     uint32_t vm, queue, syncobj;
     uint64_t next_address;
 };
@@ -258,26 +260,33 @@ static void bind_chosen(struct driver *driver, struct buffer *buffer, const char
         fail(name, foreseen.error);
 }
 
-/* Does what the library requires between a write to a buffer and the next access, after the fence or before the submission. */
-static void before(const struct driver *driver, const struct buffer *buffer, const char *what, unsigned writer, unsigned next) {
+/* Lets the library track a buffer, which is bound by its mapping. The driver waits for its own batches. Returns 0 or a negative errno. */
+static int try_adopt(const struct driver *driver, const gemco_xe_mapping *mapping, const struct buffer *buffer, gemco_bo **bo) {
+    unsigned mode = mapping->memory == GEMCO_XE_MEMORY_WB ? GEMCO_MAP_WB : GEMCO_MAP_WC;
+    gemco_object object = {.size = mapping->size, .mapped = buffer->mapped, .handle = buffer->handle,
+                           .map_mode = driver->device.regions & GEMCO_XE_LOCAL ? GEMCO_MAP_FIXED : mode,
+                           .flags = GEMCO_ADOPT_NEW | GEMCO_ADOPT_WAITED};
+    return gemco_bo_adopt_xe(driver->library, &object, mapping, 1, bo);
+}
+
+/* Binds a buffer as the library chose, and lets the library track it. */
+static void set_up_buffer(struct driver *driver, struct buffer *buffer, const char *name) {
+    bind_chosen(driver, buffer, name);
+    must(try_adopt(driver, &buffer->chosen, buffer, &buffer->bo));
+}
+
+/* Prints what the library did between a write to a buffer and the next access. The program ends unless that is what the rules require. */
+static void say(const struct driver *driver, const struct buffer *buffer, const char *what, unsigned writer, unsigned next,
+                const gemco_report *report) {
+    char text[512];
+    must(gemco_explain(report, text, sizeof text));
+    printf("%s: %s\n", what, text);
     gemco_decision decision;
-    const char *action = "nothing to do";
-    switch (must(gemco_xe_needs_flush(&driver->device, &buffer->chosen, writer, next, GEMCO_XE_AFTER_FENCE, &decision))) {
-    case GEMCO_NOT_NEEDED:
-        break;
-    case GEMCO_DRAIN:
-        action = "drained";
-        gemco_pre_flush_fence();
-        break;
-    case GEMCO_FLUSH:
-        action = "flushed";
-        must(gemco_flush_range(buffer->mapped, SIZE));
-        break;
-    default:
-        /* A flush by the batch, which this one does not have, or no such access. */
-        fail(gemco_rule_name(decision.rule), EOPNOTSUPP);
+    unsigned verdict = (unsigned)must(gemco_xe_needs_flush(&driver->device, &buffer->chosen, writer, next, GEMCO_XE_AFTER_FENCE, &decision));
+    if (verdict != report->decision.verdict) {
+        printf("%s: the rules require another operation, by %s\n", what, gemco_rule_name(decision.rule));
+        exit(1);
     }
-    printf("%s: %s, by %s: %s\n", what, action, gemco_rule_name(decision.rule), gemco_rule_reason(decision.rule));
 }
 
 /* Writes a batch that copies all of a buffer to another one: XY_FAST_COPY_BLT with 32 bits a pixel. */
@@ -290,7 +299,8 @@ static void write_batch(const struct buffer *batch, const struct buffer *to, con
     memcpy(batch->mapped, words, sizeof words);
 }
 
-/* Binds the write-back buffer by the first PAT index that the library refuses for it. The kernel must refuse it by the same errno. */
+/* Binds the write-back buffer by the first PAT index that the library refuses for it. The kernel must refuse it by the same errno, and the
+ * library must not track such a mapping. */
 static void bind_wrong(struct driver *driver, struct buffer *buffer) {
     gemco_xe_mapping mapping = buffer->chosen;
     mapping.pat_index = 0;
@@ -302,6 +312,9 @@ static void bind_wrong(struct driver *driver, struct buffer *buffer) {
     printf("wrong: PAT index %u is refused (%s), by %s: %s\n", mapping.pat_index, strerror(number), gemco_rule_name(foreseen.rule),
            gemco_rule_reason(foreseen.rule));
     printf("  source: %s\n", gemco_rule_source(foreseen.rule));
+    gemco_bo *bo;
+    compare("adopting", -try_adopt(driver, &mapping, buffer, &bo), &foreseen);
+    printf("  %s\n", gemco_last_error());
 }
 
 int main(int argc, char **argv) {
@@ -313,6 +326,7 @@ int main(int argc, char **argv) {
         fail(argv[1], errno);
     look_up(&driver);
     set_up(&driver);
+    must(gemco_device_open_fd(driver.fd, 0, &driver.library));
 
     struct buffer upload = create(&driver, "upload", GEMCO_XE_USE_UPLOAD), batch = create(&driver, "batch", GEMCO_XE_USE_UPLOAD);
     struct buffer read_back = create(&driver, "read-back", GEMCO_XE_USE_READ_BACK);
@@ -321,29 +335,46 @@ int main(int argc, char **argv) {
         bind_wrong(&driver, &read_back);
         read_back.chosen = chosen;
     }
-    bind_chosen(&driver, &upload, "upload");
-    bind_chosen(&driver, &batch, "batch");
-    bind_chosen(&driver, &read_back, "read-back");
+    set_up_buffer(&driver, &upload, "upload");
+    set_up_buffer(&driver, &batch, "batch");
+    set_up_buffer(&driver, &read_back, "read-back");
 
     unsigned char *from = upload.mapped, *to = read_back.mapped;
     for (int i = 0; i < SIZE; i++)
         from[i] = (unsigned char)(7 * i + i / PITCH + 1);
     memset(to, 0x55, SIZE);
     write_batch(&batch, &read_back, &upload);
-    before(&driver, &upload, "CPU to GPU, upload", GEMCO_XE_AGENT_CPU, GEMCO_XE_AGENT_GPU);
-    before(&driver, &batch, "CPU to GPU, batch", GEMCO_XE_AGENT_CPU, GEMCO_XE_AGENT_GPU);
-    before(&driver, &read_back, "CPU to GPU, read-back", GEMCO_XE_AGENT_CPU, GEMCO_XE_AGENT_GPU);
+    must(gemco_bo_mark_written(upload.bo, 0, SIZE));
+    must(gemco_bo_mark_written(batch.bo, 0, SIZE));
+    must(gemco_bo_mark_written(read_back.bo, 0, SIZE));
+
+    const gemco_submission list[] = {{.bo = upload.bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE},
+                                     {.bo = batch.bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE},
+                                     {.bo = read_back.bo, .access = GEMCO_WRITE, .mocs = GEMCO_MOCS_PAGE_TABLE}};
+    gemco_report reports[3];
+    gemco_prepared *prepared;
+    must(gemco_submit_begin(driver.library, list, 3, reports, &prepared));
     struct drm_xe_sync sync = signal_syncobj(&driver);
     struct drm_xe_exec exec = {.exec_queue_id = driver.queue, .num_syncs = 1, .syncs = (uintptr_t)&sync,
                                .address = batch.chosen.address, .num_batch_buffer = 1};
     request(&driver, DRM_IOCTL_XE_EXEC, &exec, "EXEC");
+    must(gemco_submit_end(prepared, 0));
     wait_for(&driver);
-    before(&driver, &read_back, "GPU to CPU, read-back", GEMCO_XE_AGENT_GPU, GEMCO_XE_AGENT_CPU);
+    gemco_report back;
+    must(gemco_bo_invalidate_range(read_back.bo, 0, SIZE, &back));
+    say(&driver, &upload, "CPU to GPU, upload", GEMCO_XE_AGENT_CPU, GEMCO_XE_AGENT_GPU, &reports[0]);
+    say(&driver, &batch, "CPU to GPU, batch", GEMCO_XE_AGENT_CPU, GEMCO_XE_AGENT_GPU, &reports[1]);
+    say(&driver, &read_back, "CPU to GPU, read-back", GEMCO_XE_AGENT_CPU, GEMCO_XE_AGENT_GPU, &reports[2]);
+    say(&driver, &read_back, "GPU to CPU, read-back", GEMCO_XE_AGENT_GPU, GEMCO_XE_AGENT_CPU, &back);
 
     unsigned wrong = 0;
     for (int i = 0; i < SIZE; i++)
         wrong += to[i] != from[i];
     printf("wrong bytes: %u of %d\n", wrong, SIZE);
+    gemco_bo_unref(upload.bo);
+    gemco_bo_unref(batch.bo);
+    gemco_bo_unref(read_back.bo);
+    gemco_device_unref(driver.library);
     /* The kernel releases what belongs to the file. */
     close(driver.fd);
     return wrong != 0;

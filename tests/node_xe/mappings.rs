@@ -46,7 +46,7 @@ pub(super) fn are_joined(device: &Device) {
     for mode in [CachingMode::None, CachingMode::Cached] {
         let (handle, object) = unknown_object(device, mode);
         let indices = accepted(&rules, &object);
-        let level = |pat| rules.level(object.caching, pat).unwrap();
+        let level = |pat| rules.level(&object, pat).unwrap();
         for (&one, &other) in indices.iter().flat_map(|one| indices.iter().map(move |other| (one, other))) {
             let joined = xe::most_cached(level(one), level(other));
             let adopt = || AdoptRequest::new(handle, SIZE).contents(Contents::New);

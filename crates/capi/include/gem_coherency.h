@@ -523,6 +523,12 @@ typedef struct gemco_bo gemco_bo;
 typedef struct gemco_device gemco_device;
 
 /**
+ * The barrier page of a discrete device of xe. gemco_device_pci_barrier maps it, gemco_pci_barrier_unmap unmaps it. Threads
+ * may use it concurrently.
+ */
+typedef struct gemco_pci_barrier gemco_pci_barrier;
+
+/**
  * BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching mode.
  *
  * Any thread may end it.
@@ -1512,11 +1518,42 @@ int gemco_bo_remap(const struct gemco_bo *bo,
  *
  * Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a reader that is no gemco_path, a
  * mapping on a software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
- * that gemco_bo_create or gemco_bo_import made; -ENOMEM. Any thread.
+ * that gemco_bo_create or gemco_bo_import made; -EOPNOTSUPP under xe (gemco_bo_adopt_xe); -ENOMEM. Any thread.
  */
 int gemco_bo_adopt(const struct gemco_device *device,
                    const struct gemco_object *object,
                    struct gemco_bo **bo);
+
+/**
+ * Tracks a buffer object that the caller created, maps, binds and closes under xe, as gemco_bo_adopt does under i915.
+ *
+ * object: as for gemco_bo_adopt; the level is 0 and follows from the mappings, and of the flags GEMCO_ADOPT_NEW and
+ * GEMCO_ADOPT_WAITED are known. Without GEMCO_ADOPT_WAITED the library waits for the batches that it submitted; for its own ones the
+ * caller waits. map_mode: GEMCO_MAP_FIXED on a discrete device, else GEMCO_MAP_WB or GEMCO_MAP_WC as the object was created.
+ * mappings, count: how the object was created, which is the same in each, and each PAT index by which the caller binds it; at
+ * least one. The offset, address, range and bind_flags are ignored. Of several mappings the most cached one counts.
+ * bo: as for gemco_bo_adopt; a handle that was adopted before gets the mappings, too.
+ *
+ * Returns 0; -ENODEV under i915; -EINVAL also for an index that VM_BIND refuses for the whole object, with its check, for no mapping,
+ * and for another map mode; the errno of a GEM_CREATE that is refused; otherwise as gemco_bo_adopt. Any thread.
+ */
+int gemco_bo_adopt_xe(const struct gemco_device *device,
+                      const struct gemco_object *object,
+                      const struct gemco_xe_mapping *mappings,
+                      size_t count,
+                      struct gemco_bo **bo);
+
+/**
+ * Reports that the caller binds the object by another PAT index under xe: before a batch uses the mapping, once for each
+ * index that gemco_bo_adopt_xe was not told of. It may be a BO of the library's, too, which is then never reused.
+ *
+ * What any of the mappings requires is done for all, also after one has ended.
+ *
+ * Returns 0; -ENODEV under i915; -EINVAL for an index that VM_BIND refuses for the whole object, with its check; -ENOENT for a
+ * closed BO; -EFAULT if its contents are lost; -EBUSY during gemco_bo_set_caching. Any thread.
+ */
+int gemco_bo_bound_by(const struct gemco_bo *bo,
+                      unsigned int pat_index);
 
 /**
  * Returns the BO of a GEM handle in the device's file, which was created, imported or adopted on this device.
@@ -1699,6 +1736,32 @@ int gemco_stream_announce(struct gemco_stream *stream,
  * Returns as gemco_stream_announce: after an error the whole range counts as stored; -EINVAL for a misaligned pointer.
  */
 int gemco_stream_end(struct gemco_stream *stream, uint64_t end, struct gemco_report *report);
+
+/**
+ * Maps the barrier page of a discrete device of xe. Before a submission without a request (user-mode submission) it drains stores to
+ * local memory; the rule is bar-drain.
+ *
+ * barrier: the page, which the caller gives back with gemco_pci_barrier_unmap.
+ *
+ * Returns 0; -EINVAL on an integrated device and before Linux 7.2; -ENODEV under i915; the errno of MMAP_OFFSET and mmap(2). Any
+ * thread.
+ */
+int gemco_device_pci_barrier(const struct gemco_device *device,
+                             struct gemco_pci_barrier **barrier);
+
+/**
+ * Drains this thread's stores to local memory: SFENCE, and a store to the page.
+ *
+ * Returns 0. The thread that stored; no allocation.
+ */
+int gemco_pci_barrier_drain(const struct gemco_pci_barrier *barrier);
+
+/**
+ * Unmaps the page. NULL is a no-op.
+ *
+ * Any thread.
+ */
+void gemco_pci_barrier_unmap(struct gemco_pci_barrier *barrier);
 
 /**
  * Returns the name of a rule: "bypass-mocs-read".

@@ -23,7 +23,7 @@
 //!
 //! * `exercise`: software devices, batches, screens, validated instructions. Not what a driver links.
 //! * `submit`: submissions, jobs, scanout, export. Not the batch.
-//! * `buffers`: BOs, their mappings, and accesses of the CPU. Not devices.
+//! * `buffers`: BOs, their mappings, accesses of the CPU, and the barrier page of xe after them. Not devices.
 //! * `log`: callbacks for the library's events. Not their collection.
 //! * `reuse`: the reuse cache. Not what it keeps.
 //! * `device`: devices and what they say about themselves. Not BOs.
@@ -63,6 +63,7 @@ mod submit;
 
 pub use buffers::access::*;
 pub use buffers::adopt::*;
+pub use buffers::barrier::*;
 pub use buffers::bo::*;
 pub use buffers::mapping::*;
 pub use buffers::stream::*;

@@ -46,6 +46,7 @@ static void nothing(void) {
     OK(gemco_submit_end(NULL, 0));
     CHECK(gemco_submit_end(NULL, -ENOSPC) == -ENOSPC);
     gemco_scanout_end(NULL);
+    gemco_pci_barrier_unmap(NULL);
     OK(gemco_access_end(NULL, NULL));
     OK(gemco_stream_end(NULL, 0, NULL));
     CHECK(gemco_device_ref(NULL) == NULL && gemco_bo_ref(NULL) == NULL);
@@ -68,6 +69,12 @@ static void devices(gemco_device *device) {
     FAILS(gemco_device_trim(NULL), EINVAL, "device is NULL");
     FAILS(gemco_device_reuse_stats(NULL, &stats), EINVAL, "device is NULL");
     FAILS(gemco_device_reuse_stats(device, NULL), EINVAL, "stats is NULL");
+    gemco_pci_barrier *barrier = UNTOUCHED;
+    FAILS(gemco_device_pci_barrier(NULL, &barrier), EINVAL, "device is NULL");
+    FAILS(gemco_device_pci_barrier(device, NULL), EINVAL, "barrier is NULL");
+    FAILS(gemco_device_pci_barrier(device, &barrier), ENODEV, "i915 has no such page");
+    FAILS(gemco_pci_barrier_drain(NULL), EINVAL, "barrier is NULL");
+    CHECK(barrier == UNTOUCHED);
 }
 
 static void creation(gemco_device *device) {
@@ -83,6 +90,15 @@ static void creation(gemco_device *device) {
     FAILS(gemco_bo_import(device, -1, &bo), EBADF, "dma_buf is negative");
     CHECK(gemco_bo_import(device, 987654, &bo) == -EBADF);
     CHECK(gemco_bo_import(device, 0, &bo) == -EINVAL);
+    const gemco_object object = {.size = 4096, .handle = 4000};
+    const gemco_xe_mapping mapping = {.memory = GEMCO_XE_MEMORY_WB, .placement = GEMCO_XE_SYSTEM, .pat_index = 1, .size = 4096, .range = 4096};
+    FAILS(gemco_bo_adopt_xe(NULL, &object, &mapping, 1, &bo), EINVAL, "device is NULL");
+    FAILS(gemco_bo_adopt_xe(device, NULL, &mapping, 1, &bo), EINVAL, "object is NULL");
+    FAILS(gemco_bo_adopt_xe(device, &object, NULL, 1, &bo), EINVAL, "mappings is NULL");
+    FAILS(gemco_bo_adopt_xe(device, &object, &mapping, SIZE_MAX, &bo), EINVAL, "mappings is larger than the address space");
+    FAILS(gemco_bo_adopt_xe(device, &object, NULL, 0, &bo), EINVAL, "count is 0");
+    FAILS(gemco_bo_adopt_xe(device, &object, &mapping, 1, NULL), EINVAL, "bo is NULL");
+    FAILS(gemco_bo_adopt_xe(device, &object, &mapping, 1, &bo), ENODEV, "device is one of i915");
     CHECK(bo == UNTOUCHED);
 
     /* Requests that the platform refuses. */

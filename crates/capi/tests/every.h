@@ -65,6 +65,8 @@ struct world {
     gemco_batch *batch;
     gemco_job *job;
     gemco_screen *screen;
+    /* None: an i915 device has no such page. */
+    gemco_pci_barrier *barrier;
     int dma_buf;
     /* A mapping of the software device's, of `other`. */
     struct mmap_offset mmap_offset;
@@ -79,6 +81,7 @@ struct world {
     gemco_batch *new_batch;
     gemco_job *new_job;
     gemco_screen *new_screen;
+    gemco_pci_barrier *new_barrier;
     int new_dma_buf;
     int more_of_device, more_of_bo;
     char memory[4096];
@@ -137,6 +140,9 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_device_mocs, QUERIES | OBJECT, gemco_device_mocs(w->device, 2))                                         \
     CALL(gemco_device_open_counts, QUERIES | OBJECT,                                                                   \
          gemco_device_open_counts(w->device, &(uint64_t){0}, &(uint64_t){0}))                                          \
+    CALL(gemco_device_pci_barrier, OBJECT | UNSURE, gemco_device_pci_barrier(w->device, &w->new_barrier))              \
+    CALL(gemco_pci_barrier_drain, QUERIES | UNSURE, gemco_pci_barrier_drain(w->barrier))                               \
+    CALL(gemco_pci_barrier_unmap, VOID | RELEASES, NOTHING(gemco_pci_barrier_unmap(w->barrier)))                       \
     CALL(gemco_device_set_reuse_limit, OBJECT, gemco_device_set_reuse_limit(w->device, 1 << 20))                       \
     CALL(gemco_device_set_reuse_age, OBJECT, gemco_device_set_reuse_age(w->device, 10))                                \
     CALL(gemco_device_trim, OBJECT, gemco_device_trim(w->device))                                                      \
@@ -144,6 +150,8 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_bo_create, OBJECT, gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->new_bo))                 \
     CALL(gemco_bo_import, OBJECT, gemco_bo_import(w->device, w->dma_buf, &w->new_bo))                                  \
     CALL(gemco_bo_adopt, OBJECT, gemco_bo_adopt(w->device, &own_object, &w->new_bo))                                   \
+    CALL(gemco_bo_adopt_xe, OBJECT | UNSURE, gemco_bo_adopt_xe(w->device, &own_object, &own_mapping, 1, &w->new_bo))    \
+    CALL(gemco_bo_bound_by, BO | UNSURE, gemco_bo_bound_by(w->bo, 1))                                                  \
     CALL(gemco_bo_by_handle, OBJECT, gemco_bo_by_handle(w->device, gemco_bo_handle(w->bo), &w->new_bo))                \
     CALL(gemco_bo_flush_range, BO, gemco_bo_flush_range(w->bo, 0, 64, 1u << GEMCO_PATH_GPU_PAGE_TABLE, NULL))          \
     CALL(gemco_bo_invalidate_range, BO, gemco_bo_invalidate_range(w->bo, 0, GEMCO_WHOLE_SIZE, NULL))                   \
@@ -289,6 +297,7 @@ static void end_world(struct world *w, const struct call *given) {
     gemco_batch_destroy(w->new_batch);
     gemco_job_destroy(w->new_job);
     gemco_screen_destroy(w->new_screen);
+    gemco_pci_barrier_unmap(w->new_barrier);
     gemco_bo_unref(w->new_bo);
     gemco_device_unref(w->new_device);
     if (strcmp(name, "gemco_access_end") != 0)

@@ -75,6 +75,8 @@ static void tracking_case(void) {
     gemco_bo_unref(adopted);
     CHECK(track(device, 4000, SIZE, map, &adopted) == -EINVAL);
     CHECK(track(device, gemco_bo_handle(bo), SIZE, NULL, &adopted) == -EBUSY);
+    /* "Under xe". */
+    CHECK(track_xe(device, 4000, &(gemco_xe_mapping){.size = SIZE}, NULL, 0, &adopted) == -ENODEV);
     gemco_bo_unref(bo);
     gemco_device_unref(device);
 }

@@ -4,7 +4,9 @@
 use gem_coherency_policy::platform::{Call, Driver};
 use gem_coherency_policy::policy::{self, Path, driver};
 use gem_coherency_policy::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMode, MocsClass};
-use gem_coherency_policy::xe::{self, Bind, CpuCaching, Create, Device, LOCAL, Memory, Rule, Verdict, When};
+use gem_coherency_policy::xe::{
+    self, Bind, CpuCaching, Create, Device, LOCAL, Memory, Rule, SYSTEM, Verdict, When,
+};
 
 /// What is done to the GPU's caches is a batch's work; the library's table has no such verdict.
 const BY_BATCH: [Rule; 2] = [Rule::TransientOnly, Rule::GpuLinesShown];
@@ -42,14 +44,14 @@ const PAIRS: [(Agent, Agent); 4] = [
     (Agent::Gpu, Agent::Display),
 ];
 
-/// Returns an object of each caching.
-fn objects(device: &Device) -> [xe::Object; 2] {
-    let local = Create { placement: LOCAL, ..Create::new(65536, CpuCaching::Wc) };
-    let kinds = [
-        Create::new(65536, CpuCaching::Wb),
-        if device.platform.discrete { local } else { Create::new(65536, CpuCaching::Wc) },
-    ];
-    kinds.map(|create| device.create(&create).unwrap())
+/// Returns an object of each caching, in each memory.
+fn objects(device: &Device) -> Vec<xe::Object> {
+    let mut kinds = vec![Create::new(65536, CpuCaching::Wb), Create::new(65536, CpuCaching::Wc)];
+    if device.platform.discrete {
+        let wc = Create::new(65536, CpuCaching::Wc);
+        kinds.extend([LOCAL, LOCAL | SYSTEM].map(|placement| Create { placement, ..wc }));
+    }
+    kinds.iter().map(|create| device.create(create).unwrap()).collect()
 }
 
 /// Returns what the library does for a decision of xe; `None` for what it does not decide.
@@ -67,19 +69,14 @@ fn done_by_library(decision: xe::Decision) -> Option<policy::Verdict> {
 }
 
 /// Returns how many decisions were compared, and those that differ.
-fn compare(level_of: impl Fn(&Device, CpuCaching, u16) -> CacheLevel) -> (usize, Vec<String>) {
+fn compare(level_of: impl Fn(&Device, &xe::Object, u16) -> CacheLevel) -> (usize, Vec<String>) {
     let (mut compared, mut differ) = (0, Vec::new());
     for device in devices() {
         let name = device.platform.name();
         for object in objects(&device) {
             let caching = object.caching.unwrap();
             for (pat, _) in device.pat.indices() {
-                // Local memory is no memory of the CPU's caches, whatever the index.
-                let level = if object.placement == LOCAL {
-                    CacheLevel::None
-                } else {
-                    level_of(&device, caching, pat)
-                };
+                let level = level_of(&device, &object, pat);
                 for (from, to) in PAIRS {
                     let xe = device.needs_flush(Memory::Object(&object), pat, from, to, When::AfterFence);
                     let Some(expected) = done_by_library(xe) else { continue };
@@ -103,14 +100,14 @@ fn compare(level_of: impl Fn(&Device, CpuCaching, u16) -> CacheLevel) -> (usize,
 
 #[test]
 fn the_table_of_the_library_requires_what_the_rules_of_xe_require() {
-    let (compared, differ) = compare(|device, caching, pat| device.level(Some(caching), pat).unwrap());
+    let (compared, differ) = compare(|device, object, pat| device.level(object, pat).unwrap());
     assert!(differ.is_empty(), "{differ:#?}");
     assert!(compared > 1000, "{compared}");
 }
 
 #[test]
 fn a_wrong_level_is_noticed() {
-    let wrong = |device: &Device, caching, pat| match device.level(Some(caching), pat).unwrap() {
+    let wrong = |device: &Device, object: &xe::Object, pat| match device.level(object, pat).unwrap() {
         CacheLevel::None => CacheLevel::Llc,
         CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => CacheLevel::None,
     };
@@ -135,7 +132,7 @@ fn compare_joined(join: impl Fn(CacheLevel, CacheLevel) -> CacheLevel) -> Joined
             let caching = object.caching.unwrap();
             let bound = |&(pat, _): &(u16, _)| device.bind(&[Bind::map(&object, 0, pat)], false).is_ok();
             let indices: Vec<u16> = device.pat.indices().filter(bound).map(|(pat, _)| pat).collect();
-            let level = |pat| device.level(object.caching, pat).unwrap();
+            let level = |pat| device.level(&object, pat).unwrap();
             for (&one, &other) in indices.iter().flat_map(|one| indices.iter().map(move |other| (one, other)))
             {
                 let level_of_both = join(level(one), level(other));

@@ -83,7 +83,7 @@ pub(crate) fn level_when_bound(
     let rules = device.drm.xe().ok_or_else(|| refused(NO_MAPPINGS, Errno::ENODEV))?;
     let bind = rules.bind(&[Bind::map(object, 0, pat_index)], false);
     bind.map_err(|(_, refusal)| refused(refusal.rule.reason(), refusal.errno))?;
-    rules.level(object.caching, pat_index).map_err(|rule| refused(rule.reason(), Errno::EINVAL))
+    rules.level(object, pat_index).map_err(|rule| refused(rule.reason(), Errno::EINVAL))
 }
 
 /// Returns the key of a new object for `request`; `None` if such objects are never kept.

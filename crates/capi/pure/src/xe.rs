@@ -200,6 +200,21 @@ pub unsafe extern "C" fn gemco_xe_choose(
     })
 }
 
+/// Returns the object that is mapped, or the refusal of GEM_CREATE, and the PAT index.
+///
+/// # Errors
+/// EINVAL for a bad number, and for the process's own pages, which are no object.
+pub fn mapped_object(
+    device: Device,
+    mapping: &gemco_xe_mapping,
+) -> Result<(Result<Object, Refusal>, u16), Failure> {
+    let asked = Question::of(device, mapping)?;
+    match asked.object().transpose() {
+        Some(object) => Ok((object, asked.pat_index)),
+        None => Err(Failure::argument("mapping->memory", "is GEMCO_XE_MEMORY_USERPTR, which has no handle")),
+    }
+}
+
 /// The memory of a mapping.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -230,6 +245,11 @@ impl Question {
     unsafe fn new(device: *const gemco_xe_device, mapping: *const gemco_xe_mapping) -> Result<Self, Failure> {
         // SAFETY: a device and a mapping: the caller's obligations.
         let (device, mapping) = unsafe { (found(device)?, borrow(mapping, "mapping")?) };
+        Self::of(device, mapping)
+    }
+
+    /// Checks a mapping.
+    fn of(device: Device, mapping: &gemco_xe_mapping) -> Result<Self, Failure> {
         let &gemco_xe_mapping { memory, placement, create_flags, size, pat_index, .. } = mapping;
         types::reserved(mapping.pad, "mapping->pad")?;
         types::reserved(mapping.reserved, "mapping->reserved")?;

@@ -9,13 +9,13 @@ use crate::error::{Failure, run};
 use crate::objects::Pass as _;
 use crate::report::write_report;
 use crate::steps::gemco_report;
-use gem_coherency::Error;
 use gem_coherency::backend::Mapping;
 use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
 use gem_coherency::policy::Path;
 use gem_coherency::vocabulary::{Handle, MmapMode};
-use gem_coherency_capi_pure::pointers::{Out, borrow};
-use gem_coherency_capi_pure::types;
+use gem_coherency::{Errno, Error, xe};
+use gem_coherency_capi_pure::pointers::{Out, borrow, elements};
+use gem_coherency_capi_pure::{gemco_xe_mapping, mapped_object, types};
 
 /// The object is new: no agent has accessed it. Without this flag every line counts as dirty and as stale.
 pub const GEMCO_ADOPT_NEW: c_uint = 1;
@@ -86,29 +86,63 @@ impl Paths {
     }
 }
 
-/// Returns the request for an object of the caller's.
+/// Sets the level of an object of i915.
+fn with_level(
+    request: AdoptRequest,
+    &gemco_object { level, flags, .. }: &gemco_object,
+) -> Result<AdoptRequest, Failure> {
+    let asks = flags & GEMCO_ADOPT_ASK_LEVEL != 0;
+    let is_fixed = flags & GEMCO_ADOPT_FIXED_LEVEL != 0;
+    if asks && is_fixed {
+        return Err(Failure::number("object->flags", flags));
+    }
+    if asks {
+        return if level == 0 { Ok(request) } else { Err(Failure::number("object->level", level)) };
+    }
+    let level = types::level(level, "object->level")?;
+    Ok(if is_fixed { request.fixed_level(level) } else { request.level(level) })
+}
+
+/// Sets how an object of xe was created, and its mappings.
+fn with_mappings(
+    request: AdoptRequest,
+    rules: xe::Device,
+    object: &gemco_object,
+    mappings: &[gemco_xe_mapping],
+) -> Result<AdoptRequest, Failure> {
+    if object.level != 0 {
+        return Err(Failure::argument("object->level", "is not 0, and the level follows from the mappings"));
+    }
+    let (mut request, mut first) = (request, None);
+    for mapping in mappings {
+        let (created, pat_index) = mapped_object(rules, mapping)?;
+        let created = created.map_err(|refusal| Error::NotAvailable {
+            what: format!("an object of {} bytes", mapping.size),
+            platform: rules.platform.name(),
+            why: refusal.rule.reason(),
+            errno: refusal.errno,
+        })?;
+        if *first.get_or_insert(created) != created {
+            return Err(Failure::argument("mappings", "are of several objects"));
+        }
+        request = request.bound(created, pat_index);
+    }
+    Ok(request)
+}
+
+/// Returns the request for an object of the caller's, with the flags `all`; the level is not set.
 ///
 /// # Safety
 /// `mapped` is null, or the object's mapping as [`gemco_object`] says.
-unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
-    let &gemco_object { size, mapped, handle, level, map_mode, flags, readers, reserved } = object;
-    let all = GEMCO_ADOPT_NEW | GEMCO_ADOPT_FIXED_LEVEL | GEMCO_ADOPT_ASK_LEVEL | GEMCO_ADOPT_WAITED;
-    let asks = flags & GEMCO_ADOPT_ASK_LEVEL != 0;
-    let is_fixed = flags & GEMCO_ADOPT_FIXED_LEVEL != 0;
-    if flags & !all != 0 || (asks && is_fixed) {
+unsafe fn request(object: &gemco_object, all: c_uint) -> Result<AdoptRequest, Failure> {
+    let &gemco_object { size, mapped, handle, map_mode, flags, readers, reserved, .. } = object;
+    if flags & !all != 0 {
         return Err(Failure::number("object->flags", flags));
     }
     let paths = Paths::parse(readers, "object->readers")?;
     types::reserved(reserved, "object->reserved")?;
     let handle = Handle::new(handle).ok_or(Failure::number("object->handle", handle))?;
     let mut request = AdoptRequest::new(handle, size);
-    if asks && level != 0 {
-        return Err(Failure::number("object->level", level));
-    }
-    if !asks {
-        let level = types::level(level, "object->level")?;
-        request = if is_fixed { request.fixed_level(level) } else { request.level(level) };
-    }
     if flags & GEMCO_ADOPT_NEW != 0 {
         request = request.contents(Contents::New);
     }
@@ -164,7 +198,7 @@ pub(crate) unsafe fn callers_mapping(
 ///
 /// Returns 0; -EINVAL for a size that is not whole pages or larger than the device's memory, a bad number, a reader that is no gemco_path, a
 /// mapping on a software device, and a handle that was adopted with another size, fixed level, wait or map mode; -EBUSY for an object
-/// that gemco_bo_create or gemco_bo_import made; -ENOMEM. Any thread.
+/// that gemco_bo_create or gemco_bo_import made; -EOPNOTSUPP under xe (gemco_bo_adopt_xe); -ENOMEM. Any thread.
 ///
 /// # Safety
 /// As the module says; `mapped` is the object's mapping, as [`gemco_object`] says.
@@ -181,9 +215,73 @@ pub unsafe extern "C" fn gemco_bo_adopt(
         if device.soft.is_some() && !object.mapped.is_null() {
             return Err(Failure::argument("object->mapped", "is not NULL, on a software device"));
         }
+        let all = GEMCO_ADOPT_NEW | GEMCO_ADOPT_FIXED_LEVEL | GEMCO_ADOPT_ASK_LEVEL | GEMCO_ADOPT_WAITED;
         // SAFETY: the caller's obligation, passed on.
-        let request = unsafe { request(object) }?;
+        let request = with_level(unsafe { request(object, all) }?, object)?;
         out.pass_reference(device.wrap(device.device.adopt(request)?));
+        Ok(0)
+    })
+}
+
+/// Tracks a buffer object that the caller created, maps, binds and closes under xe, as gemco_bo_adopt does under i915.
+///
+/// object: as for gemco_bo_adopt; the level is 0 and follows from the mappings, and of the flags GEMCO_ADOPT_NEW and
+/// GEMCO_ADOPT_WAITED are known. Without GEMCO_ADOPT_WAITED the library waits for the batches that it submitted; for its own ones the
+/// caller waits. map_mode: GEMCO_MAP_FIXED on a discrete device, else GEMCO_MAP_WB or GEMCO_MAP_WC as the object was created.
+/// mappings, count: how the object was created, which is the same in each, and each PAT index by which the caller binds it; at
+/// least one. The offset, address, range and bind_flags are ignored. Of several mappings the most cached one counts.
+/// bo: as for gemco_bo_adopt; a handle that was adopted before gets the mappings, too.
+///
+/// Returns 0; -ENODEV under i915; -EINVAL also for an index that VM_BIND refuses for the whole object, with its check, for no mapping,
+/// and for another map mode; the errno of a GEM_CREATE that is refused; otherwise as gemco_bo_adopt. Any thread.
+///
+/// # Safety
+/// As the module says; `mapped` is the object's mapping, as [`gemco_object`] says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_adopt_xe(
+    device: *const gemco_device,
+    object: *const gemco_object,
+    mappings: *const gemco_xe_mapping,
+    count: usize,
+    bo: *mut *mut gemco_bo,
+) -> c_int {
+    run("gemco_bo_adopt_xe", || {
+        // SAFETY: a device, an object, and room for a pointer: the caller's obligations.
+        let (device, object, out) =
+            unsafe { (open_device(device)?, borrow(object, "object")?, Out::new(bo, "bo")?) };
+        // SAFETY: so many mappings: the caller's obligation.
+        let mappings = unsafe { elements(mappings, count, "mappings") }?;
+        if mappings.is_empty() {
+            return Err(Failure::argument("count", "is 0, and the level follows from the mappings"));
+        }
+        let rules = device.device.xe();
+        let rules =
+            rules.ok_or(Failure::refused(Errno::ENODEV, "device", "is one of i915: gemco_bo_adopt"))?;
+        // SAFETY: the caller's obligation, passed on.
+        let request = unsafe { request(object, GEMCO_ADOPT_NEW | GEMCO_ADOPT_WAITED) }?;
+        let request = with_mappings(request, rules, object, mappings)?;
+        out.pass_reference(device.wrap(device.device.adopt(request)?));
+        Ok(0)
+    })
+}
+
+/// Reports that the caller binds the object by another PAT index under xe: before a batch uses the mapping, once for each
+/// index that gemco_bo_adopt_xe was not told of. It may be a BO of the library's, too, which is then never reused.
+///
+/// What any of the mappings requires is done for all, also after one has ended.
+///
+/// Returns 0; -ENODEV under i915; -EINVAL for an index that VM_BIND refuses for the whole object, with its check; -ENOENT for a
+/// closed BO; -EFAULT if its contents are lost; -EBUSY during gemco_bo_set_caching. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_bound_by(bo: *const gemco_bo, pat_index: c_uint) -> c_int {
+    run("gemco_bo_bound_by", || {
+        // SAFETY: a BO: the caller's obligation.
+        let bo = unsafe { open_bo(bo, "bo") }?;
+        let pat_index = u16::try_from(pat_index).map_err(|_| Failure::number("pat_index", pat_index))?;
+        bo.bound_by(pat_index)?;
         Ok(0)
     })
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod access;
 pub(super) mod adopt;
+pub(super) mod barrier;
 pub(super) mod bo;
 pub(super) mod mapping;
 pub(super) mod stream;

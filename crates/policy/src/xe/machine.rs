@@ -2,7 +2,7 @@
 //!
 //! `tests/xe_machine.rs` compares the decisions with those of [`Device::needs_flush`].
 
-use super::create::{CpuCaching, Object};
+use super::create::{CpuCaching, LOCAL, Object};
 use super::pat::CachePolicy;
 use super::platforms::Device;
 use super::rules::Rule;
@@ -20,22 +20,24 @@ impl Device {
         Machine { driver: Driver::Xe, platform, kernel: self.kernel, caps, reported: Caps::empty() }
     }
 
-    /// Returns the level by which the driver rules describe an object that the CPU maps as `caching` says (`None`: an import from another
-    /// driver), and that is bound by `pat_index`.
+    /// Returns the level by which the driver rules describe an object that is bound by `pat_index`.
     ///
     /// With an LLC it is the GPU's side: lines of a write-back index may stay dirty there. Without one it is the CPU's: the GPU snoops what the CPU
-    /// caches, and nothing is cached of a write-combining object.
+    /// caches, and nothing is cached of a write-combining object. On a discrete device it is the memory: system memory is write-back, whatever was
+    /// asked for.
     ///
     /// An object with several mappings has the level of the most cached one ([`most_cached`]).
     ///
     /// # Errors
     /// The rule by which the index is refused.
-    pub fn level(&self, caching: Option<CpuCaching>, pat_index: u16) -> Result<CacheLevel, Rule> {
+    pub fn level(&self, object: &Object, pat_index: u16) -> Result<CacheLevel, Rule> {
         let entry = self.pat.entry(pat_index)?;
-        let cached = if self.platform.has_llc() {
+        let cached = if self.platform.discrete {
+            object.placement & LOCAL == 0
+        } else if self.platform.has_llc() {
             entry.l3.or(entry.l4) == Some(CachePolicy::Wb)
         } else {
-            caching != Some(CpuCaching::Wc)
+            object.caching != Some(CpuCaching::Wc)
         };
         Ok(if cached { CacheLevel::Llc } else { CacheLevel::None })
     }
