@@ -1,9 +1,9 @@
 """Runs tests and models with each mutant of a list, the quickest first, up to the first that notices it, and compares the survivors with those
 that are known.
 
-    mutants_engine.py LIST [--shard I/N | --only FILE,FILE] PROGRAM...
+    mutants_engine.py CODE LIST [--shard I/N | --only FILE,FILE] PROGRAM...
 
-LIST has a line for each mutant: number, place, change. Each PROGRAM is a test program with the mutants in it. A mutant is killed by a program
+CODE is engine or xe: ci/lib/mutants-CODE-survivors has the known survivors, ci/lib/mutants-CODE-sample the sample. LIST has a line for each mutant: number, place, change. Each PROGRAM is a test program with the mutants in it. A mutant is killed by a program
 that fails, or that hangs. With --shard every mutant of part I of N is run, with --only every one of these files, and those that are
 listed as survivors have to survive; without either, every second one of the sample, by the environment's SEED.
 """
@@ -18,8 +18,7 @@ from pathlib import Path
 
 from mutants import file, read_list, read_sample, read_survivors, whole_function
 
-SURVIVORS = Path("ci/lib/mutants-engine-survivors")
-SAMPLE = Path("ci/lib/mutants-engine-sample")
+CODE = {"engine": "the engine and of tracking", "xe": "the rules of xe"}
 # A program has so many seconds of the CPU, and so many times as many as without a mutant, before it counts as hanging. One that takes none
 # for so many seconds waits for ever. The load of the machine makes no difference.
 GRACE_S = 10
@@ -136,13 +135,14 @@ def self_test():
     print(f"self-test: {len(cases) + len(programs)} cases")
 
 
-def main(list_file, *programs):
+def main(code, list_file, *programs):
+    survivors, samples = (Path(f"ci/lib/mutants-{code}-{kind}") for kind in ("survivors", "sample"))
     every = programs[:1] in (("--shard",), ("--only",))
     mutants = read_list(Path(list_file).read_text())
     numbers = {mutant: number for number, mutant in mutants.items()}
     if len(numbers) != len(mutants) or not mutants:
         sys.exit("two mutants have one name, or there are none")
-    known = read_survivors(SURVIVORS.read_text(), SURVIVORS)
+    known = read_survivors(survivors.read_text(), survivors)
     if every and programs[0] == "--only":
         files = programs[1].split(",")
         if gone := set(files) - set(map(file, numbers)):
@@ -151,10 +151,10 @@ def main(list_file, *programs):
     elif every:
         chosen, programs = [mutants[number] for number in of_shard(mutants, programs[1])], programs[2:]
     else:
-        sample = read_sample(SAMPLE.read_text())
+        sample = read_sample(samples.read_text())
         chosen = sample[int(os.environ["SEED"]) % 2 :: 2]
         if gone := [mutant for mutant in sample if mutant not in numbers]:
-            sys.exit("\n".join([*gone, f"{SAMPLE}: there are no such mutants any more; take others of these functions"]))
+            sys.exit("\n".join([*gone, f"{samples}: there are no such mutants any more; take others of these functions"]))
     judges = limits(programs)
     verdicts = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -167,7 +167,7 @@ def main(list_file, *programs):
     for by, count in Counter(by or "survives: a reason is listed" for by in verdicts.values()).most_common():
         print(f"| {by} | {count} |")
     alive = sum(not by for by in verdicts.values())
-    print(f"{len(numbers)} mutants of the engine and of tracking, {len(chosen)} of them judged: {len(chosen) - alive} killed, {alive} survive")
+    print(f"{len(numbers)} mutants of {CODE[code]}, {len(chosen)} of them judged: {len(chosen) - alive} killed, {alive} survive")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 use bitflags::bitflags;
 
-use super::create::{CpuCaching, CreateFlags, Object, Refusal, SYSTEM, are_multiples, check, check_as};
+use super::create::{CpuCaching, CreateFlags, LOCAL, Object, Refusal, are_multiples, check, check_as};
 use super::pat::{PatCoherency, PatEntry};
 use super::platforms::Device;
 use super::rules::Rule;
@@ -185,7 +185,7 @@ impl Device {
         check(compressible || !entry.compressed, Rule::BindNotCompressible)?;
         let end = op.offset.checked_add(op.range);
         check(end.is_some_and(|end| end <= object.size), Rule::BindBeyondObject)?;
-        let page = if object.placement & !SYSTEM == 0 { PAGE_BYTES } else { self.local_page() };
+        let page = if object.placement & LOCAL == 0 { PAGE_BYTES } else { self.local_page() };
         let aligned = are_multiples(page, &[op.offset, op.address, op.range]);
         check(aligned, Rule::BindLocalPage)?;
         check_snooped(object, entry)?;

@@ -154,10 +154,13 @@ impl Device {
             CreateFlags::all().difference(CreateFlags::NO_COMPRESSION)
         };
         let flags = request.flags;
-        let local = request.placement & !SYSTEM != 0;
+        let local = request.placement & LOCAL != 0;
         check(self.has_requests_of_7_2() || !request.extension, Rule::CreateExtensions)?;
         check(!request.reserved, Rule::CreateReserved)?;
-        check(request.placement != 0 && request.placement & !self.regions() == 0, Rule::CreatePlacement)?;
+        check(
+            request.placement != 0 && request.placement & self.regions() == request.placement,
+            Rule::CreatePlacement,
+        )?;
         check(known.contains(flags), Rule::CreateFlags)?;
         check(request.handle == 0, Rule::CreateHandle)?;
         check(request.size != 0 && are_multiples(PAGE_BYTES, &[request.size]), Rule::CreateSize)?;

@@ -1,8 +1,8 @@
 //! Rewrites code of a copied tree so that it holds every mutant at once.
 //!
-//! `plant rules TREE` changes the rules of coherency (`crates/policy/src/policy`) below TREE, `plant validate TREE` those for
-//! instructions (`crates/shader/eu/src/validate`), `plant engine TREE` what follows the rules (`src/engine`, `src/tracking`). It prints a
-//! line for each mutant: its number, its place, and what is changed, with tabs between. The environment variable
+//! `plant rules TREE` changes the rules of coherency (`crates/policy/src/policy`) below TREE, `plant xe TREE` those of xe
+//! (`crates/policy/src/xe`), `plant validate TREE` those for instructions (`crates/shader/eu/src/validate`), `plant engine TREE` what follows the
+//! rules (`src/engine`, `src/tracking`). It prints a line for each mutant: its number, its place, and what is changed, with tabs between. The environment variable
 //! `GEM_COHERENCY_MUTANT` then chooses a mutant by number when the program runs; without it the code does what it did.
 
 use std::error::Error;
@@ -41,13 +41,22 @@ enum Subject {
     Effects,
 }
 
-const TARGETS: [Target; 3] = [
+const TARGETS: [Target; 4] = [
     Target {
         name: "rules",
         root: "crates/policy/src",
         base: "policy",
         folders: &[""],
         without: &["rules.rs"],
+        subject: Subject::Decisions,
+    },
+    Target {
+        name: "xe",
+        root: "crates/policy/src",
+        base: "xe",
+        folders: &[""],
+        // Tables, which `ci/xe` compares with the driver.
+        without: &["rules.rs", "pat.rs", "platforms.rs"],
         subject: Subject::Decisions,
     },
     Target {
@@ -97,7 +106,7 @@ impl Target {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let (target, tree) = args.next().zip(args.next()).ok_or("which code, and which tree?")?;
-    let target = TARGETS.iter().find(|one| one.name == target).ok_or("rules, validate or engine?")?;
+    let target = TARGETS.iter().find(|one| one.name == target).ok_or("rules, xe, validate or engine?")?;
     let root = PathBuf::from(tree).join(target.root);
     let folder = root.join(target.base);
     let mut names = Vec::new();
