@@ -120,11 +120,29 @@ pub static PLATFORMS: &[Platform] = &[
         ..gen11_12::GEN12
     },
     // Rocket Lake, gen12: LLC
-    Platform { name: "rkl", device_id: 0x4c8a, revision: 0x04, ..gen11_12::GEN12 },
+    Platform {
+        name: "rkl",
+        device_id: 0x4c8a,
+        revision: 0x04,
+        display: Display::Model(&models::TIGER_LAKE),
+        ..gen11_12::GEN12
+    },
     // Alder Lake S, gen12: LLC
-    Platform { name: "adls", device_id: 0x4680, revision: 0x0c, ..gen11_12::GEN12 },
+    Platform {
+        name: "adls",
+        device_id: 0x4680,
+        revision: 0x0c,
+        display: Display::Model(&models::TIGER_LAKE),
+        ..gen11_12::GEN12
+    },
     // DG1, gen12: discrete, 256 MiB of local memory
-    Platform { name: "dg1", device_id: 0x4905, revision: 0x01, ..xehp::DG1 },
+    Platform {
+        name: "dg1",
+        device_id: 0x4905,
+        revision: 0x01,
+        display: Display::Model(&models::DG1),
+        ..xehp::DG1
+    },
     // DG2 (Arc A770), 12.55: discrete, 1 GiB of local memory
     Platform { name: "dg2", device_id: 0x56a0, revision: 0x08, ..xehp::DG2 },
     // Meteor Lake, 12.70: no LLC, PAT index instead of caching levels

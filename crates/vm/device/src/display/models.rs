@@ -21,6 +21,13 @@ const FCLK_TAKEN: u32 = 1 << 19;
 /// SKL_MAD_DIMM_CH0 and _CH1: a module of 8 GiB in each of two channels.
 const DIMM_0: (u32, u32) = (0x14_500c, 8);
 const DIMM_1: (u32, u32) = (0x14_5010, 8);
+/// GU_CNTL_PROTECTED of discrete devices: DEPRESENT, there is a display.
+const DISPLAY_PRESENT: (u32, u32) = (0x10_100c, 1 << 9);
+/// SA_PERF_STATUS of DG1, whose driver does not ask the power controller: the memory's clock, 24 times 133 MHz; and
+/// MCHBAR_CH0_CR_TC_PRE: its timings tRDPRE and tRP, then tRCD and tRAS.
+const DG1_CLOCK: (u32, u32) = (0x14_5918, 24 << 2);
+const DG1_TIMINGS: [(u32, u32); 2] = [(0x14_4000, 12 << 11 | 22), (0x14_4004, 22 << 9 | 52 << 1)];
+
 /// BXT_D_CR_DRP0_DUNIT: one module, LPDDR4 with chips of 8 Gbit and 16 bits; all ones: none.
 const DRAM_UNITS: [(u32, u32); 4] = [
     (0x14_1000, 2 << 22 | 2 << 6 | 1 << 4 | 1),
@@ -95,7 +102,12 @@ pub static BROXTON: Model = Model {
 };
 
 pub static ICE_LAKE: Model = GEN11;
-pub static TIGER_LAKE: Model = Model { clear_on_write: &[PSR_INTERRUPTS], ..GEN11 };
+/// Tiger Lake, Rocket Lake, Alder Lake S.
+pub static TIGER_LAKE: Model = GEN12;
+pub static DG1: Model =
+    Model { power_up: &[DISPLAY_PRESENT, DG1_CLOCK, DG1_TIMINGS[0], DG1_TIMINGS[1]], ..GEN12 };
+
+const GEN12: Model = Model { clear_on_write: &[PSR_INTERRUPTS], ..GEN11 };
 
 const GEN11: Model = Model {
     power_up: &[DIMM_0, DIMM_1],

@@ -100,6 +100,12 @@ pub const GEN12: Platform = Platform {
     ..GEN11
 };
 
+/// The bits of the master register for the banks, and for the display, with a pending interrupt.
+pub fn interrupting(gpu: &Gpu) -> u32 {
+    let display = if pipes::display_interrupts(gpu) { MASTER_DISPLAY } else { 0 };
+    display | gpu.banks.active()
+}
+
 /// Reads that all GTs since gen11 answer in the same way.
 pub fn read(gpu: &Gpu, register: u32) -> Option<u32> {
     gpu.banks.read(register)
@@ -136,10 +142,7 @@ struct Gen11;
 impl Generation for Gen11 {
     fn read(&self, gpu: &Gpu, register: u32) -> Option<u32> {
         match register {
-            MASTER => {
-                let display = if pipes::display_interrupts(gpu) { MASTER_DISPLAY } else { 0 };
-                Some(gpu.registers.get(MASTER) & MASTER_ENABLE | display | gpu.banks.active())
-            }
+            MASTER => Some(gpu.registers.get(MASTER) & MASTER_ENABLE | interrupting(gpu)),
             _ => read(gpu, register),
         }
     }
@@ -164,7 +167,6 @@ impl Generation for Gen11 {
     }
 
     fn interrupt_pending(&self, gpu: &Gpu) -> bool {
-        gpu.registers.get(MASTER) & MASTER_ENABLE != 0
-            && (gpu.banks.active() != 0 || pipes::display_interrupts(gpu))
+        gpu.registers.get(MASTER) & MASTER_ENABLE != 0 && interrupting(gpu) != 0
     }
 }

@@ -175,10 +175,10 @@ impl Generation for XeHp {
         match register {
             TILE_MASTER => {
                 let enable = gpu.registers.get(TILE_MASTER) & MASTER_ENABLE;
-                let tile = if gpu.banks.active() != 0 { TILE_0 } else { 0 };
+                let tile = if gen11_12::interrupting(gpu) != 0 { TILE_0 } else { 0 };
                 Some(enable | tile)
             }
-            MASTER => Some(gpu.banks.active()),
+            MASTER => Some(gen11_12::interrupting(gpu)),
             _ => gen11_12::read(gpu, register),
         }
     }
@@ -212,6 +212,6 @@ impl Generation for XeHp {
     }
 
     fn interrupt_pending(&self, gpu: &Gpu) -> bool {
-        gpu.registers.get(TILE_MASTER) & MASTER_ENABLE != 0 && gpu.banks.active() != 0
+        gpu.registers.get(TILE_MASTER) & MASTER_ENABLE != 0 && gen11_12::interrupting(gpu) != 0
     }
 }
