@@ -8,7 +8,8 @@ mod batches;
 mod foreign_objects;
 mod mappings;
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::thread::sleep;
@@ -23,6 +24,7 @@ use gem_coherency::{
     Access, AllocRequest, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Upload,
     Verdict, xe,
 };
+use gem_coherency_exercise::Screen;
 
 const SIZE: u64 = 64 << 10;
 
@@ -64,6 +66,13 @@ const TESTS: &[Test] = &[
 const OF_LOCAL_MEMORY: &[Test] =
     &[("a batch runs although all that was bound before does not fit with it", others_are_unbound)];
 
+/// Tests of displays, whose CRCs debugfs has.
+const OF_DISPLAYS: &[Test] = &[
+    ("a screen shows what was written, in each caching mode", pictures_are_shown),
+    ("a new object is shown as zeroes, in each caching mode", zeroes_are_shown),
+    ("an object becomes a framebuffer before it is bound, or has SCANOUT", framebuffers_are_not_bound),
+];
+
 fn main() -> ExitCode {
     let found = node::find();
     let device = found.nodes.iter().find_map(|path| {
@@ -71,15 +80,19 @@ fn main() -> ExitCode {
         device.xe().map(|_| device)
     });
     let Some(device) = device else {
-        let all = TESTS.len() + OF_LOCAL_MEMORY.len();
+        let all = TESTS.len() + OF_LOCAL_MEMORY.len() + OF_DISPLAYS.len();
         println!("0 passed, 0 failed, {all} skipped: no node of xe in /dev/dri ({:?})", found.others);
         return ExitCode::SUCCESS;
     };
     println!("{}: {}", device.drm().name(), device.machine().platform.title);
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for (claim, test) in TESTS.iter().chain(OF_LOCAL_MEMORY) {
-        if !is_discrete(device.machine()) && OF_LOCAL_MEMORY.iter().any(|(of_local, _)| of_local == claim) {
-            println!("skipped {claim}: no local memory");
+    let of_local_memory = (OF_LOCAL_MEMORY, (!is_discrete(device.machine())).then_some("no local memory"));
+    let of_displays = (OF_DISPLAYS, Screen::open(&primary()).is_err().then_some("no display"));
+    let lists = [(TESTS, None), of_local_memory, of_displays];
+    let all = lists.iter().flat_map(|(tests, why)| tests.iter().map(move |test| (test, why)));
+    for ((claim, test), why) in all {
+        if let Some(why) = why {
+            println!("skipped {claim}: {why}");
             skipped += 1;
         } else if catch_unwind(AssertUnwindSafe(|| test(&device))).is_ok() {
             println!("ok      {claim}");
@@ -252,6 +265,95 @@ fn dumb_buffers_can_be_shown(_: &Device) {
     bo.wait(None).unwrap();
     drop(bo);
     assert_eq!(device.open_counts(), before);
+}
+
+/// The caching modes that the display shows. A discrete device's system memory is refused.
+fn shown_modes(device: &Device) -> Vec<CachingMode> {
+    let is_shown = |mode: &CachingMode| !is_discrete(device.machine()) || *mode != CachingMode::Cached;
+    CachingMode::ALL.iter().copied().filter(is_shown).collect()
+}
+
+/// The CRC of what a pipe reads from now on.
+fn crc(device: &Device, screen: &Screen) -> String {
+    let number = device.drm().name().strip_prefix("/dev/dri/card").unwrap();
+    let crtcs = device.drm().display().unwrap().resources().unwrap().crtcs;
+    let index = crtcs.iter().position(|&crtc| crtc == screen.crtc()).unwrap();
+    let folder = format!("/sys/kernel/debug/dri/{number}/crtc-{index}/crc");
+    fs::write(format!("{folder}/control"), "auto").unwrap();
+    let mut line = [0; 128];
+    let length = File::open(format!("{folder}/data")).unwrap().read(&mut line).unwrap();
+    // The first word is the frame's number.
+    let text = String::from_utf8_lossy(&line[..length]);
+    text.split_once(' ').unwrap().1.trim_end_matches('\0').trim().to_owned()
+}
+
+fn pictures_are_shown(_: &Device) {
+    let device = primary();
+    let mut screen = Screen::open(&device).unwrap();
+    let mut seen = Vec::new();
+    for byte in [0x11, 0x77] {
+        let mut crcs = Vec::new();
+        for mode in shown_modes(&device) {
+            let bo = device.alloc(screen.request(screen.picture_bytes()).caching(mode)).unwrap();
+            bo.write_bytes(0, &vec![byte; screen.picture_bytes() as usize]).unwrap();
+            screen.show(&bo).unwrap();
+            crcs.push(crc(&device, &screen));
+        }
+        assert!(crcs.iter().all(|crc| *crc == crcs[0]), "{crcs:?}");
+        let bo = screen.alloc_dumb().unwrap();
+        bo.write_bytes(0, &vec![byte; screen.picture_bytes() as usize]).unwrap();
+        screen.show(&bo).unwrap();
+        assert_eq!(crc(&device, &screen), crcs[0], "a dumb buffer");
+        seen.append(&mut crcs);
+    }
+    assert_ne!(seen.first(), seen.last(), "the CRC is that of the bytes");
+    screen.close().unwrap();
+    assert_eq!(device.open_counts().handles, 0);
+}
+
+fn zeroes_are_shown(_: &Device) {
+    let device = primary();
+    let mut screen = Screen::open(&device).unwrap();
+    let zeroes = screen.alloc().unwrap();
+    zeroes.write_bytes(0, &vec![0; screen.picture_bytes() as usize]).unwrap();
+    screen.show(&zeroes).unwrap();
+    let expected = crc(&device, &screen);
+    for mode in shown_modes(&device) {
+        let bo = device.alloc(screen.request(screen.picture_bytes()).caching(mode)).unwrap();
+        screen.show(&bo).unwrap();
+        assert_eq!(crc(&device, &screen), expected, "{mode}");
+    }
+    screen.close().unwrap();
+}
+
+fn framebuffers_are_not_bound(_: &Device) {
+    let device = primary();
+    let mut screen = Screen::open(&device).unwrap();
+    let no = |errno| move |error: gem_coherency_exercise::Error| error.to_string().contains(errno);
+    for &mode in CachingMode::ALL {
+        let submit = |bo: &Bo| {
+            let write = Submission { bo, access: Access::Write, mocs: MocsClass::PageTable };
+            device.submit(&[write]).unwrap();
+            bo.wait(None).unwrap();
+        };
+        let [bound, unbound] =
+            [(); 2].map(|()| device.alloc(screen.request(screen.picture_bytes()).caching(mode)).unwrap());
+        submit(&bound);
+        let added = screen.add(&bound).map_err(no("EINVAL"));
+        let is_scanout = mode == CachingMode::Display;
+        let is_refused = is_discrete(device.machine()) && mode == CachingMode::Cached;
+        if is_refused {
+            assert!(screen.add(&unbound).is_err_and(no("EREMOTE")));
+            continue;
+        }
+        assert_eq!(added.map(drop), if is_scanout { Ok(()) } else { Err(true) }, "{mode}");
+        // It stays as it was created, and may be bound afterwards.
+        screen.add(&unbound).unwrap();
+        submit(&unbound);
+        assert_eq!(device.drm().caching(unbound.handle()).unwrap(), mode);
+        screen.show(&unbound).unwrap();
+    }
+    screen.close().unwrap();
 }
 
 fn a_wait_ends(device: &Device) {

@@ -11,6 +11,7 @@ use gem_coherency::engine::{FlushReport, Step};
 use gem_coherency::object::{Bo, ScanoutGuard};
 use gem_coherency::policy::Rule;
 use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::CachingMode;
 use gem_coherency_uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
 
 /// Bytes of an XRGB8888 pixel.
@@ -176,12 +177,20 @@ impl Screen {
         u64::from(self.pitch_bytes()) * u64::from(self.mode.vertical.shown)
     }
 
+    /// Returns the request for a BO of `bytes` that the display shows, a picture or a cursor.
+    ///
+    /// Under i915 its caching is the platform's default, which showing it changes. Under xe it is DISPLAY, because it is chosen at creation.
+    pub fn request(&self, bytes: u64) -> AllocRequest {
+        let request = AllocRequest::new(bytes);
+        if self.device.xe().is_some() { request.caching(CachingMode::Display) } else { request }
+    }
+
     /// Creates a BO for a picture; for other options use an [`AllocRequest`] of [`Screen::picture_bytes`].
     ///
     /// # Errors
     /// As [`Device::alloc`].
     pub fn alloc(&self) -> Result<Bo> {
-        Ok(self.device.alloc(AllocRequest::new(self.picture_bytes()))?)
+        Ok(self.device.alloc(self.request(self.picture_bytes()))?)
     }
 
     /// Creates a BO for a picture by CREATE_DUMB; otherwise it is an ordinary BO.

@@ -2,7 +2,8 @@
 //! refuses each mapping that would need one. Nor is it an invalidate: the CPU either snoops with the GPU, or has no lines.
 //!
 //! What the kernel's checks refuse is compared with the driver (`ci/xe`), and so are the bytes that CPU and copy engine see, in a machine with a
-//! cache (`ci/vm-cache xe`). What concerns the display, reads inside a batch and graphics version 35 follows from the source, which was read.
+//! cache (`ci/vm-cache xe`), and what the display reads of the CPU's stores (`ci/vm-cache xe_display`). What concerns the display's reads of the
+//! GPU's writes, reads inside a batch and graphics version 35 follows from the source, which was read.
 
 use super::bind::Bind;
 use super::create::{CpuCaching, LOCAL, Object};

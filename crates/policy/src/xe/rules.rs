@@ -211,10 +211,10 @@ rules! {
     DisplayReadsMemory = "display-reads-memory":
         "The display reads memory. The kernel flushes nothing for it, so the program writes back its own dirty lines (CLFLUSH), or creates what it \
          shows with SCANOUT.",
-        "xe_fb_pin.c, xe_display_bo.c:xe_display_bo_framebuffer_init (read)";
+        "xe_fb_pin.c, xe_display_bo.c:xe_display_bo_framebuffer_init";
     DisplayShowsLocal = "display-shows-local":
         "The display of a discrete device shows local memory: other objects move there, or are refused (EREMOTE).",
-        "xe_display_bo.c:xe_display_bo_framebuffer_lookup (read)";
+        "xe_display_bo.c:xe_display_bo_framebuffer_lookup";
     NoDisplay = "no-display":
         "The device has no display.",
         "xe_pci.c:ats_m_desc, cri_desc (has_display)";
@@ -240,8 +240,8 @@ rules! {
 }
 
 impl Rule {
-    /// Returns how the rule is known: [`Basis::Run`] if `ci/xe` or `ci/vm-cache xe` compares it with the driver, else [`Basis::Read`]. The
-    /// emulated GPU has no caches, no page faults and no screen, and none of version 35.
+    /// Returns how the rule is known: [`Basis::Run`] if `ci/xe`, `ci/vm-cache xe` or `ci/vm-cache xe_display` compares it with the driver, else
+    /// [`Basis::Read`]. The emulated GPU has no caches and no page faults, and none of version 35.
     pub const fn basis(self) -> Basis {
         let read = matches!(
             self,
@@ -256,8 +256,6 @@ impl Rule {
                 | Self::FlushInBatch
                 | Self::TransientOnly
                 | Self::SameCaches
-                | Self::DisplayReadsMemory
-                | Self::DisplayShowsLocal
                 | Self::NoDisplay
                 | Self::UserptrNotShown
                 | Self::LlcLinesShown
