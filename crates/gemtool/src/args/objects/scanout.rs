@@ -19,6 +19,9 @@ predicted one that was not seen, is a mismatch. The CRC of the pixels that the d
 compared with the CRC of the drawn picture. On a real device the pipe computes both CRCs, which needs root \
 and debugfs; the second one is that of the same picture in an uncached buffer, shown at the end.
 
+On a device of xe the caching mode is chosen at creation (display, unless --caching is given), the kernel flushes nothing, \
+and a second table has what the rules require for each caching mode.
+
 Exit status: 1 if a picture is wrong or a flush is not as predicted; 3 if no picture was judged, because the \
 CRCs are unknown.
 
@@ -26,7 +29,7 @@ Needs the primary node and DRM master: no compositor may run on the device. The 
 restored at the end, also after an error or Ctrl-C.
 
 Examples:
-  gemtool scanout                            on the first i915 device
+  gemtool scanout                            on the first device
   gemtool scanout --buffer dumb --frames cpu,gpu --pause 1s
   gemtool scanout --caching cached --device /dev/dri/card0 --json
   gemtool scanout --device sim:hsw,display=on
@@ -49,8 +52,8 @@ pub struct Scanout {
     pub map: Option<MmapMode>,
 
     /// Frames after the first, in order: cpu (drawn by the CPU), partial (a part is drawn by the CPU while
-    /// the buffer is shown) or gpu (drawn by the GPU)
-    #[arg(long, value_enum, value_name = "FRAMES", value_delimiter = ',', default_value = "cpu,partial,gpu")]
+    /// the buffer is shown) or gpu (drawn by the GPU) [default: cpu,partial,gpu; without gpu on a device that runs no batches of tools]
+    #[arg(long, value_enum, value_name = "FRAMES", value_delimiter = ',')]
     pub frames: Vec<Frame>,
 
     /// Leave out the library's flushes

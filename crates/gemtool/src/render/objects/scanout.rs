@@ -1,13 +1,15 @@
 //! Text form of `gemtool scanout`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use gem_coherency::vocabulary::CachingMode;
 use gemtool::kernel_trace::Shape;
 
 use crate::args::Buffer;
+use crate::cmd::objects::alloc::xe::Requirement;
 use crate::cmd::objects::scanout::report::{CrcLine, CrcSource, Known, Row, ScanoutReport};
+use crate::cmd::objects::scanout::xe::XeShown;
 use crate::render::model::explain;
 use crate::render::{Align, Page, Report, Table, held_style};
 
@@ -22,7 +24,11 @@ impl Report for ScanoutReport {
             Buffer::Bo => "BOs",
             Buffer::Dumb => "dumb buffers",
         };
-        let caching = self.asked.caching.map_or("the platform's default".to_owned(), |mode| mode.to_string());
+        let caching = match (self.asked.caching, &self.xe) {
+            (Some(mode), _) => mode.to_string(),
+            (None, Some(_)) => CachingMode::Display.to_string(),
+            (None, None) => "the platform's default".to_owned(),
+        };
         let flushed = if self.asked.flushes { "" } else { "; the library's flushes left out" };
         page.field("shown", &format!("{what}, caching {caching}{flushed}"))?;
         page.field(
@@ -39,6 +45,7 @@ impl Report for ScanoutReport {
                 Known::Traced => {
                     "its flushes were traced; the rules shown are those that predict them".to_owned()
                 }
+                Known::Never => "xe flushes no line of the CPU's cache".to_owned(),
                 Known::Predicted(why) => format!("its flushes are predicted by the rules, not traced: {why}"),
             },
         )?;
@@ -56,6 +63,10 @@ impl Report for ScanoutReport {
         self.table(page)?;
         page.gap()?;
         self.summary(page)?;
+        if let Some(modes) = &self.xe {
+            // With the reasons of xe's rules; the rules of the steps have i915's names.
+            return xe(page, modes);
+        }
         let rules = self.rows.iter().flat_map(|row| {
             row.flushed
                 .iter()
@@ -71,6 +82,45 @@ impl Report for ScanoutReport {
     }
 }
 
+/// Writes what the rules of xe require for the display, by caching mode, and their reasons.
+fn xe(page: &mut Page<'_>, modes: &[XeShown]) -> io::Result<()> {
+    use Align::{Left, Right};
+    page.gap()?;
+    page.heading("What xe's display requires, by caching mode")?;
+    let heads = [
+        ("caching", Left),
+        ("created", Left),
+        ("PAT", Right),
+        ("after the CPU's stores", Left),
+        ("after the GPU's writes", Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    let mut rules = BTreeMap::new();
+    for mode in modes {
+        let scanout = if mode.scanout { ", SCANOUT" } else { "" };
+        let memory = if mode.local { "local" } else { "system" };
+        let mut cell = |required: &Requirement| {
+            rules.insert(required.rule.name(), (required.reason, required.source));
+            format!("{}: {}", required.verdict, required.rule)
+        };
+        table.row([
+            mode.caching.to_string(),
+            format!("{}, {memory}{scanout}", mode.cpu_caching),
+            mode.pat_index.to_string(),
+            cell(&mode.stores),
+            cell(&mode.gpu_writes),
+        ]);
+    }
+    table.write(page)?;
+    page.gap()?;
+    page.heading("Rules")?;
+    rules.into_iter().try_for_each(|(rule, (reason, source))| {
+        page.heading(rule)?;
+        page.wrapped(2, reason)?;
+        page.note(2, source)
+    })
+}
+
 impl ScanoutReport {
     fn table(&self, page: &mut Page<'_>) -> io::Result<()> {
         use Align::Left;
@@ -81,16 +131,19 @@ impl ScanoutReport {
             ("display", Left),
             ("kernel", Left),
         ];
-        let mut table = Table::new(2, &heads);
+        // xe has no kernel's flushes to show.
+        let columns = if self.xe.is_some() { heads.len() - 1 } else { heads.len() };
+        let mut table = Table::new(2, &heads[..columns]);
         for row in &self.rows {
             let display = row.crc.map_or("", |crc| if crc.passed() { "right" } else { "WRONG" });
-            table.row([
+            let cells = [
                 format!("{} {}", row.step, row.buffer),
                 caching(row.caching_before, row.caching_after),
                 library(row),
                 display.to_owned(),
                 kernel(row),
-            ]);
+            ];
+            table.row(&cells[..columns]);
             if let Some(crc) = row.crc {
                 table.style(3, held_style(crc.passed()));
             }
@@ -113,11 +166,12 @@ impl ScanoutReport {
             (all, wrong) => format!("{wrong} of {all} pictures WRONG"),
         };
         let kernel = match (&self.kernel_flushes, mismatches) {
-            (Known::Predicted(_), 0) => String::new(),
-            (Known::Simulated | Known::Traced, 0) => ", all as predicted".to_owned(),
-            (_, count) => format!(", {count} steps not as predicted"),
+            (Known::Never, _) => String::new(),
+            (Known::Predicted(_), 0) => format!("kernel: {whole} flushes; "),
+            (Known::Simulated | Known::Traced, 0) => format!("kernel: {whole} flushes, all as predicted; "),
+            (_, count) => format!("kernel: {whole} flushes, {count} steps not as predicted; "),
         };
-        let text = format!("library: {lines} lines; kernel: {whole} flushes{kernel}; {display}");
+        let text = format!("library: {lines} lines; {kernel}{display}");
         page.styled_heading(&text, held_style(self.passed == Some(true)))
     }
 }

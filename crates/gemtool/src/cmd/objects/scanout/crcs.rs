@@ -118,8 +118,9 @@ impl Crcs {
             return Ok(Vec::new());
         }
         let failed = "the pictures with which CRCs are compared";
-        let mut reference = Picture::new(uncached(device, screen.picture_bytes())?, layout);
-        let cursor = uncached(device, CURSOR_BYTES)?;
+        let uncached = |bytes| uncached(device, screen.request(bytes));
+        let mut reference = Picture::new(uncached(screen.picture_bytes())?, layout);
+        let cursor = uncached(CURSOR_BYTES)?;
         draw_cursor(&cursor).map_err(Failure::step(failed))?;
         let mut compared = Vec::new();
         for Seen { row, contents, cursor: with_cursor, crc } in seen {
@@ -138,8 +139,8 @@ impl Crcs {
 }
 
 /// Creates a buffer that the CPU writes past its caches.
-fn uncached(device: &Device, bytes: u64) -> Result<Bo, Failure> {
-    let bo = device.alloc(AllocRequest::new(bytes)).map_err(Failure::step("a buffer"))?;
+fn uncached(device: &Device, request: AllocRequest) -> Result<Bo, Failure> {
+    let bo = device.alloc(request).map_err(Failure::step("a buffer"))?;
     bo.map(MmapMode::Wc)
         .or_else(|_| bo.map(MmapMode::Fixed))
         .map_err(Failure::step("mapping a buffer past the CPU's caches"))?;

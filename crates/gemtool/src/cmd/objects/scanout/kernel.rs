@@ -24,7 +24,11 @@ const PERIOD: Duration = Duration::from_millis(5);
 enum FlushSource {
     Software(Arc<SimDevice>),
     Trace(Box<Trace>),
-    None { why: String },
+    None {
+        why: String,
+    },
+    /// The driver is xe, which flushes no line of the CPU's cache.
+    Never,
 }
 
 /// The kernel's trace.
@@ -51,6 +55,7 @@ impl Kernel {
     pub fn new(device: &Device, soft: Option<Arc<SimDevice>>) -> Self {
         let source = match soft {
             Some(soft) => FlushSource::Software(soft),
+            None if device.xe().is_some() => FlushSource::Never,
             None => match Tracer::start() {
                 Ok(tracer) => {
                     let (attribution, objects) = (Attribution::new(), BTreeMap::new());
@@ -68,6 +73,7 @@ impl Kernel {
             FlushSource::Software(_) => Known::Simulated,
             FlushSource::Trace(_) => Known::Traced,
             FlushSource::None { why } => Known::Predicted(why.clone()),
+            FlushSource::Never => Known::Never,
         }
     }
 
@@ -82,7 +88,7 @@ impl Kernel {
                 trace.read()?;
                 trace.attribution.finish();
             }
-            FlushSource::None { .. } => {}
+            FlushSource::None { .. } | FlushSource::Never => {}
         }
         Ok(())
     }
@@ -93,6 +99,9 @@ impl Kernel {
     /// # Errors
     /// The errors of reading the trace, and the error that the rules have no such object on this platform.
     pub fn created(&mut self, handle: Handle) -> Result<(), Failure> {
+        if let FlushSource::Never = self.source {
+            return Ok(());
+        }
         let created = Snapshot::created(self.machine.caps, &self.rules, Creation::User);
         let refused =
             |_| Failure::Environment("the rules have no userspace object on this platform".to_owned());
@@ -160,7 +169,7 @@ impl Kernel {
                 };
                 shapes.into_iter().map(|shape| KernelLine { shape, rule: rule_of(shape) }).collect()
             }
-            FlushSource::None { .. } => predicted.clone(),
+            FlushSource::None { .. } | FlushSource::Never => predicted.clone(),
         };
         done.mismatch = self.mismatch(handle, &done, &predicted, caching);
         Ok(done)

@@ -4,6 +4,7 @@ mod crcs;
 mod kernel;
 mod picture;
 pub mod report;
+pub mod xe;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use gem_coherency_exercise::{CURSOR_PIXELS, Result as Done, Screen};
 use gem_coherency_sim::SimDevice;
 
 use crate::args::{self, Buffer, Frame};
-use crate::cmd::device::{DeviceLine, of_i915};
+use crate::cmd::device::DeviceLine;
 use crate::cmd::objects::alloc::report::StepLine;
 use crate::cmd::objects::hold::Hold;
 use crate::failure::Failure;
@@ -55,21 +56,44 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
     };
     let kernel = Kernel::new(&device, soft.clone());
     let crcs = Crcs::new(&device, soft, &screen);
-    let mut show =
-        Show { args, device: device.clone(), screen, kernel, crcs, signals, rows: Vec::new(), shown: None };
+    let mut show = Show {
+        args,
+        frames: frames(args, &device),
+        device: device.clone(),
+        screen,
+        kernel,
+        crcs,
+        signals,
+        rows: Vec::new(),
+        shown: None,
+    };
     show.run()?;
     show.compare()?;
-    let Show { screen, kernel, crcs, rows, .. } = show;
+    let Show { screen, frames, kernel, crcs, rows, .. } = show;
+    let screen_bytes = screen.picture_bytes();
     screen.close().map_err(Failure::step("the screen as it was before"))?;
     Ok(ScanoutReport {
         device: DeviceLine::of(&device)?,
-        asked: Request::from(args),
+        asked: Request::new(args, frames),
         screen: screen_line,
         kernel_flushes: kernel.known(),
         passed: verdict(&rows, &crcs.source()),
         display_crcs: crcs.source(),
+        xe: device.xe().map(|xe| xe::shown(&xe, screen_bytes)),
         rows,
     })
+}
+
+/// Returns the frames to show: those asked for, or all that the device can draw.
+fn frames(args: &args::Scanout, device: &Device) -> Vec<Frame> {
+    if !args.frames.is_empty() {
+        return args.frames.clone();
+    }
+    let mut frames = vec![Frame::Cpu, Frame::Partial];
+    if device.drm().extras().is_ok() {
+        frames.push(Frame::Gpu);
+    }
+    frames
 }
 
 /// Opens the named device, or the first primary node; returns the software device behind it, if any.
@@ -81,7 +105,7 @@ fn open(args: &args::Device) -> Result<(Device, Option<Arc<SimDevice>>), Failure
             let device = Device::from_drm(Arc::clone(&soft) as Arc<_>).map_err(blame)?;
             Ok((device, Some(soft)))
         }
-        Some(path) => Ok((Device::open(path).and_then(of_i915).map_err(blame)?, None)),
+        Some(path) => Ok((Device::open(path).map_err(blame)?, None)),
         None => {
             let found = node::find();
             let is_primary = |path: &&std::path::PathBuf| {
@@ -91,7 +115,7 @@ fn open(args: &args::Device) -> Result<(Device, Option<Arc<SimDevice>>), Failure
                 Some(path) => path.as_path(),
                 None => found.first()?,
             };
-            Ok((Device::open(&path.to_string_lossy()).and_then(of_i915)?, None))
+            Ok((Device::open(&path.to_string_lossy())?, None))
         }
     }
 }
@@ -99,6 +123,8 @@ fn open(args: &args::Device) -> Result<(Device, Option<Arc<SimDevice>>), Failure
 /// The frames being shown.
 struct Show<'a> {
     args: &'a args::Scanout,
+    /// The frames after the first.
+    frames: Vec<Frame>,
     device: Device,
     screen: Screen,
     kernel: Kernel,
@@ -133,7 +159,7 @@ impl Show<'_> {
             self.end(step, &[Event::AddFramebuffer], None, None, None)?;
         }
         self.cpu_frame(&mut buffers, 0, 1)?;
-        for (number, &frame) in (2..).zip(&self.args.frames) {
+        for (number, frame) in (2..).zip(self.frames.clone()) {
             match (frame, self.shown) {
                 (Frame::Cpu, shown) => self.cpu_frame(&mut buffers, other(shown), number)?,
                 (Frame::Gpu, shown) => self.gpu_frame(&mut buffers, other(shown), number)?,
@@ -159,13 +185,14 @@ impl Show<'_> {
         let args = self.args;
         let created: Done<Bo> = match args.buffer {
             Buffer::Dumb => self.screen.alloc_dumb(),
-            Buffer::Bo => self.screen.alloc(),
+            Buffer::Bo => self.device.alloc(self.request()).map_err(Into::into),
         };
         let bo = created.map_err(Failure::step("a buffer"))?;
         self.kernel.created(bo.handle())?;
         let step = Step { name: "create", buffer: NAMES[place], handle: bo.handle(), before: None };
         let mut events = Vec::new();
-        if let Some(caching) = args.caching {
+        // Under xe it was chosen at creation.
+        if let Some(caching) = args.caching.filter(|_| !self.is_chosen_at_creation()) {
             bo.set_caching(caching).map_err(Failure::step("SET_CACHING"))?;
             events.push(Event::SetCaching(caching));
         }
@@ -174,6 +201,20 @@ impl Show<'_> {
         }
         self.end(step, &events, None, None, None)?;
         Ok(Picture::new(bo, Layout::of(&self.screen)))
+    }
+
+    /// Returns whether the request for a buffer has its caching mode.
+    fn is_chosen_at_creation(&self) -> bool {
+        self.args.buffer == Buffer::Bo && self.device.xe().is_some()
+    }
+
+    /// Returns the request for a buffer that is a BO.
+    fn request(&self) -> AllocRequest {
+        let request = self.screen.request(self.screen.picture_bytes());
+        match self.args.caching {
+            Some(caching) if self.is_chosen_at_creation() => request.caching(caching),
+            Some(_) | None => request,
+        }
     }
 
     fn cpu_frame(&mut self, buffers: &mut [Picture; 2], place: usize, number: u32) -> Result<(), Failure> {
@@ -252,7 +293,7 @@ impl Show<'_> {
     /// Shows a cursor, and hides it.
     fn cursor(&mut self, buffers: &[Picture; 2]) -> Result<(), Failure> {
         self.kernel.begin()?;
-        let bo = self.device.alloc(AllocRequest::new(CURSOR_BYTES)).map_err(Failure::step("a cursor"))?;
+        let bo = self.device.alloc(self.screen.request(CURSOR_BYTES)).map_err(Failure::step("a cursor"))?;
         self.kernel.created(bo.handle())?;
         let step =
             Step { name: "cpu-draw", buffer: "cursor", handle: bo.handle(), before: self.caching(&bo) };

@@ -6,6 +6,7 @@ use gem_coherency::vocabulary::{CachingMode, MmapMode};
 use gemtool::kernel_trace::Shape;
 use serde::Serialize;
 
+use super::xe::XeShown;
 use crate::args::{self, Buffer, Frame};
 use crate::cmd::device::DeviceLine;
 use crate::cmd::objects::alloc::report::StepLine;
@@ -25,10 +26,11 @@ pub struct Request {
     pub flushes: bool,
 }
 
-impl From<&args::Scanout> for Request {
-    fn from(args: &args::Scanout) -> Self {
+impl Request {
+    /// Returns the request of `args` with these frames.
+    pub fn new(args: &args::Scanout, frames: Vec<Frame>) -> Self {
         let args::Scanout { buffer, caching, map, no_flush, .. } = *args;
-        Self { buffer, caching, map, frames: args.frames.clone(), flushes: !no_flush }
+        Self { buffer, caching, map, frames, flushes: !no_flush }
     }
 }
 
@@ -61,6 +63,8 @@ pub enum Known {
     Traced,
     /// The rules predict them; the text is the reason why they could not be traced.
     Predicted(String),
+    /// There are none: xe flushes no line of the CPU's cache.
+    Never,
 }
 
 /// The source of the display's CRCs.
@@ -155,6 +159,9 @@ pub struct ScanoutReport {
     pub kernel_flushes: Known,
     /// The source of the display's CRCs.
     pub display_crcs: CrcSource,
+    /// The caching modes that could be shown; absent for a device of i915.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xe: Option<Vec<XeShown>>,
     /// The steps.
     pub rows: Vec<Row>,
     /// Every check passed; null if none failed but the display's CRCs are unknown: no picture was judged then.
