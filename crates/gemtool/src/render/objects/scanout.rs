@@ -100,7 +100,7 @@ fn xe(page: &mut Page<'_>, modes: &[XeShown]) -> io::Result<()> {
         let scanout = if mode.scanout { ", SCANOUT" } else { "" };
         let memory = if mode.local { "local" } else { "system" };
         let mut cell = |required: &Requirement| {
-            rules.insert(required.rule.name(), (required.reason, required.source));
+            rules.insert(required.rule.name(), required.rule);
             format!("{}: {}", required.verdict, required.rule)
         };
         table.row([
@@ -114,11 +114,7 @@ fn xe(page: &mut Page<'_>, modes: &[XeShown]) -> io::Result<()> {
     table.write(page)?;
     page.gap()?;
     page.heading("Rules")?;
-    rules.into_iter().try_for_each(|(rule, (reason, source))| {
-        page.heading(rule)?;
-        page.wrapped(2, reason)?;
-        page.note(2, source)
-    })
+    rules.into_values().try_for_each(|rule| explain::rule_text(page, rule))
 }
 
 impl ScanoutReport {
