@@ -230,6 +230,21 @@ fn cached_memory_needs_an_index_that_snoops_on_every_platform() {
 }
 
 #[test]
+fn new_pages_are_flushed_where_an_index_that_does_not_snoop_is_accepted_for_shared_memory() {
+    for platform in xe::all() {
+        let device = platform.device(V7_2).unwrap();
+        let past = indices(device, |entry| !entry.coherency.snoops() && !entry.compressed);
+        for object in [object(device, CpuCaching::Wb), object(device, CpuCaching::Wc), Object::imported(4096)]
+        {
+            let accepted = past.iter().any(|&index| bind(device, Bind::map(&object, 0, index)).is_ok());
+            let flushed = device.new_pages(&object).verdict == Verdict::Flush;
+            // Discrete devices snoop in any case.
+            assert_eq!(flushed, accepted && !platform.discrete, "{} {:?}", platform.name(), object.caching);
+        }
+    }
+}
+
+#[test]
 fn an_index_past_the_table_or_reserved_is_refused_for_every_operation() {
     for (name, reserved) in [("lnl", 16), ("ptl", 17), ("nvlp", 17), ("cri", 11)] {
         let device = device(name, V7_3);

@@ -117,6 +117,19 @@ impl Device {
         }
     }
 
+    /// Returns what the kernel does when an object gets new pages of system memory: it flushes the CPU's lines of those that become
+    /// write-combining, its one flush of that cache. Pages that it kept from such an object are not new.
+    ///
+    /// Source: `xe_ttm_tt_create`, `ttm_pool_alloc`, `set_pages_array_wc`.
+    pub fn new_pages(&self, object: &Object) -> Decision {
+        match object.caching {
+            None => decide(Verdict::NotNeeded, Rule::ImportNotSnooped),
+            Some(_) if self.platform.discrete => decide(Verdict::NotNeeded, Rule::BusSnoops),
+            Some(CpuCaching::Wb) => decide(Verdict::NotNeeded, Rule::SnoopedMapping),
+            Some(CpuCaching::Wc) => decide(Verdict::Flush, Rule::NoCpuLines),
+        }
+    }
+
     /// Returns the entry of an index that the kernel accepts for a mapping of all of `memory`.
     fn bound_entry(&self, memory: Memory<'_>, pat_index: u16) -> Result<&'static PatEntry, Rule> {
         let bind = match memory {
