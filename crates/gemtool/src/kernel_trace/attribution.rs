@@ -143,7 +143,8 @@ impl Attribution {
             EventKind::Clflush { .. }
             | EventKind::Level { .. }
             | EventKind::Made { .. }
-            | EventKind::Call(_) => {}
+            | EventKind::Call(_)
+            | EventKind::Xe(_) => {}
             // The pages were released earlier.
             EventKind::Destroyed { object } => {
                 self.named.remove(object);

@@ -1,8 +1,10 @@
 //! Parses the text of the trace into events.
 
+use super::arguments::{argument, hex, number, symbol};
 use super::call::{Call, CallEvent};
 use super::probes::PREFIX;
 use super::trace_event::{EventKind, TraceEvent};
+use super::xe;
 use gem_coherency::vocabulary::Access;
 
 /// `EXEC_OBJECT_WRITE`.
@@ -122,7 +124,11 @@ fn what(event: &str, arguments: &str) -> Option<EventKind> {
             _ => None,
         };
     }
-    Some(match event.strip_prefix(PREFIX)? {
+    let name = event.strip_prefix(PREFIX)?;
+    if let Some(name) = name.strip_prefix(xe::PREFIX) {
+        return xe::parse(name, arguments).map(EventKind::Xe);
+    }
+    Some(match name {
         "created" => EventKind::Created {
             device: hex(arguments, "dev")?,
             object: object()?,
@@ -204,31 +210,6 @@ fn call(name: &str, arguments: &str) -> Option<Call> {
         "fault_gtt" => Call::FaultGtt,
         _ => return None,
     })
-}
-
-/// Returns the text of the argument `key`, up to the next space or comma.
-fn argument<'a>(arguments: &'a str, key: &str) -> Option<&'a str> {
-    let found = arguments.split([' ', ',']).filter_map(|word| word.split_once('='));
-    found.filter(|&(name, _)| name == key).map(|(_, value)| value).next()
-}
-
-/// Parses an address, with or without `0x`.
-fn hex(arguments: &str, key: &str) -> Option<u64> {
-    let text = argument(arguments, key)?;
-    u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
-}
-
-/// Parses a decimal number.
-fn number(arguments: &str, key: &str) -> Option<u64> {
-    argument(arguments, key)?.parse().ok()
-}
-
-/// Returns a function's name without the offset, the module, and compiler suffixes (`.isra.0`). An address
-/// without a name is returned unchanged.
-fn symbol(arguments: &str, key: &str) -> Option<String> {
-    let text = argument(arguments, key)?;
-    let name = text.split(['+', '.']).next()?;
-    (!name.is_empty()).then(|| name.to_owned())
 }
 
 #[cfg(test)]

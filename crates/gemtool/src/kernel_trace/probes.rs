@@ -107,6 +107,9 @@ pub(super) const PROBES: &[Probe] = &[
     begins("frozen", "i915_gem_freeze", ""),
 ];
 
+/// The names of the probes that are for every driver.
+pub(super) const SHARED: &[&str] = &["created", "sg", "range", "wbinvd"];
+
 /// The tracepoints, by system and name.
 pub(super) const TRACEPOINTS: &[(&str, &str)] = &[
     ("i915", "i915_gem_object_clflush"),

@@ -1,6 +1,7 @@
 //! Events of the kernel's trace.
 
 use super::call::CallEvent;
+use super::xe::XeEvent;
 use gem_coherency::vocabulary::Access;
 
 /// One event of the trace.
@@ -104,6 +105,8 @@ pub enum EventKind {
     },
     /// An event of a call; only a tracer of [`super::Scope::Calls`] sees it.
     Call(CallEvent),
+    /// An event of xe; only a tracer of [`super::Tracer::of_xe`] sees it.
+    Xe(XeEvent),
     /// The trace buffer overflowed: this many events are missing here.
     Lost(u64),
 }

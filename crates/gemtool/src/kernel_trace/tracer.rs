@@ -10,9 +10,10 @@ use tracing::{debug, warn};
 use super::error::{Error, Result};
 
 use super::parse::Parser;
-use super::probes::{At, PREFIX, PROBES, Probe, Scope, TRACEPOINTS};
+use super::probes::{At, PREFIX, PROBES, Probe, SHARED, Scope, TRACEPOINTS};
 use super::trace_event::TraceEvent;
 use super::tracefs::{append, failed, find, lock, open_nonblocking, read, try_lock, write};
+use super::xe;
 
 /// Prefix of the names of every tracer's group and instance.
 const NAME: &str = "gemco";
@@ -26,7 +27,7 @@ const MARK_BYTES: usize = 900;
 /// Bytes to read at once: the kernel never returns more than a page.
 const READ_BYTES: usize = 4096;
 
-/// A trace of i915's flushes, as long as it exists.
+/// A trace of a driver's flushes, as long as it exists.
 ///
 /// It defines its own kprobes and, where the kernel supports instances, records into its own instance, so
 /// that other tracing is not affected. Dropping it removes both; the next tracer removes those of a killed
@@ -65,11 +66,31 @@ impl Tracer {
         Self::of(Scope::Flushes)
     }
 
-    /// Starts tracing with this scope.
+    /// Starts tracing i915 with this scope.
     ///
     /// # Errors
     /// [`Error`] without root, tracefs or kprobes.
     pub fn of(scope: Scope) -> Result<Self> {
+        let probes: Vec<_> = PROBES.iter().filter(|probe| probe.scope <= scope).collect();
+        Self::with(&probes, TRACEPOINTS, scope)
+    }
+
+    /// Starts tracing xe: its requests, and the flushes of new pages.
+    ///
+    /// # Errors
+    /// [`Error`] without root, tracefs or kprobes.
+    pub fn of_xe() -> Result<Self> {
+        let shared = PROBES.iter().filter(|probe| SHARED.contains(&probe.name));
+        let probes: Vec<_> = shared.chain(xe::PROBES).collect();
+        Self::with(&probes, &[], Scope::Calls)
+    }
+
+    /// Starts tracing with these probes and tracepoints.
+    fn with(
+        probes: &[&'static Probe],
+        tracepoints: &'static [(&str, &'static str)],
+        scope: Scope,
+    ) -> Result<Self> {
         let root = find()?;
         let (group, directory, alive) = {
             let _lock = lock_instances(&root)?;
@@ -88,8 +109,8 @@ impl Tracer {
             parser: Parser::default(),
             _alive: alive,
         };
-        tracer.define(scope)?;
-        tracer.enable(scope)?;
+        tracer.define(probes)?;
+        tracer.enable(tracepoints, scope)?;
         debug!(directory = %tracer.directory.display(), missing = ?tracer.missing, "tracing");
         Ok(tracer)
     }
@@ -142,11 +163,14 @@ impl Tracer {
     }
 
     /// Defines the kprobes.
-    fn define(&mut self, scope: Scope) -> Result<()> {
+    ///
+    /// Of two with a name the second one is for kernels that lack the first one's function.
+    fn define(&mut self, probes: &[&'static Probe]) -> Result<()> {
         let events = self.root.join("kprobe_events");
         let mut first_error = None;
-        for Probe { name, at, function, fetch, scope: needed } in PROBES {
-            if *needed > scope {
+        let mut refused = Vec::new();
+        for Probe { name, at, function, fetch, .. } in probes {
+            if self.probes.contains(name) {
                 continue;
             }
             let letter = match at {
@@ -157,11 +181,14 @@ impl Tracer {
                 Ok(()) => self.probes.push(name),
                 Err(error) => {
                     debug!(function, %error, "not probed");
-                    if !self.missing.contains(function) {
-                        self.missing.push(function);
-                    }
+                    refused.push((name, *function));
                     first_error.get_or_insert(error);
                 }
+            }
+        }
+        for (name, function) in refused {
+            if !self.probes.contains(name) && !self.missing.contains(&function) {
+                self.missing.push(function);
             }
         }
         // A single function may be missing; if none can be probed, the kprobes are at fault.
@@ -172,11 +199,11 @@ impl Tracer {
     }
 
     /// Enables the events, and opens the files to read them from.
-    fn enable(&mut self, scope: Scope) -> Result<()> {
+    fn enable(&mut self, tracepoints: &'static [(&str, &'static str)], scope: Scope) -> Result<()> {
         let directory = self.directory.clone();
         // The tracepoints' addresses must be comparable with those of the kprobes. Linux 5.10 always hashes them; flushes
         // can do without the tracepoints.
-        let mut tracepoints = TRACEPOINTS;
+        let mut tracepoints = tracepoints;
         if scope == Scope::Flushes && !directory.join(HASH_PTR).exists() {
             tracepoints = &[];
             self.missing.extend(TRACEPOINTS.iter().map(|&(_, name)| name));

@@ -85,7 +85,7 @@ impl Follower {
     pub fn feed(&mut self, seen: &TraceEvent) {
         self.leave_moment(seen);
         match &seen.what {
-            EventKind::Mark(_) | EventKind::Clflush { .. } | EventKind::Level { .. } => {}
+            EventKind::Mark(_) | EventKind::Clflush { .. } | EventKind::Level { .. } | EventKind::Xe(_) => {}
             EventKind::Created { device, object, size_bytes } => {
                 let mut new = Object::new(*size_bytes);
                 new.is_foreign = self.device.is_some_and(|followed| followed != *device);

@@ -1,0 +1,12 @@
+//! The events of xe: requests with their arguments, and the memory of objects.
+
+mod event;
+mod parse;
+mod probes;
+mod request;
+
+pub use event::{XeCall, XeEvent};
+pub use request::{Bind, Operation, Request, Sent};
+
+pub(super) use parse::parse;
+pub(super) use probes::{PREFIX, PROBES};
