@@ -103,7 +103,7 @@ fn hint(error: &Error) -> String {
 }
 
 /// What to do about a device of xe.
-const XE_HINT: &str = "; `gemtool info` and `alloc` work on it, `gemtool explain --driver xe` answers for it, and i915.force_probe=ID xe.force_probe=!ID gives what both drive to i915";
+const XE_HINT: &str = "; `gemtool info`, `alloc` and `trace` work on it, `gemtool explain --driver xe` answers for it, and i915.force_probe=ID xe.force_probe=!ID gives what both drive to i915";
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

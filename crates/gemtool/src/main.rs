@@ -166,7 +166,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Trace(trace) => {
             let report = cmd::programs::trace::run(trace, args.json)?;
             page.report(&report, form)?;
-            return Ok(if report.passed { Outcome::Passed } else { Outcome::Violated });
+            return Ok(if report.passed() { Outcome::Passed } else { Outcome::Violated });
         }
     }
     Ok(Outcome::Passed)

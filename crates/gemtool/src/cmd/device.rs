@@ -21,14 +21,6 @@ pub fn open_any(args: &args::Device) -> Result<Device, Failure> {
     opened(args, Device::open, Device::open_first)
 }
 
-/// Opens the named device, or the first node, for a command that is about i915.
-///
-/// # Errors
-/// The errors of opening the device, that no device exists, and that xe drives it.
-pub fn open(args: &args::Device) -> Result<Device, Failure> {
-    opened(args, |name| of_i915(Device::open(name)?), || of_i915(Device::open_first()?))
-}
-
 /// Refuses a device of xe.
 ///
 /// # Errors
@@ -51,10 +43,10 @@ pub fn any_target(args: &args::Device) -> Result<Target, Failure> {
     opened(args, Target::open, || Ok(Target::from_device(Device::open_first()?)))
 }
 
-/// Opens the device as [`open`] does, for a script.
+/// Opens the named device, or the first node, for a command that is about i915.
 ///
 /// # Errors
-/// The errors of [`open`].
+/// The errors of opening the device, that no device exists, and that xe drives it.
 pub fn target(args: &args::Device) -> Result<Target, Failure> {
     let checked = |target: Target| of_i915(target.device().clone()).map(|_| target);
     opened(args, |name| checked(Target::open(name)?), || checked(Target::from_device(Device::open_first()?)))

@@ -4,17 +4,21 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use gem_coherency::policy::Rule;
+use gem_coherency::xe;
 
-use crate::args::{Device, rule};
+use crate::args::{Device, TakenOut, rule};
 
 /// Shown under `gemtool trace --help`.
 pub const TRACE_EXAMPLES: &str = "\
-Needs root, tracefs and a kernel with kprobes. Follows every object of every process from its creation \
+Needs root, tracefs and a kernel with kprobes. Under i915 it follows every object of every process from its creation \
 through the calls that change how it is cached, and shows each kernel flush beside the flush that the \
 rules predict. A flush that was not predicted, or a predicted one that was not seen, is a mismatch: \
 exit status 1. There is no verdict on objects that are older than the trace, or whose state the rules \
 cannot determine (on screen, relocated, a transfer that failed midway, two threads at once).
+
+Under xe it shows each request that the rules judge (GEM_CREATE, GEM_MMAP_OFFSET, VM_BIND, MADVISE), the kernel's \
+answer beside the predicted one, and the flush of each object's new pages. Another answer, a flush that was \
+not predicted, or a predicted one that was not seen, is a mismatch.
 
 Examples:
   gemtool trace -- gemtool alloc --caching=none
@@ -22,7 +26,9 @@ Examples:
   gemtool trace --duration 5s                  all users of the device, for 5 s
   gemtool trace                                until Ctrl-C
   gemtool trace --without bypass-acquire -- gemtool alloc
-                                               the effect of a wrong rule";
+                                               the effect of a wrong rule
+  gemtool trace --without no-cpu-lines -- gemtool alloc --caching=none
+                                               the same under xe";
 
 /// `gemtool trace`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -31,9 +37,9 @@ pub struct Trace {
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "command")]
     pub duration: Option<Duration>,
 
-    /// Predict flushes without this rule (`gemtool rules` lists all rules)
-    #[arg(long, value_name = "RULE", value_parser = rule)]
-    pub without: Option<Rule>,
+    /// Predict without this rule (`gemtool rules` lists all rules, with --driver xe those of xe)
+    #[arg(long, value_name = "RULE", value_parser = either_rule)]
+    pub without: Option<TakenOut>,
 
     /// Command to trace, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -42,6 +48,17 @@ pub struct Trace {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub device: Device,
+}
+
+/// Parses the name of a rule of i915 or of xe: the device decides which one it must be.
+///
+/// # Errors
+/// A message with names that are similar.
+fn either_rule(name: &str) -> Result<TakenOut, String> {
+    match name.parse::<xe::Rule>() {
+        Ok(_) => Ok(TakenOut(name.to_owned())),
+        Err(_) => rule(name).map(|_| TakenOut(name.to_owned())),
+    }
 }
 
 /// Parses a duration: `500ms`, `5s`, `2m`; at most a day.

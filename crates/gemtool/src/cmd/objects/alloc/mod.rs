@@ -44,7 +44,7 @@ impl<'a> Session<'a> {
         if args.trace && device.xe().is_some() {
             return Err(Failure::flag(
                 "--trace",
-                "it follows the flushes of i915, and the device is driven by xe",
+                "it follows the flushes of i915, and xe drives the device: run `gemtool trace -- gemtool alloc`",
             ));
         }
         Ok(Self { args, device, held, interrupted_at: None })

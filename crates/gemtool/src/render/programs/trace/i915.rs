@@ -1,28 +1,18 @@
-//! Text form of `gemtool trace`.
+//! Text form of a trace of i915.
 
 use std::collections::BTreeSet;
 use std::io;
 
-use anstyle::Style;
+use gem_coherency::policy::Rule;
 use gemtool::kernel_trace::{Row, Shape, Verdict};
 
-use crate::cmd::programs::trace::TraceReport;
-use crate::render::model::explain;
+use super::parts::{head, left_out, lost, process, rule_texts, style};
+use crate::cmd::programs::trace::I915Trace;
 use crate::render::{Align, Page, Report, Table, bytes, grouped, held_style};
 
-impl Report for TraceReport {
+impl Report for I915Trace {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
-        page.heading(&self.device.to_string())?;
-        if !self.command.is_empty() {
-            let ended = self.ended.as_deref().unwrap_or("still running");
-            page.field("command", &format!("{} ({ended})", self.command.join(" ")))?;
-        }
-        if let Some(rule) = self.without {
-            page.field("predicted", &format!("without the rule {rule}"))?;
-        }
-        if !self.missing.is_empty() {
-            page.field("not probed", &self.missing.join(", "))?;
-        }
+        head(page, &self.device, &self.run, self.without.map(Rule::name))?;
         if self.flushes.is_empty() {
             page.gap()?;
             page.line("No flush was seen, and none was predicted.")?;
@@ -32,15 +22,11 @@ impl Report for TraceReport {
         page.gap()?;
         self.summary(page)?;
         let rules: BTreeSet<_> = self.flushes.iter().filter_map(|row| row.rule).collect();
-        if !rules.is_empty() {
-            page.gap()?;
-            page.heading("Rules")?;
-        }
-        rules.into_iter().try_for_each(|rule| explain::rule_text(page, rule))
+        rule_texts(page, rules)
     }
 }
 
-impl TraceReport {
+impl I915Trace {
     fn table(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.gap()?;
         let mut table = Table::new(
@@ -57,15 +43,14 @@ impl TraceReport {
             ],
         );
         for row in &self.flushes {
-            let micros = row.time_ns.saturating_sub(self.start_ns) / 1000;
             let shape = |shape: Option<Shape>| shape.map_or("none", Shape::name).to_owned();
             let predicted = match row.verdict {
                 Verdict::NotFollowed => "?".to_owned(),
                 Verdict::Predicted | Verdict::Unpredicted | Verdict::Unseen => shape(row.predicted),
             };
             table.row([
-                format!("{}.{:03}", micros / 1000, micros % 1000),
-                if row.tid == 0 { String::new() } else { format!("{}-{}", row.comm, row.tid) },
+                self.run.millis(row.time_ns),
+                process(row.tid, &row.comm),
                 row.call.unwrap_or_default().to_owned(),
                 row.object.map_or_else(String::new, |object| format!("#{object}")),
                 row.bytes.map_or_else(String::new, bytes),
@@ -94,13 +79,8 @@ impl TraceReport {
             grouped(counts.not_followed)
         );
         page.styled_heading(&text, held_style(self.passed))?;
-        if self.left_out > 0 {
-            page.note(2, &format!("{} flushes without a mismatch are not listed.", grouped(self.left_out)))?;
-        }
-        if counts.lost > 0 {
-            let text = "The kernel's buffer overflowed and lost at least {} events: objects and calls from before are not followed.";
-            page.note(2, &text.replace("{}", &grouped(counts.lost)))?;
-        }
+        left_out(page, self.left_out, "flushes")?;
+        lost(page, counts.lost)?;
         Ok(())
     }
 }
@@ -129,26 +109,17 @@ fn note(row: &Row) -> String {
     }
 }
 
-/// Returns the style of a verdict.
-pub fn style(verdict: Verdict) -> Style {
-    match verdict {
-        Verdict::Predicted => held_style(true),
-        Verdict::Unpredicted | Verdict::Unseen => held_style(false),
-        Verdict::NotFollowed => Style::new().dimmed(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use gem_coherency::backend::DriverVersion;
     use gem_coherency::platform::{Basis, by_name};
-    use gem_coherency::policy::Rule;
     use gem_coherency::policy::kernel::KernelRules;
     use gem_coherency::vocabulary::KernelVersion;
     use gemtool::kernel_trace::{Follower, parse};
 
     use super::*;
     use crate::cmd::device::DeviceLine;
+    use crate::cmd::programs::trace::Run;
 
     /// Returns the text form of a trace recorded on Jasper Lake.
     fn page(without: Option<Rule>) -> String {
@@ -161,7 +132,7 @@ mod tests {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernel_trace/recorded/jsl-6.12.trace"));
 
     /// Returns the report of a `trace` of Jasper Lake.
-    fn report(trace: &str, without: Option<Rule>) -> TraceReport {
+    fn report(trace: &str, without: Option<Rule>) -> I915Trace {
         let kernel = KernelVersion::new(6, 12);
         let platform = by_name("jsl").unwrap();
         let rules = KernelRules { without, ..KernelRules::of(kernel).unwrap() };
@@ -177,7 +148,7 @@ mod tests {
         };
         let name = "/dev/dri/card0".to_owned();
         let basis = Basis::of(kernel);
-        TraceReport {
+        I915Trace {
             device: DeviceLine {
                 name,
                 driver,
@@ -186,11 +157,13 @@ mod tests {
                 kernel,
                 basis,
             },
-            command: vec!["gemtool".to_owned(), "alloc".to_owned()],
-            ended: Some("exit status: 0".to_owned()),
+            run: Run {
+                command: vec!["gemtool".to_owned(), "alloc".to_owned()],
+                ended: Some("exit status: 0".to_owned()),
+                missing: Vec::new(),
+                start_ns: 27_000_000_000,
+            },
             without,
-            missing: Vec::new(),
-            start_ns: 27_000_000_000,
             flushes: follower.rows(),
             left_out: 0,
             passed: counts.mismatches == 0,
