@@ -4,33 +4,38 @@ set -e
 gemtool=$1 tests=$2
 shift 2
 "$tests"
-# A trace of one: the rules predict each answer and each flush. 1 MiB: more than the driver keeps of the tests' pages.
+# Tracing takes time, so each kind of device has its part of it: without local memory one alloc, which must be as predicted, with a flush of
+# new pages (1 MiB: more than the driver keeps of the tests' pages) ...
+traced="$gemtool trace --"
+if grep -q '^create .* placement=2 .*=> ok$' "$3"; then traced=; fi
 for caching in cached none; do
-    traced="$gemtool trace --"
-    [ $caching = none ] || traced=
-    $traced "$gemtool" alloc --caching=$caching --size=1MiB --export >/tmp/alloc ||
+    trace=$traced
+    [ $caching = none ] || trace=
+    $trace "$gemtool" alloc --caching=$caching --size=1MiB --export >/tmp/alloc ||
         { cat /tmp/alloc; echo "gemtool alloc --caching=$caching failed"; exit 1; }
     grep -q '^ *contents *right' /tmp/alloc || { cat /tmp/alloc; echo "gemtool alloc: wrong contents"; exit 1; }
 done
-grep -q ' 0 mismatches, 0 not followed$' /tmp/alloc || { cat /tmp/alloc; echo "gemtool trace: not as predicted"; exit 1; }
-# Local memory is never flushed.
-grep -q 'cpu_caching wc, local memory' /tmp/alloc || grep -q 'new pages *new pages *no-cpu-lines$' /tmp/alloc ||
-    { cat /tmp/alloc; echo "gemtool trace: no flush of new pages"; exit 1; }
-# A trace of some requests, whose predictions lack a rule: its refusals differ, and nothing else.
-{
-    grep -m 1 '^bind op=0 flags=0 object=wb .*=> ok$' "$3"
-    grep -m 2 '^bind op=0 flags=0 object=wc .*=> ok$' "$3"
-    grep -m 4 '^bind .* cached-not-snooped$' "$3"
-    grep -v ' cached-not-snooped$' "$3" | awk 'NR % 50 == 0'
-} >/tmp/some-requests
-refused=$(grep -c ' cached-not-snooped$' /tmp/some-requests)
-status=0
-"$gemtool" trace --without cached-not-snooped -- "$1" "$2" /tmp/some-requests >/tmp/trace || status=$?
-if [ $status != 1 ] || [ "$refused" = 0 ] || [ "$(grep -c 'MISMATCH:' /tmp/trace)" != "$refused" ] ||
-    ! grep -q " $refused mismatch.*, 0 not followed$" /tmp/trace; then
-    cat /tmp/trace
-    echo "gemtool trace: not the $refused refusals by the rule that is left out"
-    exit 1
+if [ -n "$traced" ]; then
+    grep -q ' 0 mismatches, 0 not followed$' /tmp/alloc || { cat /tmp/alloc; echo "gemtool trace: not as predicted"; exit 1; }
+    grep -q 'new pages *new pages *no-cpu-lines$' /tmp/alloc ||
+        { cat /tmp/alloc; echo "gemtool trace: no flush of new pages"; exit 1; }
+else
+    # ... and with local memory some requests, whose predictions lack a rule: its refusals must differ, and nothing else.
+    {
+        grep -m 1 '^bind op=0 flags=0 object=wb .*=> ok$' "$3"
+        grep -m 2 '^bind op=0 flags=0 object=wc .*=> ok$' "$3"
+        grep -m 4 '^bind .* cached-not-snooped$' "$3"
+        grep -v ' cached-not-snooped$' "$3" | awk 'NR % 50 == 0'
+    } >/tmp/some-requests
+    refused=$(grep -c ' cached-not-snooped$' /tmp/some-requests)
+    status=0
+    "$gemtool" trace --without cached-not-snooped -- "$1" "$2" /tmp/some-requests >/tmp/trace || status=$?
+    if [ $status != 1 ] || [ "$refused" = 0 ] || [ "$(grep -c 'MISMATCH:' /tmp/trace)" != "$refused" ] ||
+        ! grep -q " $refused mismatch.*, 0 not followed$" /tmp/trace; then
+        cat /tmp/trace
+        echo "gemtool trace: not the $refused refusals by the rule that is left out"
+        exit 1
+    fi
 fi
 "$gemtool" info >/tmp/info
 grep -q ', xe ' /tmp/info
