@@ -76,8 +76,9 @@ pub fn nothing_to_do<O: Object>(upcoming: &UpcomingAccess<'_, O>) -> Option<Deci
         return None;
     }
     let required = upcoming.stale.restrict(decisions.required);
-    let is_current = tracked.is_current(|state| is_pending(&required, state, tracked, upcoming.lines));
-    is_current.then(|| upcoming.idle(decisions))
+    let returns = tracked.returned_flushes();
+    let is_pending = is_pending(&required, tracked.word().state(), tracked, upcoming.lines);
+    (!is_pending && tracked.is_idle_since(returns)).then(|| upcoming.idle(decisions))
 }
 
 /// [`make_current`] for one access; returns its report.

@@ -89,24 +89,23 @@ impl Flushes {
         self.returns.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns whether `is_pending` is false, and what it checks is in memory: no flush took it that is open or has
-    /// returned it.
+    /// Returns whether no flush is open, and none has returned its work since there were `returns`. What a check between found not pending is then in
+    /// memory: no flush took it that is open or has returned it.
     ///
     /// A flush that took the work before the check announced itself before that, so it is found open, or it has ended.
     /// If it returned the work meanwhile, the number of returns has changed; if it did so before, the check found the
     /// work again, or another flush that took it, of which the same holds.
     #[inline(always)]
-    pub(super) fn is_current(&self, is_pending: impl FnOnce() -> bool) -> bool {
-        let returns = self.returns();
+    pub(super) fn is_idle_since(&self, returns: u64) -> bool {
         // Acquire pairs with the Release of `end`.
-        !is_pending() && self.open.load(Ordering::Acquire) == 0 && self.returns() == returns
+        self.open.load(Ordering::Acquire) == 0 && self.returns() == returns
     }
 
     /// Ends a flush; runs `sweep`, if there is one, while no flush is open and none can begin, unless others are open.
     /// Returns the wait for those.
     #[inline]
     pub(super) fn end(&self, flush: Open, sweep: Option<impl FnOnce()>) -> Option<Wait> {
-        // Release pairs with the Acquire of `begin` and `is_current`: a thread that finds the flush ended sees what it did.
+        // Release pairs with the Acquire of `begin` and `is_idle_since`: a thread that finds the flush ended sees what it did.
         // Acquire: as in `begin`, for flushes that have ended since.
         let is_over = flush.0.is_none()
             && sweep.is_none()
@@ -171,7 +170,7 @@ impl Flushes {
         let until = {
             let mut board = self.board.lock();
             board.waiting += 1;
-            // Acquire: as in `is_current`. A flush that begins later finds what this thread did by the lock, or alone by the
+            // Acquire: as in `is_idle_since`. A flush that begins later finds what this thread did by the lock, or alone by the
             // Release of `close`.
             self.open.fetch_or(BOARD, Ordering::Acquire);
             board.next

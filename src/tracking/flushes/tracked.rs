@@ -68,7 +68,21 @@ impl Tracked {
     /// flushed. If so, an access that requires nothing else needs no in-flight flush.
     #[inline(always)]
     pub fn is_current(&self, is_pending: impl Fn(State) -> bool) -> bool {
-        self.in_flight.is_current(|| is_pending(self.word.state()))
+        let returns = self.returned_flushes();
+        !is_pending(self.word.state()) && self.is_idle_since(returns)
+    }
+
+    /// Returns how many flushes returned the work that they took, to begin a check of what is pending. [`Tracked::is_current`] without a closure,
+    /// which the compiler may keep as a function on the shortest paths.
+    #[inline(always)]
+    pub fn returned_flushes(&self) -> u64 {
+        self.in_flight.returns()
+    }
+
+    /// Returns whether no flush is open, and none has returned its work since [`Tracked::returned_flushes`]: the end of the check.
+    #[inline(always)]
+    pub fn is_idle_since(&self, returns: u64) -> bool {
+        self.in_flight.is_idle_since(returns)
     }
 
     /// Returns whether `is_stale`, which reads the stale lines, is true, or any line may be about to be invalidated.

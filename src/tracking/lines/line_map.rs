@@ -144,7 +144,7 @@ impl LineMap {
     #[inline]
     pub fn any(&self, lines: LineRange) -> bool {
         // Acquire: a thread that finds a mark taken sees what the taking thread did before
-        // (`Tracked::may_be_stale`, `Flushes::is_current`).
+        // (`Tracked::may_be_stale`, `Flushes::is_idle_since`).
         !self.is_swept()
             && self.words.of(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
     }
