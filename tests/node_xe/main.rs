@@ -430,7 +430,7 @@ const LARGE: u64 = 16 << 20;
 
 /// Returns the memory that programs can have, in bytes.
 fn available_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let text = fs::read_to_string("/proc/meminfo").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
     line.trim().strip_suffix("kB").unwrap().trim().parse::<u64>().unwrap() << 10
 }

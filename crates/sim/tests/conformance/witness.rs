@@ -183,6 +183,7 @@ impl Numbers {
             | EventKind::Level { .. }
             | EventKind::Transfer { .. }
             | EventKind::Call(_)
+            | EventKind::Xe(_)
             | EventKind::Lost(_) => {}
         }
     }
