@@ -145,13 +145,15 @@ fn cells(row: &XeRow) -> Vec<Cells> {
 fn of_access(access: &AccessRow) -> Cells {
     let needs = access.decision.as_ref().map_or(Verdict::NotNeeded, |decision| decision.verdict);
     let rule = access.decision.as_ref().map_or("-", |decision| decision.rule.name());
+    let by_kernel = access.kind == Kind::Fresh && needs == Verdict::Flush;
+    let rule = if by_kernel { format!("{rule} (kernel)") } else { rule.to_owned() };
     let write = match access.kind {
         Kind::Fresh => "new object",
         Kind::Overwrite | Kind::HandOver => access.write.map_or("-", Via::name),
     };
     let library = if matches!(access.library, Check::Wrong(_)) { "WRONG" } else { "right" };
     let texts =
-        [write, access.read.name(), needs.name(), library, without_flushes(&access.without_flushes), rule];
+        [write, access.read.name(), needs.name(), library, without_flushes(&access.without_flushes), &rule];
     let passed = [access.library.wrong().is_none(), access.without_flushes.passed()];
     Cells { texts: texts.map(str::to_owned), passed, overs: None }
 }

@@ -195,7 +195,7 @@ impl<'a> Measuring<'a> {
         let mut rows = Vec::new();
         if self.args.over.is_empty() && self.args.write.is_empty() {
             for &read in &reads {
-                rows.push(self.fresh(&unused, index, read)?);
+                rows.push(self.fresh(&unused, object, index, read)?);
             }
         }
         for (number, &write) in writes.iter().enumerate() {
@@ -211,7 +211,7 @@ impl<'a> Measuring<'a> {
     }
 
     /// Measures the first read of a new object, whose pages had other bytes before.
-    fn fresh(&self, item: &Item, index: u16, read: Via) -> Result<AccessRow> {
+    fn fresh(&self, item: &Item, object: &xe::Object, index: u16, read: Via) -> Result<AccessRow> {
         let seen = |flushing| {
             Measured::leave_bytes(self.copier, item)?;
             let object = Measured::new(self.copier, item, index)?;
@@ -226,7 +226,8 @@ impl<'a> Measuring<'a> {
             over: None,
             write: None,
             read,
-            decision: None,
+            // The GPU clears local memory.
+            decision: (!item.is_local()).then(|| self.rules.new_pages(object).into()),
             library,
             without_flushes,
         })

@@ -142,7 +142,7 @@ pub struct AccessRow {
     pub write: Option<Via>,
     /// The path that read.
     pub read: Via,
-    /// The requirement of the rules; none for a new object, which the kernel clears and flushes.
+    /// The requirement of the rules; of a new object, what the kernel does itself, and none in local memory.
     pub decision: Option<Requirement>,
     /// Result with the library's drains.
     pub library: Check,
