@@ -1,8 +1,9 @@
 #!/bin/sh
-# What ci/xe runs in a virtual machine: $1 is gemtool, $2 the binary of tests/node_xe, the rest the comparison of requests.
+# What ci/xe runs in a virtual machine: $1 is gemtool, $2 the binary of tests/node_xe, $3 the PAT indices to verify (empty: all), the rest the
+# comparison of requests.
 set -e
-gemtool=$1 tests=$2
-shift 2
+gemtool=$1 tests=$2 indices=$3
+shift 3
 "$tests"
 # Tracing takes time, so each kind of device has its part of it: without local memory one alloc, which must be as predicted, with a flush of
 # new pages (1 MiB: more than the driver keeps of the tests' pages) ...
@@ -39,8 +40,7 @@ else
 fi
 "$gemtool" info >/tmp/info
 grep -q ', xe ' /tmp/info
-"$gemtool" verify --quick --caching none,cached >/tmp/verify 2>&1 || { cat /tmp/verify; exit 1; }
-echo "gemtool verify: $(tail -n 1 /tmp/verify)"
+"$gemtool" verify --quick --caching none,cached ${indices:+--pat "$indices"} >/tmp/verify 2>&1 || { cat /tmp/verify; exit 1; }
 for script in examples/scripts/xe.gemco examples/scripts/refusals.gemco; do
     "$gemtool" run "$script" >/tmp/run 2>&1 || { cat /tmp/run; echo "gemtool run $script failed"; exit 1; }
 done
