@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use gem_coherency_policy::platform::{self, Basis, Driver, GraphicsVersion};
-use gem_coherency_policy::vocabulary::{Agent, KernelVersion};
+use gem_coherency_policy::vocabulary::{Agent, CachingMode, KernelVersion};
 use gem_coherency_policy::xe::{
     self, Bind, BindFlags, BindOp, Bound, CachePolicy, CpuCaching, Create, CreateFlags, Device, LOCAL,
     MapFlags, Memory, Object, PatCoherency, PatEntry, Refusal, Rule, SYSTEM, Use, Verdict, When,
@@ -331,6 +331,18 @@ fn all_arguments_are_checked_before_the_first_object() {
 }
 
 #[test]
+fn all_mappings_of_an_object_are_unbound_without_addresses() {
+    let device = device("lnl", V7_2);
+    let wc = object(device, CpuCaching::Wc);
+    let all = Bind::bare(BindOp::UnmapAll, 0, 0, 0);
+    let right = Bind { object: Some(&wc), ..all };
+    assert_eq!(bind(device, right), Ok(()));
+    for wrong in [all, Bind { address: SIZE, ..right }, Bind { range: SIZE, ..right }] {
+        assert_eq!(bind(device, wrong), einval(Rule::UnmapAllOfObject), "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_mirror_needs_page_faults_and_an_index_that_snoops_where_memory_is_shared() {
     let mirror =
         |index| Bind { flags: BindFlags::CPU_ADDR_MIRROR, ..Bind::bare(BindOp::Map, 0, SIZE, index) };
@@ -341,6 +353,14 @@ fn a_mirror_needs_page_faults_and_an_index_that_snoops_where_memory_is_shared() 
         |device: Device, index| device.bind(&[mirror(index)], true).map_err(|(_, refusal)| refusal);
     assert_eq!(with_faults(integrated, none), einval(Rule::MirrorNotSnooped));
     assert_eq!((with_faults(integrated, 1), with_faults(discrete, none)), (Ok(()), Ok(())));
+    let nova_lake = device("nvlp", V7_3);
+    assert_eq!(with_faults(nova_lake, 1), einval(Rule::UserptrNotFlushed));
+    assert_eq!((with_faults(nova_lake, 2), with_faults(nova_lake, 19)), (Ok(()), Ok(())));
+    // Attributes are reset of a mirror only.
+    let reset = Bind { flags: BindFlags::CPU_ADDR_MIRROR | BindFlags::MADVISE_AUTORESET, ..mirror(1) };
+    assert_eq!(integrated.bind(&[reset], true), Ok(()));
+    let other = Bind { flags: BindFlags::NULL | BindFlags::MADVISE_AUTORESET, ..mirror(1) };
+    assert_eq!(bind(integrated, other), einval(Rule::AutoresetNeedsMirror));
     // 6.12 knows no mirror.
     assert_eq!(
         device("lnl", V6_12).bind(&[mirror(1)], true).map_err(|(_, refusal)| refusal),
@@ -350,15 +370,18 @@ fn a_mirror_needs_page_faults_and_an_index_that_snoops_where_memory_is_shared() 
 
 #[test]
 fn decompressing_needs_compressed_pages_and_an_index_that_does_not_compress() {
-    let device = device("bmg", V7_2);
-    let wc = object(device, CpuCaching::Wc);
-    let decompress = |index| bind(device, Bind { flags: BindFlags::DECOMPRESS, ..Bind::map(&wc, 0, index) });
-    assert_eq!((decompress(9), decompress(0)), (einval(Rule::DecompressCompressed), Ok(())));
-    // Firmware can turn compression off, and Crescent Island has none.
+    let battlemage = device("bmg", V7_2);
+    let wc = object(battlemage, CpuCaching::Wc);
+    let decompress = |device: Device, index| {
+        bind(device, Bind { flags: BindFlags::DECOMPRESS, ..Bind::map(&wc, 0, index) })
+    };
+    assert_eq!(decompress(battlemage, 9), einval(Rule::DecompressCompressed));
+    assert_eq!(decompress(battlemage, 0), Ok(()));
+    // Firmware can turn compression off, Crescent Island has none, DG2 is older, and Lunar Lake integrated.
     let unsupported = Err(Refusal { errno: Errno::EOPNOTSUPP, rule: Rule::CannotDecompress });
-    let without = [device.without_flat_ccs(), self::device("cri", V7_3)];
-    for device in without {
-        assert_eq!(bind(device, Bind { flags: BindFlags::DECOMPRESS, ..Bind::map(&wc, 0, 0) }), unsupported);
+    let others = [("cri", V7_3), ("dg2", V7_2), ("lnl", V7_2)].map(|(name, kernel)| device(name, kernel));
+    for device in others.into_iter().chain([battlemage.without_flat_ccs()]) {
+        assert_eq!(decompress(device, 0), unsupported, "{}", device.platform);
     }
 }
 
@@ -462,13 +485,13 @@ fn no_accepted_mapping_needs_a_flush_of_the_cpus_cache_between_cpu_and_engines()
                 accepted += usize::from(decision.verdict != Verdict::Refused);
             }
             // Inside a batch only 2-way coherency shows the GPU's writes.
-            let inside = device.needs_flush(memory, index, Agent::Gpu, Agent::Cpu, When::InBatch).verdict;
-            let expected = match (inside, entry.coherency) {
-                (Verdict::Refused, _) => Verdict::Refused,
-                (_, PatCoherency::TwoWay) => Verdict::NotNeeded,
-                _ => Verdict::FlushGpu,
+            let inside = device.needs_flush(memory, index, Agent::Gpu, Agent::Cpu, When::InBatch);
+            let expected = match (inside.verdict, entry.coherency) {
+                (Verdict::Refused, _) => (Verdict::Refused, Rule::CannotBeBound),
+                (_, PatCoherency::TwoWay) => (Verdict::NotNeeded, Rule::TwoWaySeen),
+                _ => (Verdict::FlushGpu, Rule::FlushInBatch),
             };
-            assert_eq!(inside, expected, "{platform} {index} {memory:?}");
+            assert_eq!((inside.verdict, inside.rule), expected, "{platform} {index} {memory:?}");
         }
     }
     assert!(accepted > 1000, "{accepted}");
@@ -481,6 +504,10 @@ fn decisions_name_their_rules() {
     for (name, caching, index, writer, next, verdict, rule) in [
         ("lnl", CpuCaching::Wb, 1, Cpu, Gpu, NotNeeded, Rule::SnoopedMapping),
         ("lnl", CpuCaching::Wb, 3, Cpu, Gpu, Refused, Rule::CannotBeBound),
+        ("lnl", CpuCaching::Wb, 3, Gpu, Cpu, Refused, Rule::CannotBeBound),
+        // Neither needs a mapping of the GPU.
+        ("lnl", CpuCaching::Wb, 3, Cpu, Cpu, NotNeeded, Rule::SameCaches),
+        ("lnl", CpuCaching::Wb, 3, Cpu, Display, Flush, Rule::DisplayReadsMemory),
         ("lnl", CpuCaching::Wc, 3, Cpu, Gpu, Drain, Rule::WcDrain),
         ("lnl", CpuCaching::Wb, 1, Gpu, Cpu, NotNeeded, Rule::EndFlushes),
         ("lnl", CpuCaching::Wc, 3, Gpu, Cpu, NotNeeded, Rule::NoCpuLines),
@@ -579,6 +606,47 @@ fn every_choice_is_accepted_and_needs_a_drain_at_most() {
         assert_eq!(found, [read_back, scanout, upload, gpu_only], "{name}");
     }
     assert_eq!((index("nvlp", Use::ReadBack), index("nvlp", Use::Userptr)), (19, 19));
+}
+
+#[test]
+fn what_is_created_is_cached_where_the_cpu_reads_and_local_where_it_has_no_part() {
+    let small = 4096;
+    for platform in xe::all() {
+        let device = platform.device(V7_3).unwrap();
+        let (placement, page) = match platform.local_page_bytes {
+            Some(bytes) => (LOCAL, u64::from(bytes)),
+            None => (SYSTEM, small),
+        };
+        let system = |caching| Some(Create::new(small, caching));
+        let gpu_only = Create { placement, ..Create::new(page, CpuCaching::Wc) };
+        for &purpose in Use::ALL {
+            let Some(choice) = device.choose(purpose, small) else { continue };
+            let expected = match purpose {
+                Use::Upload => system(CpuCaching::Wc),
+                Use::ReadBack => system(CpuCaching::Wb),
+                Use::Scanout => Some(Create { flags: CreateFlags::SCANOUT, ..gpu_only }),
+                Use::GpuOnly => Some(gpu_only),
+                Use::Import | Use::Userptr => None,
+            };
+            assert_eq!(choice.create, expected, "{platform} {purpose}");
+        }
+    }
+}
+
+#[test]
+fn a_caching_mode_is_a_use_and_none_is_local_where_there_is_local_memory() {
+    for platform in xe::all() {
+        let device = platform.device(V7_3).unwrap();
+        let mode = |mode| device.choose_mode(mode, SIZE);
+        let of = |purpose| device.choose(purpose, SIZE);
+        assert_eq!(mode(CachingMode::Cached), of(Use::ReadBack), "{platform}");
+        assert_eq!(mode(CachingMode::Display), of(Use::Scanout), "{platform}");
+        let (none, upload) = (mode(CachingMode::None).unwrap(), of(Use::Upload).unwrap());
+        // The CPU writes it: the index does not compress.
+        assert_eq!(none.pat_index, upload.pat_index, "{platform}");
+        let memory = if platform.discrete { of(Use::GpuOnly).unwrap() } else { upload };
+        assert_eq!(none.create, memory.create, "{platform}");
+    }
 }
 
 #[test]

@@ -199,3 +199,18 @@ fn a_machine_names_the_driver_and_refuses_what_xe_lacks() {
         assert_eq!(machine.refusal(call).is_none(), has, "{call:?}");
     }
 }
+
+#[test]
+fn the_cpu_maps_an_object_as_it_was_created_and_any_on_a_discrete_device_in_one_way() {
+    for device in devices() {
+        for object in objects(&device) {
+            let expected = match object.caching.unwrap() {
+                _ if device.platform.discrete => MmapMode::Fixed,
+                CpuCaching::Wb => MmapMode::Wb,
+                CpuCaching::Wc => MmapMode::Wc,
+            };
+            assert_eq!(device.map_mode(&object), Some(expected), "{} {object:?}", device.platform);
+        }
+        assert_eq!(device.map_mode(&xe::Object::imported(65536)), None, "{}", device.platform);
+    }
+}

@@ -157,14 +157,16 @@ impl Device {
         let integrated = !self.platform.discrete;
         check(!(mirror && integrated) || entry.coherency.snoops(), Rule::MirrorNotSnooped)?;
         check(!(userptr || mirror) || self.is_flushed(op.pat_index, entry), Rule::UserptrNotFlushed)?;
-        check(!(userptr && self.has_requests_of_7_2() && entry.compressed), Rule::UserptrCompressed)?;
+        // 6.12 has no such check, and no index that compresses and snoops.
+        check(!(userptr && entry.compressed), Rule::UserptrCompressed)?;
         check(!(object && op.is(BindOp::Prefetch)), Rule::PrefetchHasNoObject)?;
         check(op.region == 0 || op.is(BindOp::Prefetch), Rule::PrefetchRegion)?;
         let advised = op.region == PREFERRED_REGION && self.has_requests_of_7_2();
         check(advised || self.has_region(op.region), Rule::PrefetchRegion)?;
         check(!(object && op.is(BindOp::Unmap)), Rule::UnmapHasNoObject)?;
         let autoreset = flags.contains(BindFlags::MADVISE_AUTORESET);
-        check(!autoreset || mirror && op.is(BindOp::Map), Rule::AutoresetNeedsMirror)?;
+        // A mirror is a MAP by now.
+        check(!autoreset || mirror, Rule::AutoresetNeedsMirror)?;
         let aligned = are_multiples(PAGE_BYTES, &[op.offset, op.address, op.range]);
         check(aligned && (op.range != 0 || op.is(BindOp::UnmapAll)), Rule::BindUnaligned)?;
         let can_decompress = self.has_flat_ccs && self.platform.discrete && self.graphics.major >= 20;
@@ -189,7 +191,8 @@ impl Device {
         let aligned = are_multiples(page, &[op.offset, op.address, op.range]);
         check(aligned, Rule::BindLocalPage)?;
         check_snooped(object, entry)?;
-        if object.is_import() && self.has_requests_of_7_2() {
+        // 6.12 has no such checks, no index that compresses and snoops, and no device of version 35.
+        if object.is_import() {
             check(!entry.compressed, Rule::ImportCompressed)?;
             check(self.is_flushed(op.pat_index, entry), Rule::ImportNotFlushed)?;
         }

@@ -75,12 +75,11 @@ impl Device {
         match mode {
             CachingMode::Cached => self.choose(Use::ReadBack, size),
             CachingMode::Display => self.choose(Use::Scanout, size),
-            CachingMode::None if self.platform.discrete => {
-                // Not compressed, as the CPU writes it.
+            CachingMode::None => {
+                // Where the GPU has its own objects, and not compressed, as the CPU writes it.
                 let Choice { pat_index, .. } = self.choose(Use::Upload, size)?;
-                self.choose(Use::GpuOnly, size).map(|local| Choice { pat_index, ..local })
+                self.choose(Use::GpuOnly, size).map(|own| Choice { pat_index, ..own })
             }
-            CachingMode::None => self.choose(Use::Upload, size),
         }
     }
 
