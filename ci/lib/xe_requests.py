@@ -113,6 +113,8 @@ CHECKS = {
 
 MAP, UNMAP, MAP_USERPTR = 0, 1, 2
 SCANOUT, NO_COMPRESSION = 2, 8
+# Flags of a mapping without memory: NULL, CPU_ADDR_MIRROR.
+NOTHING = 1 << 2 | 1 << 5
 ADDRESS = 1 << 32
 O_CLOEXEC = os.O_CLOEXEC
 # Names as the rules print them: errno.errorcode has ENOTSUP for the same number.
@@ -265,7 +267,7 @@ class Requests:
         operation = VmBindOp(
             obj=self.handle(field["object"]),
             pat_index=field["pat"],
-            obj_offset=field["offset"] + (self.memory_at if field["op"] == MAP_USERPTR and not field["flags"] else 0),
+            obj_offset=field["offset"] + (self.memory_at if field["op"] == MAP_USERPTR and not field["flags"] & NOTHING else 0),
             range=field["range"],
             addr=field["address"],
             op=field["op"],
