@@ -3,9 +3,11 @@ that are known.
 
     mutants_engine.py CODE LIST [--shard I/N | --only FILE,FILE] PROGRAM...
 
-CODE is engine or xe: ci/lib/mutants-CODE-survivors has the known survivors, ci/lib/mutants-CODE-sample the sample. LIST has a line for each mutant: number, place, change. Each PROGRAM is a test program with the mutants in it. A mutant is killed by a program
-that fails, or that hangs. With --shard every mutant of part I of N is run, with --only every one of these files, and those that are
-listed as survivors have to survive; without either, every second one of the sample, by the environment's SEED.
+CODE is engine or xe: ci/lib/mutants-CODE-survivors has the known survivors, ci/lib/mutants-CODE-sample the sample. LIST has a line for each
+mutant: number, place, change. Each PROGRAM is a test program with the mutants in it, or the example xe_requests, whose answers
+mutants_xe_answers.py judges. A mutant is killed by a program that fails, or that hangs. With --shard every mutant of part I of N is run, with
+--only every one of these files, and those that are listed as survivors have to survive; without either, every second one of the sample, by the
+environment's SEED.
 """
 
 import concurrent.futures
@@ -26,10 +28,16 @@ SLOWER = 5
 IDLE_S = 20
 # Programs of which some tests take most of the time: these, and the others, are judges of their own.
 SLOW = {"device": "sweep"}
+# The program that prints requests of ci/xe with answers, and what judges those.
+REQUESTS, ANSWERS = "xe_requests", "ci/lib/mutants_xe_answers.py"
+# Folders of builds that have the names of their judges.
+FOLDERS = ("loom", "check")
 
 
 def parts(program):
     """The judges that a program is: command lines."""
+    if Path(program).name == REQUESTS:
+        return [(sys.executable, ANSWERS, program)]
     slow = SLOW.get(Path(program).name.rsplit("-", 1)[0])
     return [(program, "--quiet", "--skip", slow), (program, "--quiet", slow)] if slow else [(program, "--quiet")]
 
@@ -71,10 +79,13 @@ def limits(programs):
 
 
 def name(judge):
-    """loom/own_marks: a model; tests/own_marks: a test, or lib: those in the library's own code."""
+    """loom/own_marks: a model; check/xe: the explorer; tests/own_marks: a test, or lib: those in the library's own code; ci/xe: its requests."""
+    if judge[0] == sys.executable:
+        return "ci/xe"
     test = Path(judge[0]).name.rsplit("-", 1)[0]
-    if Path(judge[0]).parents[2].name == "loom":
-        return f"loom/{test}"
+    folder = Path(judge[0]).parents[2].name
+    if folder in FOLDERS:
+        return f"{folder}/{test}"
     return "lib" if test == "gem_coherency" else f"tests/{test}"
 
 

@@ -2,8 +2,8 @@
 //!
 //! `plant rules TREE` changes the rules of coherency (`crates/policy/src/policy`) below TREE, `plant xe TREE` those of xe
 //! (`crates/policy/src/xe`), `plant validate TREE` those for instructions (`crates/shader/eu/src/validate`), `plant engine TREE` what follows the
-//! rules (`src/engine`, `src/tracking`). It prints a line for each mutant: its number, its place, and what is changed, with tabs between. The environment variable
-//! `GEM_COHERENCY_MUTANT` then chooses a mutant by number when the program runs; without it the code does what it did.
+//! rules (`src/engine`, `src/tracking`). It prints a line for each mutant: its number, its place, and what is changed, with tabs between. The
+//! environment variable `GEM_COHERENCY_MUTANT` then chooses a mutant by number when the program runs; without it the code does what it did.
 
 use std::error::Error;
 use std::fs;
