@@ -38,6 +38,8 @@ struct Bindings {
     indices: u64,
     /// An index that none can have, to be refused by name.
     beyond: Option<u16>,
+    /// Another object that was named.
+    other: Option<xe::Object>,
 }
 
 impl Bindings {
@@ -114,11 +116,12 @@ impl AdoptRequest {
     }
 
     /// Sets, under xe, how the object was created, and adds a PAT index by which the caller binds it: call it once for each index. The level is that of
-    /// the most cached mapping. [`Bo::bound_by`] adds indices later.
+    /// the most cached mapping, and no other is to be set. [`Bo::bound_by`] adds indices later. The kernel is not asked whether it was created so.
     #[must_use]
     pub fn bound(mut self, object: xe::Object, pat_index: u16) -> Self {
-        let before = self.bound.unwrap_or(Bindings { object, indices: 0, beyond: None });
-        self.bound = Some(Bindings { object, ..before }.with(pat_index));
+        let before = self.bound.unwrap_or(Bindings { object, indices: 0, beyond: None, other: None });
+        let other = before.other.or((before.object != object).then_some(object));
+        self.bound = Some(Bindings { other, ..before }.with(pat_index));
         self
     }
 
@@ -189,6 +192,21 @@ pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest)
         return Err(Error::BadSize { size, why: "the mapping has another size" });
     }
     if let Some(bindings) = bound {
+        let refused = |what, why| {
+            let platform = device.machine.platform.name;
+            Err(Error::NotAvailable { what, platform, why, errno: Errno::EINVAL })
+        };
+        if let Some(other) = bindings.other {
+            let what =
+                format!("an object that is {}, and also {}", described(&bindings.object), described(&other));
+            return refused(what, "each AdoptRequest::bound of a request is about the same object");
+        }
+        if let Some(level) = level {
+            return refused(
+                format!("level {level} of a bound object"),
+                "the level follows from its mappings",
+            );
+        }
         check_object(device, &bindings.object, size, mapping.as_ref())?;
         level = Some(bindings.level(device)?);
         keeps_level = true;

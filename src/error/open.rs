@@ -64,7 +64,7 @@ impl fmt::Display for OpenError {
             Self::BadDeviceSpec { spec, why } => write!(f, "bad device '{spec}': {why}"),
             Self::NoDevice { directory, found } => write!(
                 f,
-                "no i915 device in {} ({found}); name a device file or a software device",
+                "no device of i915 or xe in {} ({found}); name a device file or a software device",
                 directory.display()
             ),
             Self::CannotOpen { path, errno } => {
@@ -77,7 +77,8 @@ impl fmt::Display for OpenError {
             ),
             Self::NotDrm { path, errno } => write!(f, "{} is not a DRM device ({errno})", path.display()),
             Self::NotI915 { path, driver } => {
-                write!(f, "{} belongs to the driver '{driver}', not to i915", path.display())
+                let wanted = if driver == "xe" { "i915" } else { "i915 or xe" };
+                write!(f, "{} belongs to the driver '{driver}', not to {wanted}", path.display())
             }
         }
     }

@@ -4,7 +4,7 @@ use gem_coherency::backend::{Addresses, ExecObject, Relocation, Run};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::Handle;
 use gem_coherency::xe::{Bind, CpuCaching, Create};
-use gem_coherency::{Access, CachingMode, Device, Errno, Upload};
+use gem_coherency::{Access, CachingMode, Device, Errno, Upload, xe};
 use gem_coherency_exercise::{Batch, Region};
 
 use super::{LARGE, OBJECTS, SIZE, alloc, available_bytes, memory_comes_back, refused};
@@ -40,6 +40,37 @@ fn run_over(device: &Device, handle: Handle, engine: EngineClass) -> Result<(), 
     batch.wait(None)
 }
 
+/// A batch that takes the address of one that was submitted waits for its end.
+pub fn batches_take_turns(device: &Device) {
+    let extras = device.drm().extras().unwrap();
+    let bo = alloc(device, CachingMode::Cached);
+    bo.write_bytes(0, &[0; 256]).unwrap();
+    let objects = [ExecObject { handle: bo.handle(), access: Access::Write }];
+    let addresses = [ADDRESS, ADDRESS + (64 << 20)];
+    let batches: Vec<_> = (0..64_u32)
+        .map(|number| {
+            let batch = alloc(device, CachingMode::Cached);
+            // MI_STORE_DATA_IMM, MI_BATCH_BUFFER_END.
+            let store =
+                [0x20 << 23 | 2, ADDRESS as u32 + 4 * number, (ADDRESS >> 32) as u32, number + 1, 5 << 24, 0];
+            let bytes: Vec<_> = store.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+            batch.upload(0, &bytes, Upload::Once).unwrap();
+            let len_bytes = bytes.len() as u32;
+            let (batch_handle, engine) = (batch.handle(), EngineClass::Copy);
+            let addresses = Addresses::Pinned(&addresses);
+            extras
+                .run(&Run { objects: &objects, batch: batch_handle, len_bytes, engine, addresses })
+                .unwrap();
+            batch
+        })
+        .collect();
+    batches.iter().for_each(|batch| batch.wait(None).unwrap());
+    let mut seen = [0; 256];
+    bo.read_bytes(0, &mut seen).unwrap();
+    let expected: Vec<_> = (1..=64_u32).flat_map(u32::to_le_bytes).collect();
+    assert_eq!(seen.as_slice(), expected);
+}
+
 pub fn objects_are_bound(device: &Device) {
     let (drm, rules) = (device.drm(), device.xe().unwrap());
     let extras = drm.extras().unwrap();
@@ -52,8 +83,18 @@ pub fn objects_are_bound(device: &Device) {
         let seen = extras.bind(first, ADDRESS, index).err();
         assert_eq!(foreseen.map(|(_, refusal)| refusal.errno), seen.map(|error| error.errno()), "{index}");
     }
-    // Bound again by each index; then a batch finds it, and its second half gives way to another object.
+    // Bound again by each index; then a batch finds it.
     run_over(device, first, EngineClass::Copy).unwrap();
+    // A refused one leaves what is there, and its index.
+    let plain = |(_, entry): &(u16, &xe::PatEntry)| !entry.coherency.snoops() && !entry.compressed;
+    let (not_snooping, _) = rules.pat.indices().find(plain).unwrap();
+    let combining = extras.create_by(&Create::new(SIZE, CpuCaching::Wc)).unwrap().handle;
+    extras.bind(combining, ADDRESS, not_snooping).unwrap();
+    assert_eq!(extras.bind(first, ADDRESS, not_snooping).unwrap_err().errno(), Errno::EINVAL);
+    run_over(device, combining, EngineClass::Copy).unwrap();
+    drm.close(combining).unwrap();
+    // A part of it gives way to another object.
+    extras.bind(first, ADDRESS, rules.pat.own.wb).unwrap();
     extras.bind(second, ADDRESS + SIZE / 2, rules.pat.own.wb).unwrap();
     run_over(device, second, EngineClass::Copy).unwrap();
     drm.close(first).unwrap();

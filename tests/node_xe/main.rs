@@ -53,6 +53,7 @@ const TESTS: &[Test] = &[
     ("what the caller's own batches use is never reused", objects_of_own_batches_are_not_reused),
     ("a node of the caller's file leaves nothing behind in it", nothing_is_left_in_the_callers_file),
     ("batches of the caller's store, fill and copy", batches::batches_run),
+    ("batches take turns at one address", batches::batches_take_turns),
     ("the caller binds objects at addresses of its own, by each index", batches::objects_are_bound),
     ("a closed object is unbound from the caller's addresses", batches::closed_objects_are_unbound),
     ("wrong addresses and requests of i915 are refused", batches::wrong_batches_are_refused),

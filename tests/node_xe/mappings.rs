@@ -3,7 +3,7 @@
 use gem_coherency::backend::Mapping;
 use gem_coherency::backend::mapping::Counted;
 use gem_coherency::device::{AdoptRequest, Contents};
-use gem_coherency::vocabulary::{Agent, Handle};
+use gem_coherency::vocabulary::{Agent, CacheLevel, Handle};
 use gem_coherency::{
     Access, Bo, CachingMode, Device, Errno, Error, MmapMode, MocsClass, Submission, Verdict, xe,
 };
@@ -94,14 +94,22 @@ pub(super) fn are_refused(device: &Device) {
         assert_eq!(error.errno(), Errno::EINVAL, "{error}");
         assert!(error.to_string().contains(why), "{error}");
     }
+    // A request that contradicts itself.
+    let shown = xe::Object { flags: xe::CreateFlags::SCANOUT, ..object };
+    for (request, why) in [
+        (adopt().bound(object, snooping).bound(shown, snooping), "about the same object"),
+        (adopt().level(CacheLevel::None).bound(object, snooping), "follows from its mappings"),
+    ] {
+        let error = device.adopt(request).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
     let bo = device.adopt(adopt().bound(object, snooping)).unwrap();
     let level = bo.level();
     for index in [not_snooping, wrong] {
         assert_eq!(bo.bound_by(index).unwrap_err().errno(), Errno::EINVAL);
         assert_eq!(device.adopt(adopt().bound(object, index)).unwrap_err().errno(), Errno::EINVAL);
     }
-    let scanout = xe::Object { flags: xe::CreateFlags::SCANOUT, ..object };
-    let error = device.adopt(adopt().bound(scanout, snooping)).unwrap_err();
+    let error = device.adopt(adopt().bound(shown, snooping)).unwrap_err();
     assert!(matches!(error, Error::AdoptedOtherwise { .. }), "{error:?}");
     let other = MmapMode::ALL.iter().find(|&&mode| mode != mapping(device, CachingMode::Cached)).unwrap();
     let pages = MmapOptions::new().len(SIZE as usize).map_anon().unwrap();

@@ -43,7 +43,7 @@ Devices:
                         [,hang=10s][,selfsnoop=on|off][,display=on|off]
                         [,without=RULE][,drop=A3][,id=HEX][,revision=HEX]
                         [,fault=FAULT[@N]]
-  Without --device gemtool uses the first i915 node, never a software device.
+  Without --device gemtool uses the first node of i915, else of xe, never a software device.
 
 Exit status:
   0  success: every check passed
@@ -228,7 +228,7 @@ pub struct Alloc {
 /// The device to use.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Device {
-    /// A path, or sim:PLATFORM[,kernel=V][,seed=N] [default: the first i915 node]
+    /// A path, or sim:PLATFORM[,kernel=V][,seed=N] [default: the first node of i915, else of xe]
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
 }

@@ -11,7 +11,8 @@ use crate::backend::Created;
 use crate::backend::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown, preferred_first,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::vocabulary::Handle;
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETCONNECTOR, DRM_IOCTL_MODE_GETCRTC, DRM_IOCTL_MODE_GETENCODER,
@@ -37,6 +38,9 @@ pub(super) trait DisplayNode: Send + Sync + fmt::Debug {
 
     /// Records a new object of CREATE_DUMB, as one that is open.
     fn record_dumb(&self, created: Created);
+
+    /// Returns the error of ADDFB2 for an object, with the reason if it is known.
+    fn no_framebuffer(&self, handle: Handle, error: Error) -> Error;
 }
 
 impl Card {
@@ -195,7 +199,8 @@ impl<N: DisplayNode> Display for N {
             ..Default::default()
         };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_ADDFB2, Some(handle), &mut args)? };
+        let added = unsafe { call(self.card().fd()?, DRM_IOCTL_MODE_ADDFB2, Some(handle), &mut args) };
+        added.map_err(|error| self.no_framebuffer(picture.handle, error))?;
         Ok(Framebuffer(args.fb_id))
     }
 

@@ -37,7 +37,7 @@ use crate::backend::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Extras, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sync::{Mutex, MutexGuard};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 use gem_coherency_uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
@@ -219,6 +219,10 @@ impl DisplayNode for Node {
 
     fn record_dumb(&self, created: Created) {
         self.counted(created);
+    }
+
+    fn no_framebuffer(&self, _: Handle, error: Error) -> Error {
+        error
     }
 }
 

@@ -225,7 +225,7 @@ fn without_a_device_the_software_device_is_named_and_not_taken() {
         return;
     }
     for command in ["alloc --caching=none", "info"] {
-        gemtool(command).refused(&["no i915 device in /dev/dri", "--device sim:jsl"]);
+        gemtool(command).refused(&["no device of i915 or xe in /dev/dri", "--device sim:jsl"]);
     }
 }
 

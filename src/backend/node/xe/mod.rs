@@ -43,7 +43,7 @@ pub struct XeNode {
     objects: Mutex<HashMap<Handle, Object>>,
     /// The node's address space, created at first use.
     space: Mutex<Option<Space>>,
-    /// Queues of address spaces before this one that were banned.
+    /// Queues that were banned, and are destroyed.
     hangs: AtomicU32,
 }
 
@@ -167,13 +167,16 @@ impl XeNode {
                 space.unbind_others(fd, used)?;
                 run(fd, space)
             }),
-            // The queue is banned: the next submission gets another.
             Errno::ECANCELED => {
-                if let Some(space) = self.space.lock().take() {
-                    let banned = space.banned(self.fd()?);
-                    // Relaxed: a statistic; it publishes no other data.
-                    self.hangs.fetch_add(banned.unwrap_or(0), Ordering::Relaxed);
-                    space.destroy(self.fd()?);
+                let (fd, mut space) = (self.fd()?, self.space.lock());
+                let dropped = space.as_mut().map_or(Ok(0), |space| space.drop_banned(fd))?;
+                // Relaxed: a statistic; it publishes no other data.
+                self.hangs.fetch_add(dropped, Ordering::Relaxed);
+                // No queue is banned, so it is the address space: the next submission gets another.
+                if dropped == 0
+                    && let Some(space) = space.take()
+                {
+                    space.destroy(fd);
                 }
                 Err(error)
             }
@@ -236,6 +239,19 @@ impl DisplayNode for XeNode {
 
     fn record_dumb(&self, created: Created) {
         self.learn(created.handle, self.device.dumb(created.size_bytes));
+    }
+
+    fn no_framebuffer(&self, handle: Handle, error: Error) -> Error {
+        let known = self.objects().get(&handle).copied();
+        match known.filter(|object| !object.flags.contains(CreateFlags::SCANOUT)) {
+            // `xe_display_bo_framebuffer_init`.
+            Some(_) if error.errno() == Errno::EINVAL => self.not_available(
+                format!("a framebuffer of object {}", handle.get()),
+                "it was bound before, and created without SCANOUT, which the caching mode DISPLAY has",
+                Errno::EINVAL,
+            ),
+            _ => error,
+        }
     }
 }
 

@@ -143,31 +143,18 @@ impl Space {
         Ok(queue.exec_queue_id)
     }
 
-    /// Returns how many queues are banned, as after a hang: `DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY`, 0xc0286448.
+    /// Returns how many queues are banned, as after a hang.
     ///
     /// # Errors
     /// ENODEV.
     pub(super) fn banned(&self, fd: BorrowedFd<'_>) -> Result<u32> {
-        let mut banned = 0;
-        for &(_, queue) in &self.queues {
-            let mut args = drm_xe_exec_queue_get_property {
-                exec_queue_id: queue,
-                property: DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN,
-                ..Default::default()
-            };
-            // SAFETY: no address in it; integers only.
-            unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY, None, &mut args)? };
-            banned += u32::from(args.value != 0);
-        }
-        Ok(banned)
+        self.queues.iter().try_fold(0, |banned, &(_, queue)| Ok(banned + u32::from(is_banned(fd, queue)?)))
     }
 
     /// Destroys what exists; errors are ignored, as closing the last copy of the file destroys the rest.
     pub(super) fn destroy(self, fd: BorrowedFd<'_>) {
         for (_, queue) in self.queues {
-            let mut queue = drm_xe_exec_queue_destroy { exec_queue_id: queue, ..Default::default() };
-            // SAFETY: no address in it; integers only.
-            let _ = unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, None, &mut queue) };
+            destroy_queue(fd, queue);
         }
         let mut vm = drm_xe_vm_destroy { vm_id: self.vm, ..Default::default() };
         // SAFETY: no address in it; integers only.
@@ -180,6 +167,23 @@ impl Space {
         }
     }
 
+    /// Destroys the queues that are banned, and returns how many there were: the next submission creates others.
+    ///
+    /// # Errors
+    /// ENODEV.
+    pub(super) fn drop_banned(&mut self, fd: BorrowedFd<'_>) -> Result<u32> {
+        let mut dropped = 0;
+        for (class, queue) in std::mem::take(&mut self.queues) {
+            if is_banned(fd, queue)? {
+                destroy_queue(fd, queue);
+                dropped += 1;
+            } else {
+                self.queues.push((class, queue));
+            }
+        }
+        Ok(dropped)
+    }
+
     fn sync(&self, value: u64, flags: u32) -> drm_xe_sync {
         drm_xe_sync {
             r#type: DRM_XE_SYNC_TYPE_TIMELINE_SYNCOBJ,
@@ -190,23 +194,24 @@ impl Space {
         }
     }
 
-    /// Makes one change of the address space: `DRM_IOCTL_XE_VM_BIND`, 0x40886445.
+    /// Makes one change of the address space: `DRM_IOCTL_XE_VM_BIND`, 0x40886445. One that takes a mapping away happens after the submissions before
+    /// it: the kernel does not wait for them (`xe_pt_vm_dependencies`).
     ///
     /// # Errors
     /// Those of [`crate::xe::Device::bind`]; ENOMEM, ENOSPC.
-    fn change(&mut self, fd: BorrowedFd<'_>, bind: drm_xe_vm_bind_op) -> Result<()> {
-        let signal = self.sync(self.signalled + 1, DRM_XE_SYNC_FLAG_SIGNAL);
+    fn change(&mut self, fd: BorrowedFd<'_>, bind: drm_xe_vm_bind_op, takes_away: bool) -> Result<()> {
+        let syncs = [self.sync(self.signalled + 1, DRM_XE_SYNC_FLAG_SIGNAL), self.sync(self.signalled, 0)];
         let handle = Some(bind.obj).filter(|&handle| handle != 0);
         let mut args = drm_xe_vm_bind {
             vm_id: self.vm,
             num_binds: 1,
             bind,
-            num_syncs: 1,
-            syncs: std::ptr::from_ref(&signal) as u64,
+            num_syncs: if takes_away && self.signalled > 0 { 2 } else { 1 },
+            syncs: syncs.as_ptr() as u64,
             ..Default::default()
         };
         // SAFETY:
-        // - `syncs`: the address of one live struct, which the kernel only reads;
+        // - `syncs`: the address of at least `num_syncs` live structs, which the kernel only reads;
         // - `bind`: inline, as there is one; its offset is no address of the CPU's, as no operation is MAP_USERPTR;
         // - bit patterns: integers only.
         unsafe { call(fd, DRM_IOCTL_XE_VM_BIND, handle, &mut args)? };
@@ -221,7 +226,7 @@ impl Space {
         let reused = self.free.get_mut(&distance).and_then(Vec::pop);
         let address = reused.unwrap_or(self.next);
         let end = address.checked_add(distance).filter(|&end| end <= LAST).ok_or(beyond)?;
-        let changed = self.map(fd, handle, size_bytes, address, pat_index);
+        let changed = self.change(fd, map(handle, size_bytes, address, pat_index), false);
         match reused {
             Some(address) if changed.is_err() => self.free.entry(distance).or_default().push(address),
             None if changed.is_ok() => self.next = end,
@@ -230,25 +235,10 @@ impl Space {
         changed.map(|()| address)
     }
 
-    fn map(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        handle: Handle,
-        range: u64,
-        addr: u64,
-        pat_index: u16,
-    ) -> Result<()> {
-        let op = DRM_XE_VM_BIND_OP_MAP;
-        self.change(
-            fd,
-            drm_xe_vm_bind_op { obj: handle.get(), pat_index, range, addr, op, ..Default::default() },
-        )
-    }
-
     fn unmap(&mut self, fd: BorrowedFd<'_>, addr: u64, range: u64) -> Result<()> {
         let op = DRM_XE_VM_BIND_OP_UNMAP;
         // Each table has an index 0.
-        self.change(fd, drm_xe_vm_bind_op { range, addr, op, ..Default::default() })
+        self.change(fd, drm_xe_vm_bind_op { range, addr, op, ..Default::default() }, true)
     }
 
     /// Unbinds what [`Self::bind`] bound.
@@ -262,7 +252,7 @@ impl Space {
     /// the object is there already.
     ///
     /// # Errors
-    /// Those of VM_BIND.
+    /// Those of VM_BIND; what is there stays.
     pub(super) fn pin(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -279,27 +269,33 @@ impl Space {
             }
             PatChoice::Node(index) => (index, false),
         };
-        let overlaps = |(start, there): (&u64, &Pinned)| start + there.size_bytes > address;
-        let old: Vec<u64> =
-            self.pinned.range(..end).filter(|&one| overlaps(one)).map(|(&start, _)| start).collect();
-        old.into_iter().try_for_each(|start| self.unpin(fd, start))?;
-        self.map(fd, handle, size_bytes, address, pat_index)?;
+        let overlaps = |(start, there): &(&u64, &Pinned)| *start + there.size_bytes > address;
+        let before = self.pinned.range(..end).filter(overlaps);
+        let old: Vec<_> = before.map(|(&start, there)| (start, start + there.size_bytes)).collect();
+        self.change(fd, map(handle, size_bytes, address, pat_index), !old.is_empty())?;
+        for (start, old_end) in old {
+            self.pinned.remove(&start);
+            // Of an object that is there in part, nothing stays.
+            if start < address {
+                self.unmap(fd, start, address - start)?;
+            }
+            if end < old_end {
+                self.unmap(fd, end, old_end - end)?;
+            }
+        }
         self.pinned.insert(address, Pinned { handle, size_bytes, is_bound });
         Ok(())
     }
 
-    fn unpin(&mut self, fd: BorrowedFd<'_>, address: u64) -> Result<()> {
-        match self.pinned.remove(&address) {
-            Some(there) => self.unmap(fd, address, there.size_bytes),
-            None => Ok(()),
-        }
-    }
-
     /// Unbinds from the caller's addresses what is `unwanted`.
     fn unpin_all(&mut self, fd: BorrowedFd<'_>, unwanted: impl Fn(&Pinned) -> bool) -> Result<()> {
-        let some: Vec<u64> =
-            self.pinned.iter().filter(|(_, there)| unwanted(there)).map(|(&at, _)| at).collect();
-        some.into_iter().try_for_each(|address| self.unpin(fd, address))
+        let some = self.pinned.iter().filter(|(_, there)| unwanted(there));
+        let some: Vec<_> = some.map(|(&address, there)| (address, there.size_bytes)).collect();
+        some.into_iter().try_for_each(|(address, size_bytes)| {
+            self.unmap(fd, address, size_bytes)?;
+            self.pinned.remove(&address);
+            Ok(())
+        })
     }
 
     /// Binds an object by `pat_index`, and unbinds it again.
@@ -338,7 +334,15 @@ impl Space {
     pub(super) fn unbind(&mut self, fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
         self.last.remove(&handle);
         self.unpin_all(fd, |there| there.handle == handle)?;
-        self.bound.remove(&handle).map_or(Ok(()), |bound| self.release(fd, bound))
+        self.unbind_own(fd, handle)
+    }
+
+    /// Unbinds an object from the node's address.
+    fn unbind_own(&mut self, fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
+        let Some(&bound) = self.bound.get(&handle) else { return Ok(()) };
+        self.release(fd, bound)?;
+        self.bound.remove(&handle);
+        Ok(())
     }
 
     /// Unbinds what is not `used`, and what no caller bound by an index of its own.
@@ -348,9 +352,7 @@ impl Space {
     pub(super) fn unbind_others(&mut self, fd: BorrowedFd<'_>, used: impl Fn(Handle) -> bool) -> Result<()> {
         self.unpin_all(fd, |there| !there.is_bound && !used(there.handle))?;
         let others: Vec<Handle> = self.bound.keys().copied().filter(|&handle| !used(handle)).collect();
-        others
-            .into_iter()
-            .try_for_each(|handle| self.bound.remove(&handle).map_or(Ok(()), |bound| self.release(fd, bound)))
+        others.into_iter().try_for_each(|handle| self.unbind_own(fd, handle))
     }
 
     /// Returns the address of an empty batch, creating it if there is none. `create` makes its object, which is bound by `snooped`.
@@ -413,6 +415,28 @@ impl Space {
     pub(super) fn last_use(&self, handle: Handle) -> Option<Point> {
         self.last.get(&handle).map(|&value| Point { syncobj: self.syncobj, value })
     }
+}
+
+/// Returns the operation that binds all of an object.
+fn map(handle: Handle, range: u64, addr: u64, pat_index: u16) -> drm_xe_vm_bind_op {
+    let op = DRM_XE_VM_BIND_OP_MAP;
+    drm_xe_vm_bind_op { obj: handle.get(), pat_index, range, addr, op, ..Default::default() }
+}
+
+/// Returns whether the kernel runs nothing more of a queue: `DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY`, 0xc0286448.
+fn is_banned(fd: BorrowedFd<'_>, queue: u32) -> Result<bool> {
+    let property = DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN;
+    let mut args = drm_xe_exec_queue_get_property { exec_queue_id: queue, property, ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY, None, &mut args)? };
+    Ok(args.value != 0)
+}
+
+/// Destroys a queue; an error is ignored, as closing the last copy of the file destroys it, too.
+fn destroy_queue(fd: BorrowedFd<'_>, queue: u32) {
+    let mut args = drm_xe_exec_queue_destroy { exec_queue_id: queue, ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    let _ = unsafe { call(fd, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, None, &mut args) };
 }
 
 /// Waits for a point: `DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT`, 0xc03064ca. A negative timeout is none.

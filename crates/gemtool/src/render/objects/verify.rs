@@ -89,12 +89,15 @@ impl Report for VerifyReport {
             page.wrapped(0, unproven)?;
         }
         page.gap()?;
-        page.styled_heading(&summary(&self.totals, &self.refused), held_style(self.passed))
+        page.styled_heading(
+            &summary(&self.totals, &self.refused, ("flush", "flushes")),
+            held_style(self.passed),
+        )
     }
 }
 
-/// Returns the last line.
-fn summary(totals: &Totals, refused: &[Refused]) -> String {
+/// Returns the last line, with the words for what the rules may require.
+fn summary(totals: &Totals, refused: &[Refused], (one, all): (&str, &str)) -> String {
     let Totals { passed, failed, skipped, stale, not_shown } = totals;
     let verdict = match (*failed, refused.is_empty()) {
         (0, true) => "PASS",
@@ -102,8 +105,8 @@ fn summary(totals: &Totals, refused: &[Refused]) -> String {
         _ => "FAIL",
     };
     let controls = match stale + not_shown {
-        0 => "no case needs a flush".to_owned(),
-        all => format!("with the needed flushes left out, old bytes showed in {stale} of {all} cases"),
+        0 => format!("no case needs a {one}"),
+        cases => format!("with the needed {all} left out, old bytes showed in {stale} of {cases} cases"),
     };
     format!("{verdict}: {passed} passed, {failed} failed, {skipped} skipped; {controls}")
 }

@@ -15,6 +15,9 @@ impl Report for XeVerifyReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
         counts(page, &self.counts, self.lines, self.seed)?;
+        if let Some(forget) = self.forget {
+            page.line(&format!("the library leaves out each {} that the rules require", forget.verdict()))?;
+        }
         for rows in self.rows.chunk_by(|one, two| one.object == two.object) {
             let Some((creation, mappings)) = rows.split_first() else { continue };
             page.gap()?;
@@ -28,7 +31,10 @@ impl Report for XeVerifyReport {
         failures(page, &wrong)?;
         rest(page, &self.refused, &self.skipped)?;
         page.gap()?;
-        page.styled_heading(&summary(&self.totals, &self.refused), held_style(self.passed))
+        page.styled_heading(
+            &summary(&self.totals, &self.refused, ("drain", "drains")),
+            held_style(self.passed),
+        )
     }
 }
 

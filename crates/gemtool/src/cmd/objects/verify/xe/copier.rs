@@ -1,5 +1,7 @@
 //! The copy engine, with the buffers beside the measured object.
 
+use std::time::Duration;
+
 use gem_coherency::backend::{Addresses, ExecObject, Run};
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::object::{Bo, Upload};
@@ -15,6 +17,9 @@ pub const OBJECT: u64 = FIRST_ADDRESS;
 const OTHER: u64 = FIRST_ADDRESS + STEP;
 /// The address of the batch.
 const BATCH: u64 = FIRST_ADDRESS + 2 * STEP;
+
+/// The longest time that a batch may take.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The copy engine of a device.
 #[derive(Debug)]
@@ -95,7 +100,8 @@ impl Copier {
         };
         let before = extras.hangs()?;
         self.device.submit_with(&known, |_| extras.run(&run))?;
-        batch.wait(None)?;
+        // Without a GuC the driver never resets an engine that hangs.
+        batch.wait(Some(LONGEST))?;
         match extras.hangs()? {
             hangs if hangs > before => Err(Error::Hung { hangs }),
             _ => Ok(()),

@@ -79,13 +79,13 @@ impl<'a> Measured<'a> {
         use gem_coherency_exercise::Error::Library;
         let open = match Open::new(copier.device(), &item.create) {
             Ok(open) => open,
-            Err(Library(Ioctl { errno, .. })) => return Ok(Some(errno)),
+            Err(Library(Ioctl { errno, .. })) if is_answer(errno) => return Ok(Some(errno)),
             Err(error) => return Err(error),
         };
         let Some(index) = pat_index else { return Ok(None) };
         match copier.device().drm().extras()?.bind(open.handle, OBJECT, index) {
             Ok(()) => Ok(None),
-            Err(Ioctl { errno, .. }) => Ok(Some(errno)),
+            Err(Ioctl { errno, .. }) if is_answer(errno) => Ok(Some(errno)),
             Err(error) => Err(error.into()),
         }
     }
@@ -243,6 +243,12 @@ impl<'a> Measured<'a> {
         let memory = if local { Memory::Local } else { Memory::System };
         Surface { memory, ..surface(0, offset, None) }
     }
+}
+
+/// Returns whether an errno is about the request, and not about memory or a device that is gone.
+fn is_answer(errno: Errno) -> bool {
+    ![Errno::ENOMEM, Errno::ENOSPC, Errno::ENOBUFS, Errno::EIO, Errno::ENODEV, Errno::ECANCELED]
+        .contains(&errno)
 }
 
 /// Returns the map mode of the objects of a CPU caching.

@@ -46,17 +46,16 @@ pub fn run(
     let lines = args.lines.next_multiple_of(PAGE_LINES);
     let (items, mut skipped) = items(rules, &args.caching, lines * LINE_BYTES);
     let indices = indices(rules, &args.pat);
-    skipped.extend(without(args));
+    let objects = items.iter().filter_map(|item| rules.create(&item.create).ok());
+    let cpu: Vec<_> = objects.map(|object| Measured::cpu_path(device, &object)).collect();
+    skipped.extend(without(args, &cpu)?);
     let compressed: Vec<_> = indices.iter().copied().filter(|&index| compresses(rules, index)).collect();
     if !compressed.is_empty() {
         let why = "the GPU's accesses compress, and the CPU cannot read what they write".to_owned();
         skipped.push(Skip { what: format!("bytes by PAT {}", list(&compressed)), why });
     }
     let largest = items.iter().map(|item| item.unused().create.size).max();
-    let Some(largest) = largest else {
-        let why: Vec<_> = skipped.iter().map(|skip| format!("{}: {}", skip.what, skip.why)).collect();
-        return Err(Failure::Environment(format!("nothing to measure: {}", why.join("; "))));
-    };
+    let Some(largest) = largest else { return Err(nothing(&skipped)) };
     let copier = Copier::new(device, largest).map_err(Failure::step("alloc"))?;
     let counts = shuffle::counts(lines, args.quick);
     let kept = RefCell::default();
@@ -75,7 +74,7 @@ pub fn run(
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(XeVerifyReport::new(line, (args.seed, lines, counts), skipped, refused, rows))
+    Ok(XeVerifyReport::new(line, (args.seed, lines, counts), args.forget, skipped, refused, rows))
 }
 
 /// Returns the objects of the caching modes, and those that creation refuses; and the modes that the device lacks.
@@ -126,20 +125,51 @@ fn compresses(rules: &xe::Device, index: u16) -> bool {
     rules.pat.entry(index).is_ok_and(|entry| entry.compressed)
 }
 
-/// Returns the paths that xe lacks, or that are not measured.
-fn without(args: &args::Verify) -> Vec<Skip> {
-    let named = |via: &Via| [&args.over, &args.write, &args.read].iter().any(|vias| vias.contains(via));
-    let missing = |&via: &Via| {
-        let why = match via {
-            Via::CpuGtt => "xe maps nothing through the aperture",
-            Via::Transfer => "xe has no PREAD and PWRITE",
-            Via::GpuShader => "under xe the copy engine alone is measured",
-            Via::CpuWb | Via::CpuWc | Via::CpuFixed | Via::GpuBlit | Via::GpuStore => return None,
+/// Returns the reason why no object that is measured is accessed by the path; `None` if one is, or may be.
+fn missing(via: Via, access: Access, cpu: &[Via]) -> Option<&'static str> {
+    match via {
+        Via::CpuGtt => Some("xe maps nothing through the aperture"),
+        Via::Transfer => Some("xe has no PREAD and PWRITE"),
+        Via::GpuShader => Some("under xe the copy engine alone is measured"),
+        Via::GpuStore if access == Access::Read => Some("it only writes"),
+        Via::GpuBlit | Via::GpuStore => None,
+        Via::CpuWb | Via::CpuWc | Via::CpuFixed if cpu.contains(&via) => None,
+        Via::CpuWb | Via::CpuWc | Via::CpuFixed => Some("no object of these caching modes is mapped so"),
+    }
+}
+
+/// Returns the requested paths that are not measured, and that of shaders.
+///
+/// # Errors
+/// [`Failure::Environment`] if a request leaves no path to measure.
+fn without(args: &args::Verify, cpu: &[Via]) -> Result<Vec<Skip>, Failure> {
+    let mut skipped = Vec::new();
+    for (requested, access) in
+        [(&args.over, Access::Write), (&args.write, Access::Write), (&args.read, Access::Read)]
+    {
+        let lacks = |&via: &Via| Some((via, missing(via, access, cpu)?));
+        let lacking: Vec<_> = requested.iter().filter_map(lacks).collect();
+        let is_all = !requested.is_empty() && lacking.len() == requested.len();
+        let skip = |(via, why): (Via, &str)| Skip {
+            what: format!("{} ({access})", via.name()),
+            why: why.to_owned(),
         };
-        let is_listed = via == Via::GpuShader || named(&via);
-        is_listed.then(|| Skip { what: via.name().to_owned(), why: why.to_owned() })
-    };
-    Via::ALL.iter().filter_map(missing).collect()
+        skipped.extend(lacking.into_iter().map(skip));
+        if is_all {
+            return Err(nothing(&skipped));
+        }
+    }
+    if [&args.over, &args.write, &args.read].iter().all(|requested| requested.is_empty()) {
+        let why = missing(Via::GpuShader, Access::Read, cpu).unwrap_or_default().to_owned();
+        skipped.push(Skip { what: Via::GpuShader.name().to_owned(), why });
+    }
+    Ok(skipped)
+}
+
+/// Returns the failure for a request that leaves nothing to measure.
+fn nothing(skipped: &[Skip]) -> Failure {
+    let why: Vec<_> = skipped.iter().map(|skip| format!("{}: {}", skip.what, skip.why)).collect();
+    Failure::Environment(format!("nothing to measure: {}", why.join("; ")))
 }
 
 /// The parameters of all measurements.

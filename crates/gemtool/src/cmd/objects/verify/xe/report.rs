@@ -6,7 +6,7 @@ use gem_coherency::Errno;
 use gem_coherency::xe::{CpuCaching, Create, CreateFlags, LOCAL, PatCoherency, Refusal};
 use serde::{Serialize, Serializer};
 
-use crate::args::Via;
+use crate::args::{Forget, Via};
 use crate::cmd::device::DeviceLine;
 use crate::cmd::objects::alloc::xe::Requirement;
 use crate::cmd::objects::verify::plan::Skip;
@@ -184,6 +184,8 @@ pub struct XeVerifyReport {
     pub lines: u64,
     /// Number of lines stored to, for each round.
     pub counts: Vec<u64>,
+    /// The library's action that was left out, or null.
+    pub forget: Option<Forget>,
     /// Every check passed.
     pub passed: bool,
     /// Numbers of results.
@@ -201,6 +203,7 @@ impl XeVerifyReport {
     pub fn new(
         device: DeviceLine,
         (seed, lines, counts): (u64, u64, Vec<u64>),
+        forget: Option<Forget>,
         skipped: Vec<Skip>,
         refused: Vec<Refused>,
         rows: Vec<XeRow>,
@@ -214,6 +217,6 @@ impl XeVerifyReport {
             }
         }
         let passed = totals.failed == 0 && refused.is_empty();
-        Self { device, seed, lines, counts, passed, totals, skipped, refused, rows }
+        Self { device, seed, lines, counts, forget, passed, totals, skipped, refused, rows }
     }
 }
