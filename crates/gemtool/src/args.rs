@@ -43,7 +43,7 @@ Devices:
                         [,hang=10s][,selfsnoop=on|off][,display=on|off]
                         [,without=RULE][,drop=A3][,id=HEX][,revision=HEX]
                         [,fault=FAULT[@N]]
-  Without --device gemtool uses the first node of i915, else of xe, never a software device.
+  Without --device: the first i915 node, else xe's; never a software device.
 
 Exit status:
   0  success: every check passed

@@ -23,10 +23,6 @@ whole object. Each measurement runs
 Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copies), \
 gpu-store (MI_STORE_DATA_IMM; writes only), gpu-shader (a compute shader, from Haswell on).
 
-Under xe, whose kernel refuses what would need a flush of the CPU's cache: every object (write-combining, write-back, for the display) is \
-bound by every PAT index, refused combinations too, and the kernel's answer must be the one that the rules foresee; what is bound is \
-measured by the CPU's mapping and the copy engine, with this library and without its drain.
-
 Under xe, each object (write-combining, write-back, for the display) is bound by each PAT index. The kernel's \
 answer must be the one that the rules foresee. What it binds is measured by the CPU's mapping and the copy \
 engine, with this library and without its drains.
