@@ -188,7 +188,10 @@ impl XeFollower {
             XeEvent::End { call, result, words } => {
                 let ended = |window: &mut Window| window.call == *call;
                 let window = self.threads.get_mut(&seen.tid).and_then(|thread| thread.calls.pop_if(ended));
-                if let Some(window) = window {
+                if let Some(mut window) = window {
+                    if let Request::Bind(bind) = &mut window.request {
+                        bind.compare(words);
+                    }
                     self.end(seen, window, *result, words);
                 }
             }

@@ -7,7 +7,7 @@ use super::follower::{Window, XeFollower};
 use super::pages::{Population, bytes};
 use super::row::{Answer, Asked, FlushRow, RequestRow, XeShape};
 use super::space::{Bound, Space};
-use crate::kernel_trace::xe::{Bind, Request, XeCall};
+use crate::kernel_trace::xe::{Bind, Field, Operation, Request, Untold, XeCall};
 use crate::kernel_trace::{TraceEvent, Verdict};
 
 /// The reasons why there is no verdict.
@@ -15,10 +15,21 @@ mod unknown {
     pub(super) const OBJECT: &str = "its object is older than the trace, or no object";
     pub(super) const SPACE: &str = "its address space is older than the trace, or none";
     pub(super) const OPERATIONS: &str = "a VM_BIND has more operations than the trace shows";
+    pub(super) const ARRAY: &str =
+        "the array of operations could not be read, is zero, or changed during the call";
+    pub(super) const EARLIER: &str =
+        "the operations of an earlier VM_BIND in its address space are not known";
     pub(super) const OUTSIDE: &str =
         "the rules do not cover this errno: memory, a signal, a lost device, a wrong handle";
     pub(super) const FENCES: &str = "refused after the rules' checks: its fences, or the binding itself";
-    pub(super) const QUEUE: &str = "a queue, an extension or a reserved field may be refused";
+    pub(super) const MANY_FENCES: &str =
+        "num_syncs: the kernel refuses as many fences before the rules' checks";
+    pub(super) const EXTENSIONS: &str = "extensions is not 0: it may be refused";
+    pub(super) const QUEUE: &str = "exec_queue_id is not 0: the queue may be refused";
+    pub(super) const RESERVED: &str = "pad, pad2 or reserved is not 0: it may be refused";
+    pub(super) const OPERATION_EXTENSIONS: &str = "extensions of an operation is not 0: it may be refused";
+    pub(super) const OPERATION_RESERVED: &str =
+        "pad, pad2 or reserved of an operation is not 0: it may be refused";
     pub(super) const POOL: &str = "its pages may come from the pool: debugfs does not say what is in it";
 }
 
@@ -90,15 +101,28 @@ impl XeFollower {
         }
     }
 
-    /// Compares the answer to a VM_BIND, an operation a row.
+    /// Compares the answer to a VM_BIND, an operation a row; if they are not known, all in one.
     fn bind(&mut self, seen: &TraceEvent, window: &Window, bind: &Bind, answer: Answer) {
-        let mut predicted = self.predict_bind(window.file, bind);
-        // The kernel's checks come before the fences.
-        if window.fence && matches!(answer, Answer::Refused(_)) && predicted == Ok(Ok(())) {
-            predicted = Err(unknown::FENCES);
+        let operations = match &bind.operations {
+            Ok(operations) => operations,
+            Err(untold) => {
+                let asked = Asked { operations: Some(bind.count), ..Asked::default() };
+                let compared = Compared { asked, handle: None, object: None, bytes: None };
+                self.request(seen, window.call, compared, answer, Err(reason(*untold)), None);
+                return;
+            }
+        };
+        let mut predicted = self.predict_bind(window.file, bind.space, operations);
+        if matches!(answer, Answer::Refused(_)) {
+            if bind.other == Some(Field::Fences) {
+                predicted = Err(unknown::MANY_FENCES);
+            } else if window.fence && predicted == Ok(Ok(())) {
+                // The kernel's checks come before the fences.
+                predicted = Err(unknown::FENCES);
+            }
         }
-        let outside = bind.other.then_some(unknown::QUEUE);
-        for operation in &bind.operations {
+        let outside = bind.other.map(refusable);
+        for operation in operations {
             let object = self.handles.get(&(window.file, operation.handle)).copied();
             let asked = Asked {
                 operation: BindOp::ALL.get(operation.op as usize).copied(),
@@ -114,13 +138,9 @@ impl XeFollower {
     }
 
     /// Predicts the answer to a VM_BIND.
-    fn predict_bind(&self, file: u64, bind: &Bind) -> Predicted {
-        let space = self.spaces.get(&(file, bind.space)).ok_or(unknown::SPACE)?;
-        if bind.count > Bind::SHOWN {
-            return Err(unknown::OPERATIONS);
-        }
-        let objects: Vec<Option<Object>> = bind
-            .operations
+    fn predict_bind(&self, file: u64, space: u32, operations: &[Operation]) -> Predicted {
+        let space = self.spaces.get(&(file, space)).ok_or(unknown::SPACE)?;
+        let objects: Vec<Option<Object>> = operations
             .iter()
             .map(|operation| match operation.handle {
                 0 => Ok(None),
@@ -131,8 +151,7 @@ impl XeFollower {
                 }
             })
             .collect::<Result<_, _>>()?;
-        let operations: Vec<_> = bind
-            .operations
+        let operations: Vec<_> = operations
             .iter()
             .zip(&objects)
             .map(|(operation, object)| xe::Bind {
@@ -161,7 +180,7 @@ impl XeFollower {
     ) -> Predicted {
         let space = self.spaces.get(&(file, space)).ok_or(unknown::SPACE)?;
         if !space.is_whole {
-            return Err(unknown::OPERATIONS);
+            return Err(unknown::EARLIER);
         }
         let memory: Vec<_> = space.bound(start, start.saturating_add(range)).collect();
         let described = |address: &u64| self.objects.get(address).and_then(|object| object.described);
@@ -245,10 +264,15 @@ impl XeFollower {
             Request::Bind(bind) => {
                 let handles = &self.handles;
                 let Some(space) = self.spaces.get_mut(&(window.file, bind.space)) else { return };
-                space.is_whole &= bind.count <= Bind::SHOWN;
-                for operation in &bind.operations {
+                space.is_whole &= bind.operations.is_ok();
+                for operation in bind.operations.iter().flatten() {
                     space.make(operation, handles.get(&(window.file, operation.handle)).copied());
                 }
+            }
+            // Its event was cut: the address space is not known, either.
+            Request::Other if window.call == XeCall::VmBind => {
+                let spaces = self.spaces.iter_mut().filter(|((file, _), _)| *file == window.file);
+                spaces.for_each(|(_, space)| space.is_whole = false);
             }
             Request::VmDestroy { space } => {
                 self.spaces.remove(&(window.file, *space));
@@ -383,6 +407,26 @@ impl XeFollower {
     }
 }
 
+/// Returns the reason why there is no verdict on operations that are not known.
+const fn reason(untold: Untold) -> &'static str {
+    match untold {
+        Untold::TooMany => unknown::OPERATIONS,
+        Untold::Unread => unknown::ARRAY,
+    }
+}
+
+/// Returns the reason why a refusal may be due to a field.
+const fn refusable(field: Field) -> &'static str {
+    match field {
+        Field::Fences => unknown::MANY_FENCES,
+        Field::Extensions => unknown::EXTENSIONS,
+        Field::Queue => unknown::QUEUE,
+        Field::Reserved => unknown::RESERVED,
+        Field::OperationExtensions => unknown::OPERATION_EXTENSIONS,
+        Field::OperationReserved => unknown::OPERATION_RESERVED,
+    }
+}
+
 /// Returns whether a refusal depends on what the rules do not know: memory, signals, the device's state, handles.
 fn is_outside(errno: Errno) -> bool {
     /// The kernel's own numbers for an interrupted call that is made again.
@@ -395,6 +439,8 @@ fn is_outside(errno: Errno) -> bool {
         Errno::EFAULT,
         Errno::ENODEV,
         Errno::ENOSPC,
+        // Memory for an array of operations.
+        Errno::ENOBUFS,
         Errno::ECANCELED,
     ];
     named.contains(&errno) || RESTART.contains(&errno.get())

@@ -55,6 +55,8 @@ pub struct Asked {
     pub flags: Option<u32>,
     /// The operation of VM_BIND; null also for an unknown number.
     pub operation: Option<BindOp>,
+    /// The number of operations of a VM_BIND whose operations are not known.
+    pub operations: Option<u32>,
     /// The GPU's address.
     pub address: Option<u64>,
     /// The PAT index.
@@ -74,6 +76,7 @@ impl fmt::Display for Asked {
             words.extend(flags.iter_names().map(|(name, _)| name.to_lowercase().replace('_', "-")));
         }
         words.extend(self.operation.map(|operation| operation.to_string()));
+        words.extend(self.operations.map(|count| format!("{count} operations")));
         // The others check the index, and do not use it.
         let is_used = matches!(self.operation, None | Some(BindOp::Map | BindOp::MapUserptr));
         words.extend(self.pat_index.filter(|_| is_used).map(|index| format!("by PAT {index}")));
@@ -81,7 +84,7 @@ impl fmt::Display for Asked {
     }
 }
 
-/// A request that the rules judge; an operation of a VM_BIND.
+/// A request that the rules judge; an operation of a VM_BIND, or all of them if they are not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestRow {
     /// The time at which it returned, CLOCK_MONOTONIC in nanoseconds.

@@ -24,7 +24,7 @@ pub(super) enum Bound {
 pub(super) struct Space {
     /// Set if pages are bound at faults.
     pub faults: bool,
-    /// Set if each operation was seen.
+    /// Set if each operation is known.
     pub is_whole: bool,
     /// First address to the end and the memory.
     bound: BTreeMap<u64, (u64, Bound)>,

@@ -206,7 +206,9 @@ fn another_answer_is_a_mismatch() {
     assert_eq!(answered(1, "ret=-22", "ret=0"), [mismatch("The kernel accepted what the rules refuse.")]);
     let other = "The kernel refused it with another errno than the rules.";
     assert_eq!(answered(1, "ret=-22", "ret=-95"), [mismatch(other)]);
-    assert_eq!(answered(1, "ret=-22", "ret=-12")[0].0, Verdict::NotFollowed);
+    for memory in ["ret=-12", "ret=-105"] {
+        assert_eq!(answered(1, "ret=-22", memory)[0].0, Verdict::NotFollowed);
+    }
     // Two operations, and no fence was read.
     let refused = changed(&without_event(LNL, "fence"), "end_vm_bind", 0, "ret=0", "ret=-22");
     let why = "The kernel refused what the rules accept.";
@@ -216,6 +218,119 @@ fn another_answer_is_a_mismatch() {
     // The rule is left out.
     let seen = follow(LNL, "lnl", Some(Rule::CachedNotSnooped));
     assert_eq!(noticed(&seen), [mismatch(why), FENCES]);
+}
+
+/// The rows of the trace's first VM_BIND, which is accepted, and has two operations.
+fn first_bind(trace: &str) -> Vec<(String, Option<&'static str>)> {
+    let seen = lnl(trace);
+    let of_bind: Vec<_> = seen.requests.iter().filter(|row| row.call == XeCall::VmBind).collect();
+    let first = of_bind.iter().filter(|row| row.time_ns == of_bind[0].time_ns);
+    first.map(|row| (words(row), row.why)).collect()
+}
+
+/// Adds to a trace of Lunar Lake a MADVISE of the address space's first mapping, before its file is closed; returns its verdict and reason.
+#[track_caller]
+fn advised(trace: &str) -> (Verdict, Option<&'static str>) {
+    let line = trace.lines().find(|line| line.contains(": gemco_xe_file_closed:")).unwrap();
+    let bind = trace.lines().find(|line| line.contains(": gemco_xe_vm_bind:")).unwrap();
+    let (head, arguments) = bind.split_once("gemco_xe_").unwrap();
+    let caller = &arguments[arguments.find(" dev=").unwrap()..arguments.find(" data=").unwrap()];
+    let advice = format!(
+        "{head}gemco_xe_madvise: (x+0x4/0x1 [xe]){caller} data={{0x0,0x100000000,0x10000,0x200000001,0x0,0x0,0x0,0x0}}\n\
+         {head}gemco_xe_end_madvise: (x+0x4/0x1 [xe] <- y) ret=-22\n{line}"
+    );
+    let seen = lnl(&trace.replacen(line, &advice, 1));
+    let row = seen.requests.iter().find(|row| row.call == XeCall::Madvise).unwrap();
+    (row.verdict, row.why)
+}
+
+const EARLIER: (Verdict, Option<&str>) =
+    (Verdict::NotFollowed, Some("the operations of an earlier VM_BIND in its address space are not known"));
+
+#[test]
+fn an_array_that_the_trace_could_not_read_is_not_followed() {
+    // The twin.
+    assert_eq!(first_bind(LNL).len(), 2);
+    assert_eq!(advised(LNL).0, Verdict::Predicted);
+
+    let why = "the array of operations could not be read, is zero, or changed during the call";
+    let unread = vec![("vm-bind - 2 operations: accepted ? - not-followed".to_owned(), Some(why))];
+    let line = |event: &str| LNL.lines().find(|line| line.contains(&format!(": gemco_xe_{event}:"))).unwrap();
+    let (begin, end) = (line("vm_bind"), line("end_vm_bind"));
+    let blank = |line: &str| {
+        let (head, rest) = line.split_once("} ").unwrap();
+        let zero = |word: &str| format!(" {}=0x0", word.split_once('=').unwrap().0);
+        format!("{head}}}{}", rest.split_whitespace().map(zero).collect::<String>())
+    };
+    for trace in [
+        // The page was not in memory at the begin, or never: its place in the trace has zeroes...
+        LNL.replacen(begin, &blank(begin), 1),
+        LNL.replacen(begin, &blank(begin), 1).replacen(end, &blank(end), 1),
+        LNL.replacen(end, &blank(end), 1),
+        // ...or something older.
+        changed(LNL, "vm_bind", 0, "=0x100000000 ", "=0x200000000 "),
+        changed(LNL, "end_vm_bind", 0, "=0x100000000 ", "=0x200000000 "),
+        // The end has none.
+        LNL.replacen(end, end.split_once(" data=").unwrap().0, 1),
+    ] {
+        assert_eq!(first_bind(&trace), unread);
+        assert_eq!(advised(&trace), EARLIER);
+    }
+}
+
+#[test]
+fn more_operations_than_the_trace_shows_have_one_row() {
+    let counted = |count: u32| {
+        let of = format!("0x{count:x}00000000,");
+        changed(&changed(LNL, "vm_bind", 0, "0x200000000,", &of), "end_vm_bind", 0, "0x200000000,", &of)
+    };
+    let why = Some("a VM_BIND has more operations than the trace shows");
+    for count in [13, u32::MAX] {
+        let row = format!("vm-bind - {count} operations: accepted ? - not-followed");
+        assert_eq!(first_bind(&counted(count)), [(row, why)]);
+        assert_eq!(advised(&counted(count)), EARLIER);
+    }
+    // The twin.
+    assert_eq!(first_bind(&counted(2)), first_bind(LNL));
+}
+
+#[test]
+fn what_may_be_refused_without_a_rule_is_named() {
+    // The second VM_BIND is refused by a rule; of another index it is accepted by all rules.
+    let refused = |from: &str, to: &str| {
+        let accepted = changed(
+            LNL,
+            "vm_bind",
+            1,
+            "{0x0,0x1,0x100000000,0x0,0x1,",
+            "{0x0,0x1,0x100000000,0x0,0x100000001,",
+        );
+        let [first, ..] = noticed(&lnl(&changed(&accepted, "vm_bind", 1, from, to)))[..] else {
+            panic!("none")
+        };
+        first
+    };
+    let mismatch = (Verdict::Unpredicted, "The kernel refused what the rules accept.");
+    let fences =
+        (Verdict::NotFollowed, "num_syncs: the kernel refuses as many fences before the rules' checks");
+    let syncs = |count: u32| refused(",0x100000000,0x7f", &format!(",0x{count:x}00000000,0x7f"));
+    assert_eq!([syncs(1), syncs(1024), syncs(1025), syncs(u32::MAX)], [mismatch, mismatch, fences, fences]);
+    // It comes before a rule.
+    let many = changed(LNL, "vm_bind", 1, ",0x100000000,0x7f", ",0x40100000000,0x7f");
+    assert_eq!(noticed(&lnl(&many))[0], fences);
+
+    let operation = "0x0,0x100000001,0x0,0x10000,";
+    for (from, to, field) in [
+        ("data={0x0,0x1,", "data={0x8,0x1,", "extensions is not 0"),
+        ("data={0x0,0x1,", "data={0x0,0x700000001,", "exec_queue_id"),
+        (",0x100000000,0x0,", ",0x100000001,0x0,", "pad, pad2 or reserved is"),
+        (operation, "0x8,0x100000001,0x0,0x10000,", "extensions of an operation"),
+        (operation, "0x0,0x1000100000001,0x0,0x10000,", "pad, pad2 or reserved of an operation"),
+    ] {
+        let (verdict, why) = refused(from, to);
+        assert_eq!(verdict, Verdict::NotFollowed, "{field}");
+        assert!(why.starts_with(field), "{why}");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub enum XeEvent {
         call: XeCall,
         /// The return value: 0 or a negative errno; for a fault, bits.
         result: i32,
-        /// For VM_CREATE, the structure with the address space's number.
+        /// For VM_CREATE, the structure with the address space's number; for VM_BIND, the words of its begin.
         words: Vec<u64>,
     },
     /// VM_BIND or EXEC reads a fence (`xe_sync_entry_parse`): all checks of the operations and their objects have passed.

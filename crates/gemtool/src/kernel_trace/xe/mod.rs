@@ -6,7 +6,7 @@ mod probes;
 mod request;
 
 pub use event::{XeCall, XeEvent};
-pub use request::{Bind, Operation, Request, Sent};
+pub use request::{Bind, Field, Operation, Request, Sent, Untold};
 
 pub(super) use parse::parse;
 pub(super) use probes::{PREFIX, PROBES};

@@ -12,11 +12,19 @@ macro_rules! structure {
     };
 }
 
-/// `structure!` of VM_BIND, and the words at these places of the array of operations that it points to (`vector_of_binds`). Arrays of a
-/// program's memory cannot be recorded in one.
+/// The words of VM_BIND, and those of the array of operations that it points to (`vector_of_binds`).
 macro_rules! bind {
+    () => {
+        bind!(
+                0 8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256 264 272 280 288
+                296 304 312 320 328 336 344 352 360 368 376 384 392 400 408 416 424 432 440 448 456 464 472 480 488 496 504 512 520 528 536 544 552
+                560 568 576 584 592 600 608 616 624 632 640 648 656 664 672 680 688 696 704 712 720 728 736 744 752 760 768 776 784 792 800 808 816
+                824 832 840 848 856 864 872 880 888 896 904 912 920 928 936 944 952
+        )
+    };
+    // Arrays of a program's memory cannot be recorded in one.
     ($($at:literal)+) => {
-        concat!(structure!("17"), $(" +u", $at, "(+24($arg2)):x64"),+)
+        concat!("data=+0($arg2):x64[17]", $(" +u", $at, "(+24($arg2)):x64"),+)
     };
 }
 
@@ -52,17 +60,9 @@ pub(in crate::kernel_trace) const PROBES: &[Probe] = &[
     ends("xe_end_vm_create", "xe_vm_create_ioctl", "ret=$retval:s32 data=+0($arg2):x64[4]"),
     begins("xe_vm_destroy", "xe_vm_destroy_ioctl", structure!("3")),
     ends("xe_end_vm_destroy", "xe_vm_destroy_ioctl", "ret=$retval:s32"),
-    begins(
-        "xe_vm_bind",
-        "xe_vm_bind_ioctl",
-        bind!(
-            0 8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256 264 272 280 288
-            296 304 312 320 328 336 344 352 360 368 376 384 392 400 408 416 424 432 440 448 456 464 472 480 488 496 504 512 520 528 536 544 552
-            560 568 576 584 592 600 608 616 624 632 640 648 656 664 672 680 688 696 704 712 720 728 736 744 752 760 768 776 784 792 800 808 816
-            824 832 840 848 856 864 872 880 888 896 904 912 920 928 936 944 952
-        ),
-    ),
-    ends("xe_end_vm_bind", "xe_vm_bind_ioctl", "ret=$retval:s32"),
+    begins("xe_vm_bind", "xe_vm_bind_ioctl", concat!("dev=$arg1:x64 file=$arg3:x64 ", bind!())),
+    // Again, because the kernel reads the array between the two: see `Bind::compare`.
+    ends("xe_end_vm_bind", "xe_vm_bind_ioctl", concat!("ret=$retval:s32 ", bind!())),
     begins("xe_exec_queue_create", "xe_exec_queue_create_ioctl", structure!("6")),
     ends("xe_end_exec_queue_create", "xe_exec_queue_create_ioctl", "ret=$retval:s32"),
     begins("xe_exec", "xe_exec_ioctl", structure!("7")),

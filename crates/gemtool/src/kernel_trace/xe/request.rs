@@ -4,8 +4,9 @@ use std::mem::{offset_of, size_of};
 
 use gem_coherency::xe::{BindFlags, Create, CreateFlags, MapFlags};
 use gem_coherency_uapi::xe::{
-    DRM_XE_MEM_RANGE_ATTR_PAT, DRM_XE_VM_CREATE_FLAG_FAULT_MODE, drm_xe_gem_create, drm_xe_gem_mmap_offset,
-    drm_xe_madvise, drm_xe_vm_bind, drm_xe_vm_bind_op, drm_xe_vm_create, drm_xe_vm_destroy,
+    DRM_XE_MAX_SYNCS, DRM_XE_MEM_RANGE_ATTR_PAT, DRM_XE_VM_CREATE_FLAG_FAULT_MODE, drm_xe_gem_create,
+    drm_xe_gem_mmap_offset, drm_xe_madvise, drm_xe_vm_bind, drm_xe_vm_bind_op, drm_xe_vm_create,
+    drm_xe_vm_destroy,
 };
 
 use super::event::XeCall;
@@ -58,17 +59,56 @@ pub enum Request {
 pub struct Bind {
     /// The address space.
     pub space: u32,
-    /// The operations; those past the first [`Bind::SHOWN`] are left out.
-    pub operations: Vec<Operation>,
+    /// The operations, if the trace has them.
+    pub operations: Result<Vec<Operation>, Untold>,
     /// The number of operations.
     pub count: u32,
-    /// Set if it names a queue, an extension or a reserved field, or has no operation: of these the rules say nothing.
-    pub other: bool,
+    /// The first field that the kernel may refuse without a rule.
+    pub other: Option<Field>,
+}
+
+/// The reason why the operations of a VM_BIND are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untold {
+    /// There are more than [`Bind::SHOWN`].
+    TooMany,
+    /// Their array could not be read, or it changed during the call.
+    Unread,
+}
+
+/// A field of VM_BIND that the kernel may refuse, and about which the rules say nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `num_syncs`: more fences than the kernel takes. It refuses them before it reads the operations.
+    Fences,
+    /// `extensions`.
+    Extensions,
+    /// `exec_queue_id`.
+    Queue,
+    /// `pad`, `pad2` or `reserved`.
+    Reserved,
+    /// `extensions` of an operation.
+    OperationExtensions,
+    /// `pad`, `pad2` or `reserved` of an operation.
+    OperationReserved,
 }
 
 impl Bind {
     /// The largest number of operations that the trace has.
     pub const SHOWN: u32 = 12;
+
+    /// Forgets the operations of an array if the call's end, which passed `words`, does not show the same ones.
+    ///
+    /// The kernel reads the array after the call's begin. Until then a page of it may not be in memory, and the trace, which never waits for
+    /// one, has what its own buffer had there.
+    pub fn compare(&mut self, words: &[u64]) {
+        if self.count > 1
+            && self.operations.is_ok()
+            && Sent(words).bind().is_none_or(|end| end.operations != self.operations)
+        {
+            self.operations = Err(Untold::Unread);
+        }
+    }
 }
 
 /// An operation of VM_BIND.
@@ -155,24 +195,36 @@ impl Sent<'_> {
         let field = |offset| self.u32(offset);
         let count = field(offset_of!(drm_xe_vm_bind, num_binds))?;
         let first = if count == 1 { offset_of!(drm_xe_vm_bind, bind) } else { size_of::<drm_xe_vm_bind>() };
-        let mut other = count == 0
-            || self.u64(offset_of!(drm_xe_vm_bind, extensions))? != 0
-            || field(offset_of!(drm_xe_vm_bind, exec_queue_id))? != 0
-            || field(offset_of!(drm_xe_vm_bind, pad))? != 0
+        let is_reserved = field(offset_of!(drm_xe_vm_bind, pad))? != 0
             || field(offset_of!(drm_xe_vm_bind, pad2))? != 0
             || self.any(offset_of!(drm_xe_vm_bind, reserved), size_of::<drm_xe_vm_bind>())?;
+        let mut other = if field(offset_of!(drm_xe_vm_bind, num_syncs))? > DRM_XE_MAX_SYNCS {
+            Some(Field::Fences)
+        } else if self.u64(offset_of!(drm_xe_vm_bind, extensions))? != 0 {
+            Some(Field::Extensions)
+        } else if field(offset_of!(drm_xe_vm_bind, exec_queue_id))? != 0 {
+            Some(Field::Queue)
+        } else {
+            is_reserved.then_some(Field::Reserved)
+        };
         let mut operations = Vec::new();
-        for number in 0..count.min(Bind::SHOWN) {
+        let mut untold = (count > Bind::SHOWN).then_some(Untold::TooMany);
+        for number in 0..if untold.is_none() { count } else { 0 } {
             let at = first + number as usize * size_of::<drm_xe_vm_bind_op>();
-            let (operation, plain) = self.operation(at)?;
+            let (operation, field) = self.operation(at)?;
             operations.push(operation);
-            other |= !plain;
+            other = other.or(field);
+            // Zeroes are what the trace shows of memory that could not be read, too.
+            if count > 1 && !self.any(at, at + size_of::<drm_xe_vm_bind_op>())? {
+                untold = Some(Untold::Unread);
+            }
         }
+        let operations = untold.map_or(Ok(operations), Err);
         Some(Bind { space: field(offset_of!(drm_xe_vm_bind, vm_id))?, operations, count, other })
     }
 
-    /// Returns the operation at byte `at`, and whether its extension, pads and reserved fields are 0.
-    fn operation(self, at: usize) -> Option<(Operation, bool)> {
+    /// Returns the operation at byte `at`, and its first field that may be refused without a rule.
+    fn operation(self, at: usize) -> Option<(Operation, Option<Field>)> {
         let operation = Operation {
             handle: self.u32(at + offset_of!(drm_xe_vm_bind_op, obj))?,
             op: self.u32(at + offset_of!(drm_xe_vm_bind_op, op))?,
@@ -184,11 +236,15 @@ impl Sent<'_> {
             region: self.u32(at + offset_of!(drm_xe_vm_bind_op, prefetch_mem_region_instance))?,
         };
         let end = at + size_of::<drm_xe_vm_bind_op>();
-        let plain = self.u64(at + offset_of!(drm_xe_vm_bind_op, extensions))? == 0
-            && self.u16(at + offset_of!(drm_xe_vm_bind_op, pad))? == 0
-            && self.u32(at + offset_of!(drm_xe_vm_bind_op, pad2))? == 0
-            && !self.any(at + offset_of!(drm_xe_vm_bind_op, reserved), end)?;
-        Some((operation, plain))
+        let is_reserved = self.u16(at + offset_of!(drm_xe_vm_bind_op, pad))? != 0
+            || self.u32(at + offset_of!(drm_xe_vm_bind_op, pad2))? != 0
+            || self.any(at + offset_of!(drm_xe_vm_bind_op, reserved), end)?;
+        let field = if self.u64(at + offset_of!(drm_xe_vm_bind_op, extensions))? != 0 {
+            Some(Field::OperationExtensions)
+        } else {
+            is_reserved.then_some(Field::OperationReserved)
+        };
+        Some((operation, field))
     }
 
     fn advise(self) -> Option<Request> {

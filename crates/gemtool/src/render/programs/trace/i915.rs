@@ -6,7 +6,7 @@ use std::io;
 use gem_coherency::policy::Rule;
 use gemtool::kernel_trace::{Row, Shape, Verdict};
 
-use super::parts::{head, left_out, lost, process, rule_texts, style};
+use super::parts::{head, left_out, lost, process, rule_texts, several, style};
 use crate::cmd::programs::trace::I915Trace;
 use crate::render::{Align, Page, Report, Table, bytes, grouped, held_style};
 
@@ -69,13 +69,12 @@ impl I915Trace {
     fn summary(&self, page: &mut Page<'_>) -> io::Result<()> {
         let counts = &self.counts;
         let text = format!(
-            "{} calls, {} objects, {} flushes: {} predicted, {} {}, {} not followed",
-            grouped(counts.calls),
-            grouped(counts.objects),
-            grouped(counts.flushes),
+            "{}, {}, {}: {} predicted, {}, {} not followed",
+            several(counts.calls, ["call", "calls"]),
+            several(counts.objects, ["object", "objects"]),
+            several(counts.flushes, ["flush", "flushes"]),
             grouped(counts.predicted),
-            grouped(counts.mismatches),
-            if counts.mismatches == 1 { "mismatch" } else { "mismatches" },
+            several(counts.mismatches, ["mismatch", "mismatches"]),
             grouped(counts.not_followed)
         );
         page.styled_heading(&text, held_style(self.passed))?;

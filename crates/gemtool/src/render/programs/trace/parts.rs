@@ -45,6 +45,11 @@ pub(super) fn process(tid: u32, comm: &str) -> String {
     if tid == 0 { String::new() } else { format!("{comm}-{tid}") }
 }
 
+/// Formats a number with its noun, which has a singular and a plural: `1 flush`, `2 flushes`.
+pub(super) fn several(count: u64, [one, many]: [&str; 2]) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
 /// Writes that rows are not listed.
 pub(super) fn left_out(page: &mut Page<'_>, count: u64, what: &str) -> io::Result<()> {
     if count == 0 {

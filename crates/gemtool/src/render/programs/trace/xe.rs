@@ -6,7 +6,7 @@ use std::io;
 use gem_coherency::xe::Rule;
 use gemtool::kernel_trace::{Answer, RequestRow, Verdict, XeShape};
 
-use super::parts::{head, left_out, lost, process, rule_texts, style};
+use super::parts::{head, left_out, lost, process, rule_texts, several, style};
 use crate::cmd::programs::trace::XeTrace;
 use crate::render::{Align, Page, Report, Table, bytes, grouped, held_style};
 
@@ -138,13 +138,12 @@ impl XeTrace {
     fn summary(&self, page: &mut Page<'_>) -> io::Result<()> {
         let counts = &self.counts;
         let text = format!(
-            "{} objects, {} requests, {} flushes: {} predicted, {} {}, {} not followed",
-            grouped(counts.objects),
-            grouped(counts.requests),
-            grouped(counts.flushes),
+            "{}, {}, {}: {} predicted, {}, {} not followed",
+            several(counts.objects, ["object", "objects"]),
+            several(counts.requests, ["request", "requests"]),
+            several(counts.flushes, ["flush", "flushes"]),
             grouped(counts.predicted),
-            grouped(counts.mismatches),
-            if counts.mismatches == 1 { "mismatch" } else { "mismatches" },
+            several(counts.mismatches, ["mismatch", "mismatches"]),
             grouped(counts.not_followed),
         );
         page.styled_heading(&text, held_style(self.passed))?;
@@ -252,12 +251,12 @@ mod tests {
         let page = page(None);
         for line in [
             "        ms  process      call         BO    size  asked                answer    predicted  verdict",
-            "  1002.506  python3-151  create       #1  64 KiB  wb system            accepted  accepted   as predicted",
-            "  1011.039  python3-151  create           64 KiB  wb system scanout    EINVAL    EINVAL     scanout-is-wc",
+            "  4193.554  python3-152  create       #1  64 KiB  wb system            accepted  accepted   as predicted",
+            "  4217.396  python3-152  create           64 KiB  wb system scanout    EINVAL    EINVAL     scanout-is-wc",
             "            Not followed: refused after the rules' checks: its fences, or the binding itself.",
             "        ms  process      call    BO   pages  flushed  flush seen  predicted  verdict",
-            "  1010.024  python3-151  create  #2  64 KiB   64 KiB  new pages   new pages  no-cpu-lines",
-            "  1025.808  python3-151  create  #3  64 KiB  0 bytes  pool        pool       no-cpu-lines",
+            "  4215.949  python3-152  create  #2  64 KiB   64 KiB  new pages   new pages  no-cpu-lines",
+            "  4231.682  python3-152  create  #3  64 KiB  0 bytes  pool        pool       no-cpu-lines",
             "  vm-bind              3        2        4",
             "4 objects, 13 requests, 2 flushes: 15 predicted, 0 mismatches, 1 not followed",
             "  Flushes of the driver's own objects, such as page tables: 7.",
@@ -276,6 +275,16 @@ mod tests {
         let why = "The kernel refused what the rules accept. cached-not-snooped: The CPU maps the object WB";
         assert!(page.contains(why), "{page}");
         assert!(page.contains("14 predicted, 1 mismatch, 1 not followed"), "{page}");
+    }
+
+    #[test]
+    fn one_is_not_a_plural() {
+        let mut one = report(None);
+        (one.counts.objects, one.counts.requests, one.counts.flushes) = (1, 1, 1);
+        let mut out = Vec::new();
+        one.text(&mut Page::plain(&mut out, 110)).unwrap();
+        let page = String::from_utf8(out).unwrap();
+        assert!(page.contains("\n1 object, 1 request, 1 flush: 15 predicted, 0 mismatches"), "{page}");
     }
 
     /// The keys of the documents of the commands that need no real device are in tests/gemtool/json-keys.
@@ -297,7 +306,7 @@ mod tests {
         );
         assert_eq!(
             keys(&document["requests"][0]["asked"]),
-            "address caching flags operation pat_index placement"
+            "address caching flags operation operations pat_index placement"
         );
         assert_eq!(
             keys(&document["flushes"][0]),
