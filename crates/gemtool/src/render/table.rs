@@ -94,18 +94,32 @@ impl Table {
         heads.map(|(column, (head, _))| longest(column).max(head.chars().count())).collect()
     }
 
-    /// Returns the width of each column on this page: the widest ones that are not numbers are as narrow as they have to be.
+    /// Returns the width of each column on this page: the widest ones that are not numbers are as narrow as they have to be. Words are only
+    /// divided if it does not suffice to divide texts between them.
     fn fitted(&self, columns: usize) -> Vec<usize> {
         let mut widths = self.widths();
         let taken = self.indent + 2 * widths.len().saturating_sub(1);
         let excess = |widths: &[usize]| (taken + widths.iter().sum::<usize>()).saturating_sub(columns);
-        while excess(&widths) > 0 {
-            let texts = self.heads.iter().map(|&(_, align)| align == Align::Left);
-            let widest = widths.iter_mut().zip(texts).filter(|(width, is_text)| *is_text && **width > LEAST);
-            let Some((width, _)) = widest.max_by_key(|(width, _)| **width) else { break };
-            *width -= 1;
+        let words: Vec<_> = (0..widths.len()).map(|column| self.longest_word(column).max(LEAST)).collect();
+        for least in [words, vec![LEAST; widths.len()]] {
+            while excess(&widths) > 0 {
+                let limits = self.heads.iter().zip(&least);
+                let widest = widths
+                    .iter_mut()
+                    .zip(limits)
+                    .filter(|(width, ((_, align), least))| *align == Align::Left && **width > **least);
+                let Some((width, _)) = widest.max_by_key(|(width, _)| **width) else { break };
+                *width -= 1;
+            }
         }
         widths
+    }
+
+    /// Returns the width of the longest word of a column.
+    fn longest_word(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+        let words = cells.flat_map(|cell| cell.text.split_whitespace());
+        words.map(|word| word.chars().count()).max().unwrap_or(0)
     }
 
     /// Writes one row, with two columns between its cells and none at its end. A cell that is longer than its column takes several lines.
@@ -195,9 +209,20 @@ mod tests {
         table.write(&mut Page::plain(&mut out, 50)).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            "  statement        lines  rule             by\n\
-             \x20 a = alloc 64KiB   1024  gpu-write-may-   library\n\
-             \x20 caching=none            be-cached\n"
+            "  statement     lines  rule                by\n\
+             \x20 a = alloc      1024  gpu-write-may-be-   library\n\
+             \x20 64KiB                cached\n\
+             \x20 caching=none\n"
+        );
+        // No word is divided where it suffices to divide texts.
+        let mut words = Vec::new();
+        table.write(&mut Page::plain(&mut words, 55)).unwrap();
+        assert_eq!(
+            String::from_utf8(words).unwrap(),
+            "  statement     lines  rule                     by\n\
+             \x20 a = alloc      1024  gpu-write-may-be-cached  library\n\
+             \x20 64KiB\n\
+             \x20 caching=none\n"
         );
         // The twin: nothing is divided where it fits.
         let mut wide = Vec::new();
