@@ -279,6 +279,13 @@ fn an_array_that_the_trace_could_not_read_is_not_followed() {
 }
 
 #[test]
+fn a_bind_whose_event_was_cut_is_not_known() {
+    let cut = changed(LNL, "vm_bind", 0, " arg4=0x0 ", " arg4= ");
+    assert_eq!(lnl(&cut).requests.iter().filter(|row| row.call == XeCall::VmBind).count(), 2);
+    assert_eq!(advised(&cut), EARLIER);
+}
+
+#[test]
 fn more_operations_than_the_trace_shows_have_one_row() {
     let counted = |count: u32| {
         let of = format!("0x{count:x}00000000,");
