@@ -66,6 +66,14 @@ impl Tracer {
         Self::of(Scope::Flushes)
     }
 
+    /// Checks that there is a tracefs for this process.
+    ///
+    /// # Errors
+    /// [`Error`] without root, tracefs or kprobes.
+    pub fn check() -> Result<()> {
+        find().map(drop)
+    }
+
     /// Starts tracing i915 with this scope.
     ///
     /// # Errors

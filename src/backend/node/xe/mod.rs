@@ -173,9 +173,8 @@ impl XeNode {
                 // Relaxed: a statistic; it publishes no other data.
                 self.hangs.fetch_add(dropped, Ordering::Relaxed);
                 // No queue is banned, so it is the address space: the next submission gets another.
-                if dropped == 0
-                    && let Some(space) = space.take()
-                {
+                let banned = if dropped == 0 { space.take() } else { None };
+                if let Some(space) = banned {
                     space.destroy(fd);
                 }
                 Err(error)

@@ -273,9 +273,10 @@ impl Space {
         let before = self.pinned.range(..end).filter(overlaps);
         let old: Vec<_> = before.map(|(&start, there)| (start, start + there.size_bytes)).collect();
         self.change(fd, map(handle, size_bytes, address, pat_index), !old.is_empty())?;
+        self.pinned.retain(|start, _| old.iter().all(|(old, _)| old != start));
+        self.pinned.insert(address, Pinned { handle, size_bytes, is_bound });
+        // Of an object that is there in part, nothing stays.
         for (start, old_end) in old {
-            self.pinned.remove(&start);
-            // Of an object that is there in part, nothing stays.
             if start < address {
                 self.unmap(fd, start, address - start)?;
             }
@@ -283,7 +284,6 @@ impl Space {
                 self.unmap(fd, end, old_end - end)?;
             }
         }
-        self.pinned.insert(address, Pinned { handle, size_bytes, is_bound });
         Ok(())
     }
 

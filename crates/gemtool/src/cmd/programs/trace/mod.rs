@@ -5,6 +5,7 @@ mod session;
 mod watch;
 mod xe;
 
+use gemtool::kernel_trace::Tracer;
 use serde::Serialize;
 
 pub use i915::{I915Trace, follow_device};
@@ -46,6 +47,8 @@ pub fn run(args: &args::Trace, json: bool) -> Result<TraceReport, Failure> {
             "the software i915 has no kernel to trace: name a device file",
         ));
     }
+    // Without root the device may be out of reach, too.
+    Tracer::check()?;
     let device = device::open_any(&args.device)?;
     match device.xe() {
         Some(rules) => xe::run(args, json, &device, rules).map(TraceReport::Xe),
