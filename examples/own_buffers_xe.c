@@ -109,7 +109,7 @@ struct driver {
     int fd;
     /* The device as the library's rules know it, and as the library has it open: the driver's file. */
     gemco_xe_device device;
-    gemco_device *library;
+    gemco_device *tracker;
     uint32_t vm, queue, syncobj;
     uint64_t next_address;
 };
@@ -266,7 +266,7 @@ static int try_adopt(const struct driver *driver, const gemco_xe_mapping *mappin
     gemco_object object = {.size = mapping->size, .mapped = buffer->mapped, .handle = buffer->handle,
                            .map_mode = driver->device.regions & GEMCO_XE_LOCAL ? GEMCO_MAP_FIXED : mode,
                            .flags = GEMCO_ADOPT_NEW | GEMCO_ADOPT_WAITED};
-    return gemco_bo_adopt_xe(driver->library, &object, mapping, 1, bo);
+    return gemco_bo_adopt_xe(driver->tracker, &object, mapping, 1, bo);
 }
 
 /* Binds a buffer as the library chose, and lets the library track it. */
@@ -326,7 +326,7 @@ int main(int argc, char **argv) {
         fail(argv[1], errno);
     look_up(&driver);
     set_up(&driver);
-    must(gemco_device_open_fd(driver.fd, 0, &driver.library));
+    must(gemco_device_open_fd(driver.fd, 0, &driver.tracker));
 
     struct buffer upload = create(&driver, "upload", GEMCO_XE_USE_UPLOAD), batch = create(&driver, "batch", GEMCO_XE_USE_UPLOAD);
     struct buffer read_back = create(&driver, "read-back", GEMCO_XE_USE_READ_BACK);
@@ -353,7 +353,7 @@ int main(int argc, char **argv) {
                                      {.bo = read_back.bo, .access = GEMCO_WRITE, .mocs = GEMCO_MOCS_PAGE_TABLE}};
     gemco_report reports[3];
     gemco_prepared *prepared;
-    must(gemco_submit_begin(driver.library, list, 3, reports, &prepared));
+    must(gemco_submit_begin(driver.tracker, list, 3, reports, &prepared));
     struct drm_xe_sync sync = signal_syncobj(&driver);
     struct drm_xe_exec exec = {.exec_queue_id = driver.queue, .num_syncs = 1, .syncs = (uintptr_t)&sync,
                                .address = batch.chosen.address, .num_batch_buffer = 1};
@@ -374,7 +374,7 @@ int main(int argc, char **argv) {
     gemco_bo_unref(upload.bo);
     gemco_bo_unref(batch.bo);
     gemco_bo_unref(read_back.bo);
-    gemco_device_unref(driver.library);
+    gemco_device_unref(driver.tracker);
     /* The kernel releases what belongs to the file. */
     close(driver.fd);
     return wrong != 0;

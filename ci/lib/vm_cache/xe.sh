@@ -30,10 +30,10 @@ check_xe() {
             [ -n "$refused" ] && [ "$control" = "$refused" ] && ! grep -v ': fresh: ' "$out/control" | grep -q '^failed: ' ||
                 complain "without cpa_flush, old bytes by the indices '$control', not '$refused'"
             # gemtool does not measure what compresses.
-            again=$(jq -r '[.rows[] | select(any(.accesses[]; .kind == "fresh" and .library != "right")) | .pat_index] | @sh' "$out/again")
+            again=$(jq -r '[.rows[] | select(any(.accesses[]; .kind == "fresh" and .["library"] != "right")) | .pat_index] | @sh' "$out/again")
             refused=$(jq -r '[.rows[] | select(.object.cpu_caching == "wc" and .accesses != [] and .coherency == "none") | .pat_index] | @sh' "$out/again")
             [ -n "$refused" ] && [ "$again" = "$refused" ] || complain "without cpa_flush, gemtool finds old bytes by '$again', not '$refused'"
-            [ "$(jq '[.rows[].accesses[] | select(.kind != "fresh" and .library != "right")] | length' "$out/again")" = 0 ] ||
+            [ "$(jq '[.rows[].accesses[] | select(.kind != "fresh" and .["library"] != "right")] | length' "$out/again")" = 0 ] ||
                 complain "without cpa_flush, gemtool finds old bytes of objects that are not new"
             ;;
     esac

@@ -157,10 +157,10 @@ fn of_access(access: &AccessRow) -> Cells {
         Kind::Fresh => "new object",
         Kind::Overwrite | Kind::HandOver => access.write.map_or("-", Via::name),
     };
-    let library = if matches!(access.library, Check::Wrong(_)) { "WRONG" } else { "right" };
+    let library = if matches!(access.with_library, Check::Wrong(_)) { "WRONG" } else { "right" };
     let texts =
         [write, access.read.name(), needs.name(), library, without_flushes(&access.without_flushes), &rule];
-    let passed = [access.library.wrong().is_none(), access.without_flushes.passed()];
+    let passed = [access.with_library.wrong().is_none(), access.without_flushes.passed()];
     Cells { texts: texts.map(str::to_owned), passed, overs: None }
 }
 
@@ -175,7 +175,7 @@ fn complaints(row: &XeRow) -> Vec<String> {
         let vias = [access.over, access.write, Some(access.read)].into_iter().flatten().map(Via::name);
         let new = (access.kind == Kind::Fresh).then_some("new object");
         let vias = new.into_iter().chain(vias).collect::<Vec<_>>().join(", ");
-        let parts = access.library.wrong().map(with_library).into_iter();
+        let parts = access.with_library.wrong().map(with_library).into_iter();
         let parts: Vec<_> = parts.chain(without_required(&access.without_flushes)).collect();
         format!("{what}, {vias}: {}", parts.join("; "))
     });

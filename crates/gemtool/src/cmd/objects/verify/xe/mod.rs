@@ -249,7 +249,7 @@ impl<'a> Measuring<'a> {
             self.kept.borrow_mut().push(object);
             Ok::<_, Error>(Wrong::find(&seen, &vec![0; seen.len()], None, 0))
         };
-        let library = Check::of(seen(Flushing::Library)?);
+        let with_library = Check::of(seen(Flushing::Library)?);
         let without_flushes = Unflushed { chance: Chance::Never, shown: seen(Flushing::None)? };
         Ok(AccessRow {
             kind: Kind::Fresh,
@@ -258,7 +258,7 @@ impl<'a> Measuring<'a> {
             read,
             // The GPU clears local memory.
             decision: (!item.is_local()).then(|| self.rules.new_pages(object).into()),
-            library,
+            with_library,
             without_flushes,
         })
     }
@@ -289,7 +289,7 @@ impl<'a> Measuring<'a> {
             write: Some(write),
             read,
             decision: Some(decision.into()),
-            library: Check::of(wrong),
+            with_library: Check::of(wrong),
             without_flushes: Unflushed { chance, shown },
         })
     }

@@ -145,7 +145,8 @@ pub struct AccessRow {
     /// The requirement of the rules; of a new object, what the kernel does itself, and none in local memory.
     pub decision: Option<Requirement>,
     /// Result with the library's drains.
-    pub library: Check,
+    #[serde(rename = "library")]
+    pub with_library: Check,
     /// Result without them.
     pub without_flushes: Unflushed,
 }
@@ -153,7 +154,7 @@ pub struct AccessRow {
 impl AccessRow {
     /// Returns whether every check passed.
     pub fn passed(&self) -> bool {
-        self.library.wrong().is_none() && self.without_flushes.passed()
+        self.with_library.wrong().is_none() && self.without_flushes.passed()
     }
 }
 
@@ -212,7 +213,7 @@ impl XeVerifyReport {
         for row in &rows {
             totals.note(row.answer.is_foreseen());
             for access in &row.accesses {
-                totals.note(access.library.wrong().is_none());
+                totals.note(access.with_library.wrong().is_none());
                 totals.add_unflushed(&access.without_flushes);
             }
         }
