@@ -6,7 +6,7 @@ use std::io;
 use gem_coherency::policy::Rule;
 use gemtool::kernel_trace::{Row, Shape, Verdict};
 
-use super::parts::{head, left_out, lost, process, rule_texts, several, style};
+use super::parts::{PLACE, head, left_out, lost, place, rule_texts, several, style};
 use crate::cmd::programs::trace::I915Trace;
 use crate::render::{Align, Page, Report, Table, bytes, grouped, held_style};
 
@@ -29,35 +29,26 @@ impl Report for I915Trace {
 impl I915Trace {
     fn table(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.gap()?;
-        let mut table = Table::new(
-            2,
-            &[
-                ("ms", Align::Right),
-                ("process", Align::Left),
-                ("call", Align::Left),
-                ("BO", Align::Right),
-                ("size", Align::Right),
-                ("flush seen", Align::Left),
-                ("predicted", Align::Left),
-                ("verdict", Align::Left),
-            ],
-        );
+        let heads = [
+            ("size", Align::Right),
+            ("flush seen", Align::Left),
+            ("predicted", Align::Left),
+            ("verdict", Align::Left),
+        ];
+        let mut table = Table::new(2, &[&PLACE[..], &heads].concat());
         for row in &self.flushes {
             let shape = |shape: Option<Shape>| shape.map_or("none", Shape::name).to_owned();
             let predicted = match row.verdict {
                 Verdict::NotFollowed => "?".to_owned(),
                 Verdict::Predicted | Verdict::Unpredicted | Verdict::Unseen => shape(row.predicted),
             };
-            table.row([
-                self.run.millis(row.time_ns),
-                process(row.tid, &row.comm),
-                row.call.unwrap_or_default().to_owned(),
-                row.object.map_or_else(String::new, |object| format!("#{object}")),
+            let place = place(&self.run, row.time_ns, (row.tid, &row.comm), row.call, row.object);
+            table.row(place.into_iter().chain([
                 row.bytes.map_or_else(String::new, bytes),
                 shape(row.seen),
                 predicted,
                 verdict(row),
-            ]);
+            ]));
             table.style(7, style(row.verdict));
             if row.verdict.is_mismatch() {
                 table.style(5, held_style(false)).style(6, held_style(false)).note(note(row));

@@ -9,7 +9,7 @@ use crate::cmd::device::DeviceLine;
 use crate::cmd::model::rules::RuleText;
 use crate::cmd::programs::trace::Run;
 use crate::render::model::explain;
-use crate::render::{Page, grouped, held_style};
+use crate::render::{Align, Page, grouped, held_style};
 
 impl Run {
     /// Returns a time in milliseconds since the start.
@@ -40,8 +40,24 @@ pub(super) fn head(
     Ok(())
 }
 
+/// The heads of the columns that a row begins with.
+pub(super) const PLACE: [(&str, Align); 4] =
+    [("ms", Align::Right), ("process", Align::Left), ("call", Align::Left), ("BO", Align::Right)];
+
+/// Returns the cells under [`PLACE`].
+pub(super) fn place(
+    run: &Run,
+    time_ns: u64,
+    (tid, comm): (u32, &str),
+    call: Option<&str>,
+    object: Option<u32>,
+) -> [String; 4] {
+    let object = object.map_or_else(String::new, |object| format!("#{object}"));
+    [run.millis(time_ns), process(tid, comm), call.unwrap_or_default().to_owned(), object]
+}
+
 /// Returns the thread with its name; nothing for the idle thread.
-pub(super) fn process(tid: u32, comm: &str) -> String {
+fn process(tid: u32, comm: &str) -> String {
     if tid == 0 { String::new() } else { format!("{comm}-{tid}") }
 }
 

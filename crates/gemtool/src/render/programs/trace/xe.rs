@@ -6,7 +6,7 @@ use std::io;
 use gem_coherency::xe::Rule;
 use gemtool::kernel_trace::{Answer, RequestRow, Verdict, XeShape};
 
-use super::parts::{head, left_out, lost, process, rule_texts, several, style};
+use super::parts::{PLACE, head, left_out, lost, place, rule_texts, several, style};
 use crate::cmd::programs::trace::XeTrace;
 use crate::render::{Align, Page, Report, Table, bytes, grouped, held_style};
 
@@ -39,38 +39,30 @@ impl Report for XeTrace {
 impl XeTrace {
     fn request_table(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.gap()?;
-        let mut table = Table::new(
-            2,
-            &[
-                ("ms", Align::Right),
-                ("process", Align::Left),
-                ("call", Align::Left),
-                ("BO", Align::Right),
-                ("size", Align::Right),
-                ("asked", Align::Left),
-                ("answer", Align::Left),
-                ("predicted", Align::Left),
-                ("verdict", Align::Left),
-            ],
-        );
-        for (place, row) in self.requests.iter().enumerate() {
-            table.row([
-                self.run.millis(row.time_ns),
-                process(row.tid, &row.comm),
-                row.call.name().to_owned(),
-                row.object.map_or_else(String::new, |object| format!("#{object}")),
+        let heads = [
+            ("size", Align::Right),
+            ("asked", Align::Left),
+            ("answer", Align::Left),
+            ("predicted", Align::Left),
+            ("verdict", Align::Left),
+        ];
+        let mut table = Table::new(2, &[&PLACE[..], &heads].concat());
+        for (number, row) in self.requests.iter().enumerate() {
+            let place =
+                place(&self.run, row.time_ns, (row.tid, &row.comm), Some(row.call.name()), row.object);
+            table.row(place.into_iter().chain([
                 row.bytes.map_or_else(String::new, bytes),
                 row.asked.to_string(),
                 row.answer.to_string(),
                 row.predicted.map_or_else(|| "?".to_owned(), |answer| answer.to_string()),
                 answered(row),
-            ]);
+            ]));
             table.style(8, style(row.verdict));
             if row.verdict.is_mismatch() {
                 table.style(6, held_style(false)).style(7, held_style(false));
             }
             // Once for the operations of a VM_BIND.
-            let next = self.requests.get(place + 1);
+            let next = self.requests.get(number + 1);
             if next.is_none_or(|next| (next.time_ns, next.tid) != (row.time_ns, row.tid))
                 && let Some(why) = note(row.verdict, row.why, row.rule)
             {
@@ -82,32 +74,29 @@ impl XeTrace {
 
     fn flush_table(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.gap()?;
-        let mut table = Table::new(
-            2,
-            &[
-                ("ms", Align::Right),
-                ("process", Align::Left),
-                ("call", Align::Left),
-                ("BO", Align::Right),
-                ("pages", Align::Right),
-                ("flushed", Align::Right),
-                ("flush seen", Align::Left),
-                ("predicted", Align::Left),
-                ("verdict", Align::Left),
-            ],
-        );
+        let heads = [
+            ("pages", Align::Right),
+            ("flushed", Align::Right),
+            ("flush seen", Align::Left),
+            ("predicted", Align::Left),
+            ("verdict", Align::Left),
+        ];
+        let mut table = Table::new(2, &[&PLACE[..], &heads].concat());
         for row in &self.flushes {
-            table.row([
-                self.run.millis(row.time_ns),
-                process(row.tid, &row.comm),
-                row.call.map_or("", |call| call.name()).to_owned(),
-                row.object.map_or_else(String::new, |object| format!("#{object}")),
+            let place = place(
+                &self.run,
+                row.time_ns,
+                (row.tid, &row.comm),
+                row.call.map(|call| call.name()),
+                row.object,
+            );
+            table.row(place.into_iter().chain([
                 row.bytes.map_or_else(String::new, bytes),
                 bytes(row.flushed_bytes),
                 row.seen.name().to_owned(),
                 row.predicted.map_or("?", XeShape::name).to_owned(),
                 judged(row.verdict, row.rule),
-            ]);
+            ]));
             table.style(8, style(row.verdict));
             if row.verdict.is_mismatch() {
                 table.style(6, held_style(false)).style(7, held_style(false));
