@@ -163,7 +163,7 @@ def main(code, list_file, *programs):
         chosen, programs = [mutants[number] for number in of_shard(mutants, programs[1])], programs[2:]
     else:
         sample = read_sample(samples.read_text())
-        chosen = sample[int(os.environ["SEED"]) % 2 :: 2]
+        chosen = sample[int(os.environ["SEED"]) // 2 % 2 :: 2]
         if gone := [mutant for mutant in sample if mutant not in numbers]:
             sys.exit("\n".join([*gone, f"{samples}: there are no such mutants any more; take others of these functions"]))
     judges = limits(programs)
