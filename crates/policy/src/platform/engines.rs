@@ -71,6 +71,10 @@ fn engines(platform: &Platform, gt: &str) -> Option<Engines> {
         // Userspace gets the first of four compute engines.
         "dg2" | "atsm" => Engines { compute: 1, ..one(1, 2, 2) },
         "mtl" => Engines { compute: 1, ..one(1, 2, 1) },
+        // As the emulated devices have them, whose video engines are fused off.
+        "lnl" | "bmg" | "bmg-g31" | "ptl" | "wcl" | "nvls" | "nvlp" | "cri" => {
+            Engines { compute: 1, ..one(1, 0, 0) }
+        }
         _ => return None,
     })
 }

@@ -122,13 +122,16 @@ impl Device {
         let each = |check: &dyn Fn(&Bind<'_>) -> Result<(), Refusal>| {
             ops.iter().enumerate().try_for_each(|(place, op)| check(op).map_err(|refusal| (place, refusal)))
         };
-        each(&|op| self.check_arguments(op, faults))?;
-        each(&|op| self.check_space(op))?;
-        each(&|op| op.object.map_or(Ok(()), |object| self.check_object(op, object)))
+        each(&|op| self.bind_arguments(op, faults))?;
+        each(&|op| self.bind_range(op))?;
+        each(&|op| op.object.map_or(Ok(()), |object| self.bind_object(op, object)))
     }
 
-    /// Fails as `vm_bind_ioctl_check_args` does.
-    fn check_arguments(&self, op: &Bind<'_>, faults: bool) -> Result<(), Refusal> {
+    /// Returns why VM_BIND refuses the arguments of an operation: the first part of [`Self::bind`], which only looks whether there is an object.
+    ///
+    /// # Errors
+    /// The kernel's refusal. Source: `vm_bind_ioctl_check_args`.
+    pub fn bind_arguments(&self, op: &Bind<'_>, faults: bool) -> Result<(), Refusal> {
         let known = if self.has_requests_of_7_2() {
             BindFlags::all()
         } else {
@@ -173,15 +176,21 @@ impl Device {
         check_as(!decompress || can_decompress, Rule::CannotDecompress, Errno::EOPNOTSUPP)
     }
 
-    /// Fails as `xe_vm_bind_ioctl` does for a range past the address space.
-    fn check_space(&self, op: &Bind<'_>) -> Result<(), Refusal> {
+    /// Returns why VM_BIND refuses the addresses of an operation: the second part of [`Self::bind`].
+    ///
+    /// # Errors
+    /// The kernel's refusal: a range past the address space. Source: `xe_vm_bind_ioctl`.
+    pub fn bind_range(&self, op: &Bind<'_>) -> Result<(), Refusal> {
         let end = op.address.checked_add(op.range);
         let size = 1 << self.platform.address_bits;
         check(end.is_some_and(|end| end <= size), Rule::BindBeyondSpace)
     }
 
-    /// Fails as `xe_vm_bind_ioctl_validate_bo` does.
-    fn check_object(&self, op: &Bind<'_>, object: &Object) -> Result<(), Refusal> {
+    /// Returns why VM_BIND refuses the object of an operation: the last part of [`Self::bind`].
+    ///
+    /// # Errors
+    /// The kernel's refusal. Source: `xe_vm_bind_ioctl_validate_bo`.
+    pub fn bind_object(&self, op: &Bind<'_>, object: &Object) -> Result<(), Refusal> {
         let entry = self.pat.entry(op.pat_index).map_err(|rule| Refusal { errno: Errno::EINVAL, rule })?;
         let compressible = !object.flags.contains(CreateFlags::NO_COMPRESSION);
         check(compressible || !entry.compressed, Rule::BindNotCompressible)?;
