@@ -83,6 +83,8 @@ pub(in crate::gpu) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Res
         XY_FAST_COPY if graphics.major >= 9 => fast_copy(first, operands),
         XY_BLOCK_COPY if graphics.major >= 12 => block_copy(on, first, operands),
         XY_FAST_COLOR if graphics.major >= 12 => fast_colour(on, first, operands),
+        MEM_COPY if graphics.major >= 20 => memory_copy(first, operands),
+        MEM_SET if graphics.major >= 20 => memory_set(first, operands),
         XY_COLOR | XY_SRC_COPY | XY_FAST_COPY | XY_BLOCK_COPY | XY_FAST_COLOR => Err(HangCause::Unknown),
         _ => Err(HangCause::Unsupported),
     }
@@ -206,6 +208,43 @@ fn fast_colour(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, Hang
     Ok(Blit { target, width, rows, from: From::Colour(pixel) })
 }
 
+/// Returns the extent in bytes and rows of MEM_COPY and MEM_SET. Without rows the height counts for nothing.
+fn memory_extent(first: u32, width: u32, height: u32, unit: u64) -> (u64, u64) {
+    let one_more = |field: u32| u64::from(field & MEM_EXTENT) + 1;
+    (one_more(width) * unit, if first & MEM_MATRIX != 0 { one_more(height) } else { 1 })
+}
+
+/// Returns the surface of bytes of MEM_COPY and MEM_SET, at an address and with a pitch.
+///
+/// Its MOCS index chooses an entry of a table of which nothing bypasses what the mapping says.
+fn memory_surface(low: u32, high: u32, pitch: u32) -> Surface {
+    Surface {
+        start: wide(low, high),
+        pitch: i64::from(pitch & MEM_EXTENT) + 1,
+        bytes_per_pixel: 1,
+        mocs: MocsClass::PageTable,
+    }
+}
+
+/// Decodes MEM_COPY (`emit_mem_copy` of xe_migrate.c).
+fn memory_copy(first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
+    let &[width, height, source_pitch, pitch, source, source_high, low, high, _] = operands else {
+        return Err(HangCause::Unknown);
+    };
+    let unit = if first & MEM_COPY_PAGES != 0 { 256 } else { 1 };
+    let (width, rows) = memory_extent(first, width, height, unit);
+    let from = From::Surface(memory_surface(source, source_high, source_pitch));
+    Ok(Blit { target: memory_surface(low, high, pitch), width, rows, from })
+}
+
+/// Decodes MEM_SET (`emit_clear_link_copy` of xe_migrate.c).
+fn memory_set(first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
+    let &[width, height, pitch, low, high, data] = operands else { return Err(HangCause::Unknown) };
+    let (width, rows) = memory_extent(first, width, height, 1);
+    let from = From::Colour(vec![(data >> MEM_SET_SHIFT) as u8]);
+    Ok(Blit { target: memory_surface(low, high, pitch), width, rows, from })
+}
+
 /// Returns the bytes per pixel of XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT.
 fn block_depth(first: u32) -> Result<u64, HangCause> {
     match first >> BLOCK_DEPTH_SHIFT & 7 {
@@ -293,6 +332,26 @@ mod tests {
         assert_eq!(decode(&render("snb"), colour[0], &colour[1..]), Err(Unknown));
         assert!(decode(&render("i830"), colour[0], &colour[1..]).is_ok());
         assert!(decode(&render("ilk"), colour[0], &colour[1..]).is_ok());
+    }
+
+    #[test]
+    fn memory_commands_of_xe2_count_bytes_pages_and_rows() {
+        let lnl = gem_coherency::xe::device("lnl", KernelVersion::new(7, 2)).unwrap().machine();
+        let on = Streamer { machine: lnl, engine: EngineClass::Copy, privilege: Privilege::User };
+        let case = |words: &[u32]| decode(&on, words[0], &words[1..]).unwrap();
+        let copy = |mode: u32| case(&[0x5680_0008 | mode, 9, 3, 63, 31, 0x1000, 1, 0x2000, 2, 0]);
+        let surface = |start, pitch| Surface { start, pitch, bytes_per_pixel: 1, mocs: MocsClass::PageTable };
+        let line = copy(0);
+        assert_eq!((line.width, line.rows), (10, 1));
+        assert_eq!(
+            (line.target, line.from),
+            (surface(0x2_0000_2000, 32), From::Surface(surface(0x1_0000_1000, 64)))
+        );
+        let (pages, matrix) = (copy(1 << 19), copy(1 << 17));
+        assert_eq!([(pages.width, pages.rows), (matrix.width, matrix.rows)], [(2560, 1), (10, 4)]);
+        let set = case(&[0x56c0_0005, 99, 0, 99, 0x3000, 0, 0xab00_0000]);
+        assert_eq!((set.width, set.rows, set.from), (100, 1, From::Colour(vec![0xab])));
+        assert_eq!(decoded("mtl", &[0x56c0_0005, 99, 0, 99, 0x3000, 0, 0]), Err(HangCause::Unsupported));
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub(in crate::gpu) const CLIENT_MI: u32 = 0;
 pub(super) const CLIENT_BLITTER: u32 = 2;
 /// The 3D, media and video pipelines.
 pub(in crate::gpu) const CLIENT_PIPELINES: u32 = 3;
+/// RESOURCE_BARRIER (Xe2 and later), which orders stages of the pipelines.
+pub(super) const CLIENT_BARRIERS: u32 = 5;
 
 /// Bits 28:23: the opcode of an MI command.
 pub(in crate::gpu) const MI_OPCODE_SHIFT: u32 = 23;
@@ -88,6 +90,8 @@ pub(super) const START_SECOND_LEVEL: u32 = 1 << 22;
 /// MI_BATCH_BUFFER_START (graphics 7.5 and later): it jumps only if the predicate holds.
 pub(in crate::gpu) const START_PREDICATED: u32 = 1 << 15;
 
+/// STATE_SYSTEM_MEM_FENCE_ADDRESS: the upper half of its first dword.
+pub(super) const STATE_SYSTEM_MEM_FENCE_ADDRESS: u32 = 0x6109;
 /// PIPE_CONTROL: the upper half of its first dword.
 pub(in crate::gpu) const PIPE_CONTROL: u32 = 0x7a00;
 /// PIPE_CONTROL, from graphics 6 on: the address is an offset in the status page.
@@ -124,6 +128,17 @@ pub(super) const END_COMPARES: u32 = 1 << 21;
 pub(super) const BLIT_OPCODE_SHIFT: u32 = 22;
 /// XY_BLOCK_COPY_BLT.
 pub(super) const XY_BLOCK_COPY: u32 = 0x41;
+/// MEM_COPY and MEM_SET (Xe2 and later).
+pub(super) const MEM_COPY: u32 = 0x5a;
+pub(super) const MEM_SET: u32 = 0x5b;
+/// MEM_COPY: the width counts pages of 256 bytes; a bit of the first dword.
+pub(super) const MEM_COPY_PAGES: u32 = 1 << 19;
+/// MEM_COPY, MEM_SET: there are rows, of a pitch; otherwise all is one row. A bit of the first dword.
+pub(super) const MEM_MATRIX: u32 = 1 << 17;
+/// MEM_COPY, MEM_SET: the bits of a width, a height or a pitch, each minus one.
+pub(super) const MEM_EXTENT: u32 = 0xff_ffff;
+/// MEM_SET: the byte that is stored is in the uppermost bits of its last dword.
+pub(super) const MEM_SET_SHIFT: u32 = 24;
 /// XY_FAST_COPY_BLT.
 pub(super) const XY_FAST_COPY: u32 = 0x42;
 /// XY_FAST_COLOR_BLT.

@@ -11,7 +11,7 @@
 //! (`mhw_*_hwcmd_*.h`), for graphics 2 and 3 the decoders of xf86-video-intel (`kgem_debug_gen2.c`,
 //! `kgem_debug_gen3.c`).
 //!
-//! Without a length, and so a hang, are clients other than MI and the pipelines, and MI opcodes that no source
+//! Without a length, and so a hang, are clients other than MI, the pipelines and, on Xe2, RESOURCE_BARRIER, and MI opcodes that no source
 //! lists for the engine and the generation: the manuals (EIR, "Instruction Error") name both as errors of the
 //! command parser, and i915's parser refuses such a client with EINVAL. Any other opcode has a length: the
 //! parser of i915 skips those that it does not list.
@@ -20,7 +20,9 @@ use Engines::{Any, Render, Video};
 use Length::{One, Plus1, Plus2};
 
 use super::Streamer;
-use super::encoding::{CLIENT_BLITTER, CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, mi_opcode};
+use super::encoding::{
+    CLIENT_BARRIERS, CLIENT_BLITTER, CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, mi_opcode,
+};
 use crate::gpu::fault_log::HangCause;
 use gem_coherency::platform::{EngineClass, Machine};
 
@@ -143,6 +145,7 @@ static OTHERS: &[(u32, u32, Engines, Generation, Generation, Length)] = &[
     (0xffff, 0x783a, Render,    75,   75, Plus2(11)), // 3DSTATE_DX9_CONSTANTF_PS
     (0xffff, 0x7917, Render,    70, LAST, Plus2(9)),  // 3DSTATE_SO_DECL_LIST
     (0xf800, 0x7800, Any,       40, LAST, Plus2(8)),
+    (0xe000, 0xa000, Render,   200, LAST, Plus2(8)),  // RESOURCE_BARRIER
 ];
 
 /// 3DPRIMITIVE of graphics 2 and 3, in the upper bits of the first dword.
@@ -204,7 +207,7 @@ pub(in crate::gpu) fn dwords(on: &Streamer, first: u32) -> Result<usize, HangCau
             (opcode == mi_opcode(first) && has(engines, since, until)).then_some(length)
         }),
         CLIENT_PIPELINES if generation < 40 && first >> 24 == PRIMITIVE => return primitive(first),
-        CLIENT_BLITTER | CLIENT_PIPELINES => {
+        CLIENT_BLITTER | CLIENT_PIPELINES | CLIENT_BARRIERS => {
             OTHERS.iter().find_map(|&(mask, value, engines, since, until, length)| {
                 (first >> 16 & mask == value && has(engines, since, until)).then_some(length)
             })

@@ -141,9 +141,15 @@ impl Streamer {
                 _ => long(LENGTH),
             },
             CLIENT_BLITTER => long(LENGTH),
+            CLIENT_PIPELINES if self.is_fence_address(first) => long(LENGTH),
             // Commands of the 3D and media pipelines.
             _ => Err(HangCause::Unsupported),
         }
+    }
+
+    /// Returns whether the command says where fences of system memory are stored, which any engine takes from Xe2 on; nothing here stores there.
+    fn is_fence_address(&self, first: u32) -> bool {
+        first >> 16 == STATE_SYSTEM_MEM_FENCE_ADDRESS && self.graphics() >= 20
     }
 
     /// Decodes a command from its dwords, or as many as [`Self::reads`] returns.
@@ -163,7 +169,7 @@ impl Streamer {
             CLIENT_PIPELINES if first >> 16 == PIPE_CONTROL && self.renders() => {
                 return post_sync::pipe_control(self, words);
             }
-            CLIENT_PIPELINES => return Ok(Command::Nothing),
+            CLIENT_PIPELINES | CLIENT_BARRIERS => return Ok(Command::Nothing),
             _ => {}
         }
         match mi_opcode(first) {
