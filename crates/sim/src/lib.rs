@@ -109,9 +109,9 @@ use gem_coherency::sync::Mutex;
 use gpu::{Gpu, Pace};
 use kernel::objects::handles::Handles;
 use kernel::objects::system::System;
-use kernel::space::{Space, address_space};
+use kernel::spaces::space::{Space, address_space};
 use kernel::spec::Spec;
-use requests::Contexts;
+use requests::{Contexts, Tables};
 use sync::syncobj::Syncobjs;
 
 /// Links the software device, so that [`Device::open`] can open `sim:...`.
@@ -163,6 +163,8 @@ struct Own {
     handles: Mutex<Handles>,
     client: Mutex<Client>,
     contexts: Mutex<Contexts>,
+    /// The VMs and queues of xe.
+    tables: Mutex<Tables>,
     syncobjs: Mutex<Syncobjs>,
     /// Ids of the framebuffers that the file created, newest first.
     framebuffers: Mutex<Vec<u32>>,
@@ -181,7 +183,8 @@ impl SimDevice {
     /// Opens the device described by `name`, such as `sim:jsl` or `sim:jsl,kernel=6.1,seed=7`.
     ///
     /// Options after the platform:
-    /// - `kernel=X.Y`: the kernel version; 6.12 by default.
+    /// - `driver=i915|xe`: the kernel driver; that of the platform by default, i915 where both have it. Devices of xe are for programs.
+    /// - `kernel=X.Y`: the kernel version; 6.12 by default, 7.2 for xe.
     /// - `edram=0|1`: 1 on Haswell by default, else 0.
     /// - `adversary=on|off`, `seed=N`: spontaneous cache activity; off by default.
     /// - `memory=cached|coherent`: `coherent` makes every agent see every byte at once, as under emulation;
@@ -191,7 +194,7 @@ impl SimDevice {
     /// - `selfsnoop=on|off`: whether the CPU looks its own caches up at accesses of programs through WC mappings; by default,
     ///   as Linux takes the CPU of the platform. `off` is refused where i915 relies on it: with an LLC, and on Meteor Lake.
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
-    /// - `without=RULE`: a kernel that lacks a rule.
+    /// - `without=RULE`: a kernel that lacks a rule; under xe one of [`gem_coherency::xe::Rule`].
     /// - `drop=ASSUMPTION`: hardware for which an assumption of [`gem_coherency_memory_model::Assumption`] does not hold.
     /// - `hang=TIME`: the time after which a thread of a shader never ends ([`GpuTimes::thread`]).
     /// - `id=HEX`: another of the platform's PCI IDs.
@@ -248,6 +251,7 @@ impl SimDevice {
             handles: Mutex::default(),
             client: Mutex::new(client),
             contexts: Mutex::new(Contexts::new(first_space(system.machine))),
+            tables: Mutex::default(),
             syncobjs: Mutex::default(),
             framebuffers: Mutex::default(),
         };
@@ -347,6 +351,7 @@ impl Drop for SimDevice {
         let client = self.own.client.get_mut();
         self.display.masters().release(client);
         self.close_contexts();
+        self.tables().close();
         if self.system.accounting.close() {
             self.gpu.abandon();
         }

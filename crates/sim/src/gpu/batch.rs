@@ -20,6 +20,7 @@ use super::times::Arbitration;
 use crate::gpu::real_gpu::{Ended, OnRealGpu, Work, WriteLog};
 use crate::kernel::objects::system::System;
 use gem_coherency::platform::Engine;
+use gem_coherency::vocabulary::MocsClass;
 
 /// The error of a submission whose batch was reset.
 const RESET: Errno = Errno::EIO;
@@ -36,6 +37,8 @@ pub(crate) struct Batch {
     pub(crate) code: Code,
     pub(crate) bindings: Bindings,
     pub(crate) owner: Owner,
+    /// Numbers that are stored when it is done, by address (user fences of xe).
+    pub(crate) stored: Vec<(u64, u64)>,
     /// The real GPU that runs it, too.
     pub(crate) real_gpu: Option<OnRealGpu>,
 }
@@ -114,6 +117,10 @@ impl Batch {
         match stopped {
             Ok(End::Ended(pipeline, registers)) => {
                 self.keep(pipeline, registers);
+                let view = View { engines, bindings: &self.bindings, engine: self.engine.class, log: &log };
+                for (address, value) in &self.stored {
+                    view.write(MocsClass::PageTable, *address, &value.to_le_bytes());
+                }
                 system.coverage.ended(&self.bindings.tally, None);
                 Outcome::Over(None)
             }

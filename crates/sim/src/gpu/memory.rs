@@ -9,11 +9,11 @@ use super::fault_log::GpuFault;
 use crate::gpu::real_gpu::WriteLog;
 use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::Object;
-use crate::kernel::space::Bound;
+use crate::kernel::spaces::{AddressSpace, Mapped};
 use crate::observe::coverage::{Kind, Tally};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
-use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
 use gem_coherency_memory_model::Route;
 
 /// The objects that a batch can access: those of its submission, which keep their addresses until it is done,
@@ -22,7 +22,7 @@ use gem_coherency_memory_model::Route;
 pub(crate) struct Bindings {
     /// The submission's objects by start address; they are kept alive until the batch is done.
     own: BTreeMap<u64, Named>,
-    space: Arc<Bound>,
+    space: AddressSpace,
     /// What is followed of the batch.
     pub(super) tally: Tally,
 }
@@ -37,28 +37,31 @@ pub(crate) struct Named {
 
 impl Bindings {
     /// Creates the bindings of a batch in `space` whose objects are at these addresses.
-    pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Named)>) -> Self {
-        Self { own: own.collect(), space: Arc::clone(space), tally: Tally::default() }
+    pub(crate) fn new(space: AddressSpace, own: impl Iterator<Item = (u64, Named)>) -> Self {
+        Self { own: own.collect(), space, tally: Tally::default() }
     }
 
-    fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
-        self.own.values().map(|named| &named.object)
+    /// Returns the submission's objects: those that it names, and under xe those that are bound now.
+    fn objects(&self) -> Vec<Arc<Object>> {
+        let mut objects = self.space.objects();
+        objects.extend(self.own.values().map(|named| Arc::clone(&named.object)));
+        objects
     }
 
     /// The address space's counterpart on a real GPU.
     pub(super) fn counterpart(&self) -> &Counterpart {
-        &self.space.counterpart
+        self.space.counterpart()
     }
 
     /// Logs the dirty lines of the submission's objects.
     pub(super) fn watch(&self, submission: u64) {
-        self.objects().for_each(|object| object.watch_submission(submission));
+        self.objects().iter().for_each(|object| object.watch_submission(submission));
     }
 
     /// Takes note of accesses of the batch that are not followed, and may be to any object of the submission.
     pub(super) fn miss(&self) {
         if self.tally.miss() {
-            self.objects().for_each(|object| object.unfollowed());
+            self.objects().iter().for_each(|object| object.unfollowed());
         }
     }
 
@@ -73,15 +76,15 @@ impl Bindings {
         }
     }
 
-    /// Returns the object at `address` and the offset in it.
-    fn at(&self, address: u64) -> Option<(Arc<Object>, u64)> {
+    /// Returns what is at `address`.
+    fn at(&self, address: u64) -> Option<Mapped> {
         let own = self.own.range(..=address).next_back();
-        let own = own.map(|(&start, named)| (&named.object, address - start));
-        if let Some((object, offset)) = own.filter(|(object, offset)| *offset < object.size()) {
-            return Some((Arc::clone(object), offset));
-        }
-        let (start, object) = self.space.at(address)?;
-        Some((object.upgrade()?, address - start))
+        let own = own.and_then(|(&start, named)| {
+            let (object, offset) = (Arc::clone(&named.object), address - start);
+            let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
+            Some(Mapped::Object { object, offset, left, level: None, is_writable: true })
+        });
+        own.or_else(|| self.space.at(address))
     }
 
     /// Returns the start of the next object after `address`.
@@ -94,9 +97,20 @@ impl Bindings {
 /// The first part of an address range, up to the next boundary.
 enum Piece {
     /// Bytes of an object.
-    Bound { object: Arc<Object>, offset: u64, len: u64 },
+    Bound { object: Arc<Object>, offset: u64, len: u64, level: Option<CacheLevel> },
+    /// No memory, of which reads return zeroes; writes are lost, also to memory that the GPU may not write.
+    Null { len: u64 },
     /// Unbound, up to the end of the page: the scratch page.
     Nothing { len: u64 },
+}
+
+impl Piece {
+    /// Its length in bytes.
+    fn len(&self) -> u64 {
+        match *self {
+            Self::Bound { len, .. } | Self::Null { len } | Self::Nothing { len } => len,
+        }
+    }
 }
 
 /// The result of a fetch.
@@ -127,12 +141,18 @@ impl View<'_> {
         address & ((1 << bits) - 1)
     }
 
-    fn piece(&self, address: u64, len: u64) -> Piece {
-        let bound = self.bindings.at(address).and_then(|(object, offset)| {
-            // The padding of an object has no pages, nor has an object whose pages were released.
-            let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
-            let has_pages = object.state().snapshot.pages;
-            has_pages.then_some(Piece::Bound { object, offset, len: left.min(len) })
+    /// Returns the first part of the `len` bytes at `address`, for an access.
+    fn piece(&self, access: Access, address: u64, len: u64) -> Piece {
+        let bound = self.bindings.at(address).and_then(|mapped| match mapped {
+            Mapped::Null { left } => Some(Piece::Null { len: left.min(len) }),
+            Mapped::Object { is_writable: false, left, .. } if access == Access::Write => {
+                Some(Piece::Null { len: left.min(len) })
+            }
+            Mapped::Object { object, offset, left, level, .. } => {
+                // An object whose pages were released has none.
+                let has_pages = object.state().snapshot.pages;
+                has_pages.then_some(Piece::Bound { object, offset, len: left.min(len), level })
+            }
         });
         bound.unwrap_or(Piece::Nothing { len: (PAGE_BYTES - address % PAGE_BYTES).min(len) })
     }
@@ -154,14 +174,18 @@ impl View<'_> {
         let (mut address, mut rest) = (address, data);
         while !rest.is_empty() {
             address = self.address(address);
-            let piece = self.piece(address, rest.len() as u64);
-            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let piece = self.piece(Access::Read, address, rest.len() as u64);
+            let len = piece.len();
             let (into, after) = rest.split_at_mut(len as usize);
             let read = match piece {
-                Piece::Bound { object, offset, .. } => {
+                Piece::Bound { object, offset, level, .. } => {
                     let state = object.state();
-                    let ctx = object.access_context(&state);
+                    let ctx = object.access_context(&state).at_level(level);
                     object.read(ctx, Route::Gpu(mocs), offset, into).is_ok()
+                }
+                Piece::Null { .. } => {
+                    into.fill(0);
+                    true
                 }
                 Piece::Nothing { .. } => false,
             };
@@ -179,8 +203,8 @@ impl View<'_> {
         let (mut address, mut left) = (address, len);
         while left > 0 {
             address = self.address(address);
-            let piece = self.piece(address, left);
-            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let piece = self.piece(Access::Read, address, left);
+            let len = piece.len();
             if let Piece::Bound { object, offset, .. } = piece
                 && let Ok(range) = ByteRange::within(offset, len, object.size())
             {
@@ -196,16 +220,17 @@ impl View<'_> {
         let (mut address, mut rest) = (address, data);
         while !rest.is_empty() {
             address = self.address(address);
-            let piece = self.piece(address, rest.len() as u64);
-            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let piece = self.piece(Access::Write, address, rest.len() as u64);
+            let len = piece.len();
             let (from, after) = rest.split_at(len as usize);
             let written = match piece {
-                Piece::Bound { object, offset, .. } => {
+                Piece::Bound { object, offset, level, .. } => {
                     let state = object.state();
-                    let ctx = object.access_context(&state);
+                    let ctx = object.access_context(&state).at_level(level);
                     self.log.add(object.id(), offset..offset + len);
                     object.write(ctx, Route::Gpu(mocs), offset, from).is_ok()
                 }
+                Piece::Null { .. } => true,
                 Piece::Nothing { .. } => false,
             };
             if !written {
@@ -220,7 +245,7 @@ impl View<'_> {
     pub(super) fn fetch(&self, address: u64) -> Fetched {
         let address = self.address(address) & !3;
         let len = FETCH_BYTES - address % FETCH_BYTES;
-        if let Piece::Nothing { .. } = self.piece(address, len) {
+        if let Piece::Nothing { .. } = self.piece(Access::Read, address, len) {
             return Fetched::NothingUntil(self.bindings.next(address));
         }
         let mut bytes = [0; FETCH_BYTES as usize];
@@ -242,8 +267,8 @@ impl View<'_> {
 
     /// Returns the addresses of the object at an address, if a shader that was skipped should have written it.
     pub(super) fn unwritten(&self, address: u64) -> Option<Range<u64>> {
-        let (object, offset) = self.bindings.at(address)?;
-        let start = address - offset;
+        let Mapped::Object { object, offset, .. } = self.bindings.at(address)? else { return None };
+        let start = address.saturating_sub(offset);
         object.state().is_unwritten.then(|| start..start.saturating_add(object.size()))
     }
 

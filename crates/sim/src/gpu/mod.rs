@@ -17,7 +17,7 @@
 //!
 //! - on all engines: MI_NOOP, MI_BATCH_BUFFER_START and _END, MI_ARB_ON_OFF; from graphics 3 on MI_STORE_DATA_IMM (graphics 4 and 5: secure
 //!   batches only); from graphics 6 on MI_FLUSH_DW with its post-sync write (immediate; except on copy engines also timestamp);
-//! - on copy engines, before graphics 6 on render engines: fills and copies of linear surfaces;
+//! - on copy engines, before graphics 6 on render engines: fills and copies of linear surfaces, from graphics 20 on also MEM_SET and MEM_COPY;
 //! - on render and compute engines, from graphics 4 on: PIPE_CONTROL with its post-sync write (immediate, timestamp, depth count of 0;
 //!   [`post_sync`](commands::post_sync)), and compute walkers, whose shaders run ([`pipeline`]);
 //! - on all engines, copy engines from graphics 8 on: MI_LOAD_REGISTER_IMM, _MEM and _REG, MI_STORE_REGISTER_MEM, before graphics 8 only in
@@ -57,7 +57,7 @@ use gem_coherency::Errno;
 use gem_coherency::sync::Mutex;
 
 use crate::kernel::objects::system::System;
-use crate::kernel::space::{Space, address_space};
+use crate::kernel::spaces::space::{Space, address_space};
 use crate::sync::fence::Fence;
 use crate::sync::progress::{self, Running};
 use crate::sync::request::{Request, Uses};

@@ -10,5 +10,5 @@ pub(crate) mod mappings;
 pub(crate) mod numbers;
 pub(crate) mod objects;
 pub(crate) mod offsets;
-pub(crate) mod space;
+pub(crate) mod spaces;
 pub(crate) mod spec;

@@ -3,31 +3,41 @@
 use std::time::Duration;
 
 use super::injected_faults::InjectedFault;
-use gem_coherency::platform::{self, Caps, Machine, Platform};
+use gem_coherency::platform::{self, Caps, Driver, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
-use gem_coherency::{OpenError, Result, Unknown};
+use gem_coherency::{OpenError, Result, Unknown, xe};
 use gem_coherency_memory_model::Assumption;
 
 /// The prefix of a software device's name.
 pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
-const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
+const ALLOWED: &str = "sim:PLATFORM[,driver=i915|xe][,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
                        [,memory=cached|coherent][,gpu=instant|timed][,hang=TIME][,selfsnoop=on|off][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX][,revision=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request; TIME is a number and ms, s or m, or never";
 
-/// The kernel version if the name does not give one.
+/// The kernel version if the name does not give one, for a device of i915, and of xe.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
+const DEFAULT_KERNEL_OF_XE: KernelVersion = KernelVersion::new(7, 2);
 
 /// The time after which a thread of a shader counts as endless if the name does not give one.
 pub(crate) const THREAD_TIME: Duration = Duration::from_secs(10);
 
+/// A device of xe, and the rule that its kernel lacks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct XeKernel {
+    pub(crate) device: xe::Device,
+    pub(crate) without: Option<xe::Rule>,
+}
+
 /// A parsed name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spec {
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
+    /// The device of xe; `None` for one of i915.
+    pub(crate) xe: Option<XeKernel>,
     pub(crate) seed: u64,
     pub(crate) adversary: bool,
     /// Every agent sees every byte at once, as under emulation.
@@ -55,6 +65,7 @@ pub(crate) struct Spec {
 /// The options that were given.
 #[derive(Default)]
 struct Settings {
+    driver: Option<Driver>,
     kernel: Option<KernelVersion>,
     seed: Option<u64>,
     edram: Option<bool>,
@@ -64,7 +75,8 @@ struct Settings {
     hang: Option<Duration>,
     self_snoops: Option<bool>,
     display: Option<bool>,
-    without: Option<Rule>,
+    /// A rule of either driver.
+    without: Option<String>,
     dropped: Option<Assumption>,
     id: Option<u16>,
     revision: Option<u8>,
@@ -92,7 +104,9 @@ impl Spec {
         read(users, text).map_err(|why| {
             // A wrong name of a platform needs no list of settings.
             let name = text.strip_prefix(PREFIX).and_then(|body| body.split(',').next());
-            let is_known = name.is_none_or(|name| name.is_empty() || platform::by_name(name).is_ok());
+            let is_known = name.is_none_or(|name| {
+                name.is_empty() || platform::by_name(name).is_ok() || xe::by_name(name).is_ok()
+            });
             let why = if is_known { format!("{why} (allowed: {ALLOWED})") } else { why };
             OpenError::BadDeviceSpec { spec: text.to_owned(), why }.into()
         })
@@ -114,13 +128,22 @@ fn read(users: Users, text: &str) -> Result<Spec, String> {
     if name.is_empty() {
         return Err("it names no platform".to_owned());
     }
-    let platform = platform::by_name(name).map_err(|error| error.to_string())?;
+    let platform = platform::by_name(name).map_err(|error| error.to_string());
+    // A platform of xe alone needs no driver=xe; a name that is of none is the one that i915's table does not know.
+    let of_xe = xe::by_name(name);
+    if let (Err(error), Err(_)) = (&platform, &of_xe) {
+        return Err(error.clone());
+    }
     let mut settings = Settings::default();
     for part in parts {
         let (key, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE"))?;
         settings.read(key, value)?;
     }
-    settings.into_spec(users, platform)
+    let default = if platform.is_ok() { Driver::I915 } else { Driver::Xe };
+    match settings.driver.unwrap_or(default) {
+        Driver::I915 => settings.into_spec(users, platform?),
+        Driver::Xe => settings.into_spec_of_xe(users, of_xe.map_err(|error| error.to_string())?),
+    }
 }
 
 impl Settings {
@@ -141,9 +164,10 @@ impl Settings {
             "hang" => once(key, &mut self.hang, time(value)?),
             "selfsnoop" => once(key, &mut self.self_snoops, switch(key, value, ["off", "on"])?),
             "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
-            "without" => {
-                once(key, &mut self.without, value.parse().map_err(|error: Unknown| error.to_string())?)
+            "driver" => {
+                once(key, &mut self.driver, value.parse().map_err(|error: Unknown| error.to_string())?)
             }
+            "without" => once(key, &mut self.without, value.to_owned()),
             "drop" => once(key, &mut self.dropped, assumption(value)?),
             "id" => {
                 let id = u16::from_str_radix(value, 16)
@@ -167,6 +191,8 @@ impl Settings {
     fn into_spec(self, users: Users, platform: &'static Platform) -> Result<Spec, String> {
         let kernel = self.kernel.unwrap_or(DEFAULT_KERNEL);
         let rules = KernelRules::of(kernel).map_err(|error| error.to_string())?;
+        let without = self.without.as_deref().map(str::parse::<Rule>).transpose();
+        let without = without.map_err(|error| error.to_string())?;
         let id = self.id.unwrap_or(platform.example_id);
         if platform::by_id(id).ok() != Some(platform) {
             return Err(format!("id={id:04x} is not a PCI ID of {platform}"));
@@ -181,7 +207,8 @@ impl Settings {
         let edram = self.edram.unwrap_or(platform.name == "hsw");
         Ok(Spec {
             machine: platform.claimed_by(kernel).map_err(|error| error.to_string())?.machine(kernel, edram),
-            rules: KernelRules { without: self.without, ..rules },
+            rules: KernelRules { without, ..rules },
+            xe: None,
             id,
             revision: self.revision.unwrap_or_else(|| Platform::production_revision(id)),
             dropped: self.dropped,
@@ -196,6 +223,63 @@ impl Settings {
             adversary: self.adversary.unwrap_or(false),
             faults: self.faults,
         })
+    }
+
+    /// As [`Self::into_spec`], for a device of xe, which only programs use so far.
+    fn into_spec_of_xe(self, users: Users, platform: &'static xe::Platform) -> Result<Spec, String> {
+        if users == Users::Library {
+            return Err(format!(
+                "a software device of xe is for programs: gemtool sim {platform} -- COMMAND"
+            ));
+        }
+        let kernel = self.kernel.unwrap_or(DEFAULT_KERNEL_OF_XE);
+        let device = platform.device(kernel).map_err(|error| error.to_string())?;
+        let machine = device.machine();
+        let first = platform.ids(kernel).next().unwrap_or_default();
+        let id = self.id.unwrap_or(match (platform.name(), machine.platform.example_id) {
+            // The first of the list is not the usual one.
+            ("lnl", _) => 0x64a0,
+            ("bmg", _) => 0xe20b,
+            (_, 0) => first,
+            (_, example) => example,
+        });
+        if platform.ids(kernel).all(|listed| listed != id) {
+            return Err(format!("id={id:04x} is not a PCI ID of {platform} under xe of {kernel}"));
+        }
+        if self.edram == Some(true) {
+            return Err(format!("edram=1: {platform} has none"));
+        }
+        if self.self_snoops == Some(false) {
+            return Err(format!("selfsnoop=off: the CPU of {platform} has it"));
+        }
+        let without = self.without.as_deref().map(str::parse::<xe::Rule>).transpose();
+        Ok(Spec {
+            machine,
+            rules: KernelRules::of(kernel).map_err(|error| error.to_string())?,
+            xe: Some(XeKernel { device, without: without.map_err(|error| error.to_string())? }),
+            id,
+            revision: self.revision.unwrap_or_else(|| production_revision(platform, id)),
+            dropped: self.dropped,
+            coherent: self.coherent.unwrap_or(false),
+            timed: self.timed.unwrap_or(false),
+            hang: self.hang.unwrap_or(THREAD_TIME),
+            self_snoops: true,
+            display: self.display.unwrap_or(platform.has_display),
+            is_as_assumed: true,
+            seed: self.seed.unwrap_or(0),
+            adversary: self.adversary.unwrap_or(false),
+            faults: self.faults,
+        })
+    }
+}
+
+/// Returns the PCI revision of the last production stepping of a device of xe.
+fn production_revision(platform: &xe::Platform, id: u16) -> u8 {
+    match platform.i915() {
+        Some(_) => Platform::production_revision(id),
+        // B0 of Lunar Lake is 4; the others began with 0.
+        None if platform.name() == "lnl" => 4,
+        None => 0,
     }
 }
 
@@ -334,6 +418,24 @@ mod tests {
         assert_eq!(["sim:dg2", "sim:dg2,id=56a5", "sim:dg2,revision=0"].map(revision), [0x08, 0x05, 0x00]);
     }
 
+    #[test]
+    fn xe_drives_what_i915_does_not_and_what_the_name_says() {
+        let spec = |text: &str| Spec::parse_for_programs(text).unwrap();
+        let of_xe = |text: &str| spec(text).xe.unwrap();
+        let lnl = of_xe("sim:lnl");
+        assert_eq!((lnl.device.platform.name(), lnl.device.kernel), ("lnl", DEFAULT_KERNEL_OF_XE));
+        assert_eq!((spec("sim:lnl").id, spec("sim:lnl").revision), (0x64a0, 4));
+        assert!(spec("sim:tgl").xe.is_none() && of_xe("sim:tgl,driver=xe,kernel=6.12").without.is_none());
+        assert_eq!(of_xe("sim:ptl,without=cached-not-snooped").without, Some(xe::Rule::CachedNotSnooped));
+        let refused = |text: &str, part: &str| {
+            let message = Spec::parse_for_programs(text).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        };
+        refused("sim:lnl,kernel=6.11", "6.11");
+        refused("sim:lnl,without=bypass-acquire", "bypass-acquire");
+        refused("sim:lnl,id=9a49", "9a49");
+    }
+
     #[track_caller]
     fn bad(text: &str, part: &str) {
         let error = Spec::parse(text).unwrap_err();
@@ -367,6 +469,10 @@ mod tests {
         bad("sim:mtl,selfsnoop=off", "relies on it on");
         bad("sim:jsl,display=dim", "neither off nor on");
         bad("sim:jsl,without=luck", "luck");
+        bad("sim:jsl,driver=nouveau", "nouveau");
+        bad("sim:jsl,driver=xe", "i915");
+        bad("sim:lnl", "gemtool sim lnl");
+        bad("sim:lnl,driver=i915", "lnl");
         bad("sim:jsl,id=9a49", "9a49");
         bad("sim:jsl,id=zz", "zz");
         for time in ["", "10", "s", "0s", "-1s", "1h", "18446744073709551615m", "1 s"] {

@@ -50,6 +50,11 @@ impl AccessContext<'_> {
         AccessContext { hardware, level, coherent, watch: None, trace: None }
     }
 
+    /// Returns the context of accesses by a mapping of another level than the object's, if it has one.
+    pub(crate) fn at_level(self, level: Option<CacheLevel>) -> Self {
+        Self { level: level.unwrap_or(self.level), ..self }
+    }
+
     /// Returns the route that an access on `route` actually takes.
     pub(crate) fn route(self, route: Route) -> Route {
         if self.coherent { Route::CpuCached } else { route }

@@ -9,6 +9,7 @@
 //! * [`kms`]: display objects, framebuffers and dumb buffers, and the device's master.
 //! * [`sync`]: fences by handle and as files, and waits.
 //! * [`query`]: what the device is and has.
+//! * [`xe`]: the requests of xe, which has the others of DRM in common with i915.
 //! * [`legacy`]: obsolete requests of any subject.
 //! * [`table`]: all of these by number.
 //! * [`entry`]: an entry of the table.
@@ -25,6 +26,7 @@ mod legacy;
 mod query;
 mod sync;
 mod table;
+mod xe;
 
 use gem_coherency::Errno;
 
@@ -39,6 +41,7 @@ pub(super) use gem::madvise::number as madvise_number;
 pub(super) use gem::map::{mmap, number as mmap_number};
 pub(super) use kms::{CrtcChange, Cursor, FlipArgs, modes_of};
 pub(super) use sync::sync_file::ioctl as sync_file_ioctl;
+pub(super) use xe::tables::Tables;
 
 /// `_IOC_WRITE` in a request's code: the struct is copied in.
 const IOC_IN: u32 = 1 << 30;
@@ -57,7 +60,7 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
     if (code >> 8) & 0xff != u32::from(b'd') {
         return Err(Errno::ENOTTY);
     }
-    let entry = table::find(code & 0xff, caller.device.system.machine.kernel).ok_or(Errno::EINVAL)?;
+    let entry = table::find(code & 0xff, caller.device.system.machine).ok_or(Errno::EINVAL)?;
     let size = |code: u32| (code >> 16 & 0x3fff) as usize;
     let copied = |way| if code & entry.code & way == 0 { 0 } else { size(code) };
     let (len_in, len_out) = (copied(IOC_IN), copied(IOC_OUT));

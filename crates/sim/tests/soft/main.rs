@@ -10,6 +10,7 @@ mod logs;
 mod mappings;
 mod requests;
 mod threads;
+mod xe;
 
 use gem_coherency::Errno;
 use gem_coherency::OpenError;

@@ -25,8 +25,10 @@ use crate::memory::program::Shown;
 use gem_coherency::Errno;
 use gem_coherency::backend::mapping::SharedBytes;
 use gem_coherency::error::Result;
+use gem_coherency::policy::Rule;
 use gem_coherency::policy::driver::{Path, path_refusal};
-use gem_coherency::policy::kernel::{Event, Snapshot, step};
+use gem_coherency::policy::kernel::{Event, Snapshot};
+use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use nix::unistd::{Whence, lseek64};
 
 /// What a program's mapping shows of an object.
@@ -61,8 +63,7 @@ impl Object {
         let before = state.snapshot;
         if state.untouched.is_some() {
             let bare = Snapshot { pages: false, ..before };
-            let caps = self.system().machine.caps;
-            let acquires = step(caps, &self.system().rules, bare, event).is_ok_and(|step| step.next.pages);
+            let acquires = self.system().step(bare, event).is_ok_and(|step| step.next.pages);
             if before.pages && !next.pages || acquires {
                 state.untouched = None;
             }
@@ -119,6 +120,11 @@ impl BackingStore {
 }
 
 impl System {
+    /// Returns the rule by which a page fault in a mapping of this mode is refused for an object of this level; xe has no such rule.
+    pub(crate) fn map_refusal(&self, level: CacheLevel, mode: MmapMode) -> Option<Rule> {
+        if self.xe.is_some() { None } else { path_refusal(self.machine.caps, level, Path::Cpu(mode)) }
+    }
+
     /// Prepares for touches of the objects that a request brought up to date.
     pub(crate) fn settle(&self) {
         for object in std::mem::take(&mut *self.settled()) {
@@ -163,8 +169,7 @@ impl Window {
     pub(crate) fn is_current(&self) -> bool {
         let Memory::Object(object) = &self.memory else { return true };
         let state = object.state();
-        let caps = object.system().machine.caps;
-        let refusal = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode));
+        let refusal = object.system().map_refusal(state.snapshot.level, self.mode);
         let (shows, order) = (refusal.is_none() && !state.purged, self.order_of(object, &state));
         match &self.contents {
             MappingContents::Nothing => !shows,

@@ -27,7 +27,6 @@ use gem_coherency::backend::Advice;
 use gem_coherency::backend::mapping::SoftMemory;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
-use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
@@ -365,8 +364,7 @@ impl Window {
         object.happen(state, PAGE_FAULT, Event::Fault)?;
         state.bound |= self.mode == MmapMode::Gtt;
         // The kernel checks the level last: by then the pages are present and bound.
-        let caps = object.system().machine.caps;
-        if let Some(rule) = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)) {
+        if let Some(rule) = object.system().map_refusal(state.snapshot.level, self.mode) {
             tracing::debug!(%rule, mode = %self.mode, "fault refused");
             return Err(REFUSED);
         }

@@ -1,5 +1,7 @@
 //! A buffer object: its caching state and its bytes.
 
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::Errno;
@@ -18,9 +20,10 @@ use crate::sync::progress::{Patience, block};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Rule;
-use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot};
+use gem_coherency::policy::kernel::{Action, Backing, Effect, Event, Refusal, Snapshot};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, Handle, MmapMode};
+use gem_coherency::xe;
 
 /// A buffer object; it exists while a handle, a mapping or a dma-buf refers to it.
 #[derive(Debug)]
@@ -35,8 +38,72 @@ pub(crate) struct Object {
     pub(crate) links: Links,
     /// The source of its pages.
     pub(crate) origin: Origin,
+    /// How it was created under xe; `None` under i915.
+    pub(crate) xe: Option<XeObject>,
     /// The object of a real GPU.
     pub(crate) counterpart: Counterpart,
+}
+
+/// An object of xe.
+#[derive(Debug)]
+pub(crate) struct XeObject {
+    /// How the CPU maps it, and where it may be.
+    pub(crate) created: xe::Object,
+    /// It may be bound in one VM only, with which it shares its reservation.
+    pub(crate) is_private: bool,
+    /// The number of its mappings in VMs.
+    mappings: AtomicU64,
+}
+
+impl XeObject {
+    /// Creates the facts about an object.
+    pub(crate) fn new(created: xe::Object, is_private: bool) -> Self {
+        Self { created, is_private, mappings: AtomicU64::new(0) }
+    }
+
+    /// Returns whether the object is bound in a VM (`xe_bo_is_vm_bound`).
+    pub(crate) fn is_bound(&self) -> bool {
+        // Relaxed: a request that runs beside the other one may come before it.
+        self.mappings.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// An object that a VM maps; it is counted.
+#[derive(Debug)]
+pub(crate) struct MappedObject(Arc<Object>);
+
+impl MappedObject {
+    /// Counts a mapping of the object.
+    pub(crate) fn new(object: Arc<Object>) -> Self {
+        if let Some(of_xe) = &object.xe {
+            // Relaxed: see `XeObject::is_bound`.
+            of_xe.mappings.fetch_add(1, Ordering::Relaxed);
+        }
+        Self(object)
+    }
+}
+
+impl Clone for MappedObject {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for MappedObject {
+    fn drop(&mut self) {
+        if let Some(of_xe) = &self.0.xe {
+            // Relaxed: see `XeObject::is_bound`.
+            of_xe.mappings.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Deref for MappedObject {
+    type Target = Arc<Object>;
+
+    fn deref(&self) -> &Arc<Object> {
+        &self.0
+    }
 }
 
 /// The source of an object's pages.
@@ -94,6 +161,24 @@ impl Object {
         })
     }
 
+    /// Creates an object of xe, whose zeroes are written like `zeroing` says.
+    pub(crate) fn of_xe(
+        system: &Arc<System>,
+        xe: XeObject,
+        snapshot: Snapshot,
+        zeroing: Zeroing,
+    ) -> Arc<Self> {
+        let size = xe.created.size;
+        system.register(|id| {
+            let backing =
+                Arc::new(Mutex::new(BackingStore::new(size, zeroing, system.hardware.adversary(id))));
+            let links = Links::mapped_at(MmapMode::Fixed, system.add_offset(id, MmapMode::Fixed, size).ok());
+            let mut object = Self::with_backing(system, id, size, snapshot, backing, links, Origin::Own);
+            object.xe = Some(xe);
+            object
+        })
+    }
+
     /// Creates the object by which `system` accesses another device's memory.
     pub(crate) fn imported(system: &Arc<System>, attachment: Attachment, snapshot: Snapshot) -> Arc<Self> {
         let (size, backing) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().backing()));
@@ -128,7 +213,17 @@ impl Object {
         origin: Origin,
     ) -> Self {
         let (system, state) = (Arc::clone(system), Mutex::new(State::new(snapshot)));
-        Self { id, size, system, backing, state, links, origin, counterpart: Counterpart::default() }
+        Self {
+            id,
+            size,
+            system,
+            backing,
+            state,
+            links,
+            origin,
+            xe: None,
+            counterpart: Counterpart::default(),
+        }
     }
 
     /// Returns the object's dma-buf, creating it with these permissions if there is none.
@@ -199,7 +294,7 @@ impl Object {
     /// Returns whether an event would change the object's level, or be refused.
     pub(crate) fn changes_level(&self, event: Event) -> bool {
         let before = self.state().snapshot;
-        let step = kernel::step(self.system.machine.caps, &self.system.rules, before, event);
+        let step = self.system.step(before, event);
         step.map_or(true, |step| step.next.level != before.level)
     }
 
@@ -228,9 +323,8 @@ impl Object {
         wbinvd: &mut Option<Rule>,
     ) -> Result<AroundCopy> {
         let before = state.snapshot;
-        let caps = self.system.machine.caps;
-        let step = kernel::step(caps, &self.system.rules, before, event)
-            .map_err(|refusal| self.refused(state, call, event, refusal))?;
+        let step =
+            self.system.step(before, event).map_err(|refusal| self.refused(state, call, event, refusal))?;
         self.account(state, call, &step)?;
         let made = self.made_call(state, call, event);
         self.trace_event(state.first_handle, event, made)?;
@@ -328,8 +422,7 @@ impl Object {
         let from = state.snapshot.level;
         // The level that the object would get if it were not on screen.
         let hidden = Snapshot { pinned: false, ..state.snapshot };
-        let to = kernel::step(self.system.machine.caps, &self.system.rules, hidden, event)
-            .map_or(from, |step| step.next.level);
+        let to = self.system.step(hidden, event).map_or(from, |step| step.next.level);
         Error::OnScreen { handle: state.first_handle.map_or(0, Handle::get), from, to }
     }
 }

@@ -12,7 +12,7 @@ use crate::kernel::accounting::Accounting;
 use crate::kernel::hardware::Hardware;
 use crate::kernel::injected_faults::{Entry, InjectedFaults, Needs};
 use crate::kernel::offsets::{Node, Offsets};
-use crate::kernel::spec::Spec;
+use crate::kernel::spec::{Spec, XeKernel};
 use crate::memory::backing_store::AccessContext;
 use crate::observe::coverage::Counts;
 use crate::observe::incoherent::IncoherentLog;
@@ -22,7 +22,7 @@ use gem_coherency::error::Result;
 use gem_coherency::fork::Owner;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::Rule;
-use gem_coherency::policy::kernel::{Action, KernelRules};
+use gem_coherency::policy::kernel::{self, Action, Effects, Event, KernelRules, Refusal, Snapshot, Step};
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 
@@ -31,6 +31,8 @@ use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 pub(crate) struct System {
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
+    /// The device of xe; `None` for one of i915.
+    pub(crate) xe: Option<XeKernel>,
     pub(crate) hardware: Hardware,
     pub(crate) accounting: Accounting,
     pub(crate) injected_faults: InjectedFaults,
@@ -64,6 +66,7 @@ impl System {
         Self {
             machine: spec.machine,
             rules: spec.rules,
+            xe: spec.xe,
             hardware: Hardware::new(spec),
             accounting: Accounting::default(),
             injected_faults,
@@ -84,6 +87,40 @@ impl System {
     pub(crate) fn access_context(&self, level: CacheLevel) -> AccessContext<'_> {
         let coherent = self.hardware.coherent || self.trace.is_coherent();
         AccessContext { hardware: self.hardware.caches, level, coherent, watch: None, trace: None }
+    }
+
+    /// Returns what the kernel does to an object at an event.
+    ///
+    /// xe flushes nothing: it brings pages in, and releases them.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub(crate) fn step(&self, before: Snapshot, event: Event) -> std::result::Result<Step, Refusal> {
+        if self.xe.is_none() {
+            return kernel::step(self.machine.caps, &self.rules, before, event);
+        }
+        let next = match event {
+            Event::Release => Snapshot { pages: false, ..before },
+            Event::AddFramebuffer => Snapshot { framebuffer: true, ..before },
+            Event::RemoveFramebuffer => Snapshot { framebuffer: false, ..before },
+            Event::PinDisplay => Snapshot { pinned: true, pages: true, ..before },
+            Event::UnpinDisplay => Snapshot { pinned: false, ..before },
+            Event::Acquire | Event::Fault | Event::Exec(_) => Snapshot { pages: true, ..before },
+            Event::SetDomainCpu(_)
+            | Event::SetDomainGtt(_)
+            | Event::SetDomainWc(_)
+            | Event::SetCaching(_)
+            | Event::Pread
+            | Event::Pwrite { .. }
+            | Event::SwFinish
+            | Event::DirtyFb
+            | Event::DmaBufBegin(_)
+            | Event::DmaBufEnd
+            | Event::Suspend
+            | Event::Hibernate
+            | Event::Resume { .. } => before,
+        };
+        Ok(Step { next, effects: Effects::NONE, rule: Rule::ExecClean })
     }
 
     /// Applies the faults that are due to `request`.

@@ -7,7 +7,7 @@ use gem_coherency::Errno;
 use super::Submission;
 use super::objects::Slot;
 use crate::kernel::objects::object::Object;
-use crate::kernel::space::{Evict, Space, Wish};
+use crate::kernel::spaces::space::{Evict, Space, Wish};
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency_uapi::i915_exec::*;

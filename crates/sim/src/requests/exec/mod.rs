@@ -28,6 +28,7 @@ use crate::SimDevice;
 use crate::gpu::real_gpu::{OnRealGpu, Operand};
 use crate::gpu::{Batch, Bindings, Code, Lane, Named, Owner, Privilege, Turn};
 use crate::kernel::injected_faults::Needs;
+use crate::kernel::spaces::AddressSpace;
 use crate::process::files::File;
 use crate::process::memory::Memory;
 use crate::requests::exec::context::kept::Context;
@@ -297,6 +298,7 @@ impl<'a> Submission<'a> {
             code: std::mem::take(&mut self.code),
             bindings: self.bindings(),
             owner: self.owner(),
+            stored: Vec::new(),
             real_gpu: self.on_real_gpu(),
         })
     }
@@ -326,7 +328,7 @@ impl<'a> Submission<'a> {
             let is_written = slot.flags & EXEC_OBJECT_WRITE != 0;
             (slot.entry.offset, Named { object: Arc::clone(&slot.object), is_written })
         });
-        Bindings::new(space.bound(), own)
+        Bindings::new(AddressSpace::Bound(Arc::clone(space.bound())), own)
     }
 
     /// Writes the addresses of objects that moved to the caller's list.

@@ -9,7 +9,7 @@ use super::Submission;
 use super::address::canonical;
 use crate::kernel::objects::object::{AroundCopy, Object};
 use crate::kernel::objects::state::State;
-use crate::kernel::space::Space;
+use crate::kernel::spaces::space::Space;
 use crate::process::memory::{Memory, USER_END};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};

@@ -9,7 +9,7 @@ use super::Submission;
 use super::address::canonical;
 use super::objects::Slot;
 use crate::gpu::Owner;
-use crate::kernel::space::Space;
+use crate::kernel::spaces::space::Space;
 use crate::process::memory::Memory;
 use gem_coherency::platform::CommandParser;
 use gem_coherency::vocabulary::Access;

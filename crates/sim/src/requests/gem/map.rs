@@ -154,6 +154,9 @@ impl SimDevice {
     /// EINVAL if no node contains the range; EACCES if the file did not request the offset.
     pub(crate) fn mmap_file(&self, len: u64, offset: u64) -> Result<Window> {
         let request = "mmap";
+        if let Some(barrier) = self.barrier_page(len, offset)? {
+            return Ok(barrier);
+        }
         let start = offset / PAGE_BYTES;
         let Some((node, object)) = self.system.at_offset(start, len.div_ceil(PAGE_BYTES)) else {
             return refuse(request, Errno::EINVAL);

@@ -13,7 +13,7 @@ use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::backend::Created;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Creation, Snapshot};
+use gem_coherency::policy::kernel::{Backing, Creation, Snapshot};
 use gem_coherency::vocabulary::Handle;
 use gem_coherency_uapi::drm::{
     DRM_CLOEXEC, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle,
@@ -60,6 +60,10 @@ impl SimDevice {
         if object.is_proxy() {
             return refuse(request, Errno::EINVAL);
         }
+        if object.xe.as_ref().is_some_and(|of_xe| of_xe.is_private) {
+            // xe_gem_prime_export: the object shares its reservation with its VM.
+            return refuse(request, Errno::EPERM);
+        }
         let dma_buf = object.dma_buf(flags & DRM_RDWR != 0);
         self.handles().know(handle, Arc::clone(&dma_buf));
         Ok(Opened::of(dma_buf))
@@ -82,8 +86,11 @@ impl SimDevice {
             Exporter::Object(_) | Exporter::Memory(_) => {
                 let attachment = Attachment::new(Arc::clone(dma_buf), request)?;
                 let (caps, rules) = (self.system.machine.caps, &self.system.rules);
-                let snapshot = Snapshot::created(caps, rules, Creation::Import)
-                    .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
+                let snapshot = match self.foreign_state(Backing::Import) {
+                    Some(snapshot) => snapshot,
+                    None => Snapshot::created(caps, rules, Creation::Import)
+                        .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?,
+                };
                 Object::imported(&self.system, attachment, snapshot)
             }
         };

@@ -63,7 +63,7 @@ fn map_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_map_dumb) -> Result<()>
     let system = &caller.device.system;
     system.enter(request, Needs::Memory)?;
     let discrete = system.machine.caps.contains(Caps::DISCRETE);
-    let mode = if discrete { MmapMode::Fixed } else { MmapMode::Wc };
+    let mode = if discrete || system.xe.is_some() { MmapMode::Fixed } else { MmapMode::Wc };
     args.offset = caller.device.offset_of(request, args.handle, mode)?;
     Ok(())
 }
@@ -95,7 +95,10 @@ impl SimDevice {
             bytes @ (1 | 2 | 4) => bytes,
             _ => return refuse(request, Errno::EINVAL),
         };
-        let plane_bytes = if system.hardware.display {
+        // xe does not round a pitch up for a plane.
+        let plane_bytes = if system.xe.is_some() {
+            u32::MAX
+        } else if system.hardware.display {
             system.machine.plane_stride_bytes(pixel_bytes, DRM_FORMAT_MOD_LINEAR)
         } else {
             0
@@ -113,6 +116,9 @@ impl SimDevice {
     /// Creates the object of a dumb buffer, in local memory if there is any.
     fn create_dumb_object(&self, size_bytes: u64) -> Result<Created> {
         let request = DRM_IOCTL_MODE_CREATE_DUMB.name;
+        if let Some(kernel) = self.system.xe {
+            return self.create_dumb_of_xe(request, &kernel.device, size_bytes);
+        }
         match self.system.machine.platform.local_page_bytes {
             Some(page_bytes) => self.create_as(request, size_bytes, page_bytes.into(), Creation::Local),
             None => self.create_as(request, size_bytes, PAGE_BYTES, Creation::User),

@@ -15,6 +15,7 @@ use crate::gpu::memory::{Bindings, Named};
 use crate::gpu::real_gpu::WriteLog;
 use crate::kernel::objects::object::Object;
 use crate::kernel::objects::system::System;
+use crate::kernel::spaces::AddressSpace;
 use crate::kernel::spec::Spec;
 use gem_coherency::platform::EngineClass;
 use gem_coherency::policy::kernel::{Creation, Event, Snapshot};
@@ -54,8 +55,10 @@ impl Bench {
         let snapshot = Snapshot::created(system.machine.caps, &system.rules, Creation::User).unwrap();
         let object = Object::new(&system, SIZE, snapshot);
         object.happen(&mut object.state(), "test", Event::Acquire).unwrap();
-        let bindings =
-            Bindings::new(&Arc::default(), [(HERE.into(), Named { object, is_written: false })].into_iter());
+        let bindings = Bindings::new(
+            AddressSpace::Bound(Arc::default()),
+            [(HERE.into(), Named { object, is_written: false })].into_iter(),
+        );
         let on =
             Streamer { machine: system.machine, engine: EngineClass::Render, privilege: Privilege::User };
         let pipeline = Pipeline::begin(&system, &on, &Images::default(), Lane::Slot(0));

@@ -11,7 +11,7 @@ use gem_coherency::sync::Mutex;
 
 use crate::SimDevice;
 use crate::gpu::Standing;
-use crate::kernel::space::{Space, address_space};
+use crate::kernel::spaces::space::{Space, address_space};
 use gem_coherency::platform::{Engine, EngineClass, Topology};
 
 /// The state of a context that a submission uses.

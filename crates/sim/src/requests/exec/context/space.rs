@@ -4,7 +4,7 @@ use gem_coherency::Errno;
 use gem_coherency::sync::Mutex;
 
 use crate::kernel::injected_faults::Needs;
-use crate::kernel::space::{Space, address_space};
+use crate::kernel::spaces::space::{Space, address_space};
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::error::Result;

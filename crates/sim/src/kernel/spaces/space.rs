@@ -12,8 +12,8 @@ use std::sync::{Arc, Weak};
 use gem_coherency::Errno;
 use gem_coherency::sync::Mutex;
 
-use super::holes::{Holes, Prefer};
 use crate::kernel::counterpart::Counterpart;
+use crate::kernel::holes::{Holes, Prefer};
 use crate::kernel::limits;
 use crate::kernel::objects::dma_buf::Gone;
 use crate::kernel::objects::object::Object;

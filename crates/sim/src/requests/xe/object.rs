@@ -1,0 +1,201 @@
+//! GEM_CREATE and GEM_MMAP_OFFSET of xe.
+
+use std::sync::Arc;
+
+use gem_coherency::Errno;
+use gem_coherency::backend::Created;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::{Backing, Event, Snapshot};
+use gem_coherency::sync::Mutex;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{CacheLevel, Coherency, Domains};
+use gem_coherency::xe::{self, CpuCaching, Create, CreateFlags, LOCAL, MapFlags, Refusal};
+use gem_coherency_uapi::xe::{
+    DRM_IOCTL_XE_GEM_CREATE, DRM_IOCTL_XE_GEM_MMAP_OFFSET, drm_xe_gem_create, drm_xe_gem_mmap_offset,
+};
+
+use crate::SimDevice;
+use crate::kernel::injected_faults::Needs;
+use crate::kernel::limits::{LOCAL_BYTES, SYSTEM_BYTES};
+use crate::kernel::mappings::window::Window;
+use crate::kernel::objects::object::{Object, XeObject};
+use crate::kernel::spaces::vm::Vm;
+use crate::memory::backing_store::{BackingStore, Zeroing};
+use crate::requests::entry::{Entry, entries};
+use crate::requests::{Caller, extensions, refuse};
+use gem_coherency::vocabulary::MmapMode;
+
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_XE_GEM_CREATE, Everyone => create;
+    DRM_IOCTL_XE_GEM_MMAP_OFFSET, Everyone => mmap_offset;
+};
+
+/// The offset of the barrier page in the device's file (`XE_PCI_BARRIER_MMAP_OFFSET`).
+const BARRIER_OFFSET: u64 = 0x50 << 12;
+
+/// `xe_gem_create_ioctl`.
+fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
+    let request = DRM_IOCTL_XE_GEM_CREATE.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Memory)?;
+    let Some(kernel) = device.system.xe else { return refuse(request, Errno::ENODEV) };
+    let asked = Create {
+        size: args.size,
+        placement: args.placement,
+        flags: CreateFlags::from_bits_retain(args.flags),
+        cpu_caching: args.cpu_caching,
+        handle: args.handle,
+        reserved: args.pad != [0; 3] || args.reserved != [0; 2],
+        extension: args.extensions != 0,
+    };
+    let created = match kernel.device.create(&asked) {
+        Ok(created) => created,
+        // The size is compared with the page of local memory when memory is allocated, after the VM was found.
+        Err(Refusal { errno, rule })
+            if rule != xe::Rule::CreateSize || !args.size.is_multiple_of(PAGE_BYTES) || args.size == 0 =>
+        {
+            tracing::debug!(%rule, "refused");
+            return refuse(request, errno);
+        }
+        Err(_) => {
+            device.vm_of(request, args.vm_id)?;
+            return refuse(request, Errno::EINVAL);
+        }
+    };
+    let vm = device.vm_of(request, args.vm_id)?;
+    // The only extension is PXP_TYPE, and no device here has protected content.
+    let walked = extensions::walk(caller.memory, args.extensions, |_, _| Err(Errno::EINVAL));
+    let object = device.create_of_xe(request, created, vm.is_some())?;
+    walked.or_else(|errno| refuse(request, errno))?;
+    args.handle = device.named(request, object)?.handle.get();
+    Ok(())
+}
+
+/// `xe_gem_mmap_offset_ioctl`.
+fn mmap_offset(caller: &mut Caller<'_>, args: &mut drm_xe_gem_mmap_offset) -> Result<()> {
+    let request = DRM_IOCTL_XE_GEM_MMAP_OFFSET.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Memory)?;
+    let Some(kernel) = device.system.xe else { return refuse(request, Errno::ENODEV) };
+    let flags = MapFlags::from_bits_retain(args.flags);
+    let reserved = args.extensions != 0 || args.reserved != [0; 2];
+    if let Err(Refusal { errno, rule }) = kernel.device.map_offset(args.handle, flags, reserved) {
+        tracing::debug!(%rule, "refused");
+        return refuse(request, errno);
+    }
+    if flags.contains(MapFlags::PCI_BARRIER) {
+        args.offset = BARRIER_OFFSET;
+        return Ok(());
+    }
+    args.offset = device.offset_of(request, args.handle, MmapMode::Fixed)?;
+    Ok(())
+}
+
+/// Returns the state of a new object. The level is that of the CPU's mapping.
+fn state_of(device: &xe::Device, object: &xe::Object) -> Snapshot {
+    let backing = match object.caching {
+        None => Backing::Import,
+        Some(_) if object.placement & LOCAL != 0 => Backing::Local,
+        Some(_) => Backing::LocalSystem,
+    };
+    let is_uncached = match object.caching {
+        None => false,
+        Some(_) if device.platform.discrete => object.placement & LOCAL != 0,
+        Some(caching) => caching == CpuCaching::Wc,
+    };
+    Snapshot {
+        backing,
+        level: if is_uncached { CacheLevel::None } else { CacheLevel::Llc },
+        user_pat: None,
+        coherent: Coherency::empty(),
+        dirty: false,
+        read_domains: Domains::empty(),
+        write_domain: Domains::empty(),
+        pages: false,
+        framebuffer: false,
+        pinned: false,
+        user: true,
+    }
+}
+
+impl SimDevice {
+    /// Maps the barrier page, if `offset` is its: memory that nothing reads (`xe_pci_barrier_mmap`).
+    ///
+    /// # Errors
+    /// EINVAL for more than the page.
+    pub(in crate::requests) fn barrier_page(&self, len: u64, offset: u64) -> Result<Option<Window>> {
+        let is_discrete = self.system.xe.is_some_and(|kernel| kernel.device.platform.discrete);
+        if !is_discrete || offset != BARRIER_OFFSET {
+            return Ok(None);
+        }
+        if len > PAGE_BYTES {
+            return refuse("mmap", Errno::EINVAL);
+        }
+        let backing = Arc::new(Mutex::new(BackingStore::new(PAGE_BYTES, Zeroing::Gpu, None)));
+        Ok(Some(Window::of_memory(backing, 0)))
+    }
+
+    /// Returns the VM with this id; `None` for 0.
+    ///
+    /// # Errors
+    /// ENOENT.
+    fn vm_of(&self, request: &'static str, id: u32) -> Result<Option<Arc<Vm>>> {
+        if id == 0 {
+            return Ok(None);
+        }
+        let vm = self.tables().vm(id);
+        if vm.is_some() { Ok(vm) } else { refuse(request, Errno::ENOENT) }
+    }
+
+    /// Creates an object, with its pages unless they are deferred (`xe_bo_create_user`); a private one is bound in one VM only.
+    ///
+    /// # Errors
+    /// ENOMEM, and ENOSPC for local memory.
+    pub(in crate::requests) fn create_of_xe(
+        &self,
+        request: &'static str,
+        created: xe::Object,
+        is_private: bool,
+    ) -> Result<Arc<Object>> {
+        let Some(kernel) = self.system.xe else { return refuse(request, Errno::ENODEV) };
+        let snapshot = state_of(&kernel.device, &created);
+        let is_local = snapshot.backing == Backing::Local;
+        let most = if is_local { LOCAL_BYTES } else { SYSTEM_BYTES };
+        if created.size > most {
+            return refuse(request, if is_local { Errno::ENOSPC } else { Errno::ENOMEM });
+        }
+        // The zeroes of write-combining pages are flushed when the pages get their type (set_pages_array_wc), unless the kernel lacks that.
+        let is_flushed = kernel.without != Some(xe::Rule::NoCpuLines);
+        let zeroing = if snapshot.level == CacheLevel::None && (is_local || is_flushed) {
+            Zeroing::Gpu
+        } else {
+            Zeroing::Cpu
+        };
+        let object = Object::of_xe(&self.system, XeObject::new(created, is_private), snapshot, zeroing);
+        if !created.flags.contains(CreateFlags::DEFER_BACKING) {
+            object.happen(&mut object.state(), request, Event::Acquire)?;
+        }
+        Ok(object)
+    }
+
+    /// Creates the object of a dumb buffer under xe (`xe_bo_dumb_create`).
+    pub(in crate::requests) fn create_dumb_of_xe(
+        &self,
+        request: &'static str,
+        device: &xe::Device,
+        size_bytes: u64,
+    ) -> Result<Created> {
+        let page = device.platform.local_page_bytes.map_or(PAGE_BYTES, u64::from);
+        let Some(size) = size_bytes.checked_next_multiple_of(page) else {
+            return refuse(request, Errno::EINVAL);
+        };
+        let object = self.create_of_xe(request, device.dumb(size), false)?;
+        self.named(request, object)
+    }
+
+    /// Returns the state of an import, or of the process's own pages, under xe.
+    pub(in crate::requests) fn foreign_state(&self, backing: Backing) -> Option<Snapshot> {
+        let kernel = self.system.xe?;
+        Some(Snapshot { backing, ..state_of(&kernel.device, &xe::Object::imported(0)) })
+    }
+}

@@ -1,0 +1,213 @@
+//! Exec queues: EXEC_QUEUE_CREATE, _DESTROY and _GET_PROPERTY.
+
+use std::sync::Arc;
+
+use bytemuck::Zeroable;
+use gem_coherency::Errno;
+use gem_coherency::error::Result;
+use gem_coherency::platform::{Engine, EngineClass, GraphicsVersion, Machine};
+use gem_coherency_uapi::xe::{
+    DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY,
+    DRM_XE_ENGINE_CLASS_VM_BIND, DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN, DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT,
+    drm_xe_engine_class_instance, drm_xe_exec_queue_create, drm_xe_exec_queue_destroy,
+    drm_xe_exec_queue_get_property,
+};
+
+use super::tables::Queue;
+use crate::SimDevice;
+use crate::gpu::{Lane, Owner};
+use crate::kernel::hardware::LINUX_7_2;
+use crate::kernel::injected_faults::Needs;
+use crate::requests::entry::{Entry, entries};
+use crate::requests::{Caller, refuse};
+
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_XE_EXEC_QUEUE_CREATE, Everyone => create;
+    DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, Everyone => destroy;
+    DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY, Everyone => get_property;
+};
+
+/// Largest number of engines of a queue (`XE_HW_ENGINE_MAX_INSTANCE`).
+const MOST_ENGINES: u32 = 9;
+/// Largest number of extensions in a chain (`MAX_USER_EXTENSIONS`).
+const MOST_EXTENSIONS: u32 = 16;
+/// The name of the extension that sets a property (`DRM_XE_EXEC_QUEUE_EXTENSION_SET_PROPERTY`).
+const SET_PROPERTY: u32 = 0;
+/// The properties (`DRM_XE_EXEC_QUEUE_SET_PROPERTY_PRIORITY`, `_TIMESLICE`, `DRM_XE_EXEC_QUEUE_SET_DISABLE_STATE_CACHE_PERF_FIX`).
+const PRIORITY: u32 = 0;
+const TIMESLICE: u32 = 1;
+const STATE_CACHE: u32 = 6;
+/// The highest priority, and the bounds of a timeslice in microseconds (`XE_EXEC_QUEUE_PRIORITY_HIGH`, `CONFIG_DRM_XE_TIMESLICE_*`).
+const HIGHEST: u64 = 2;
+const TIMESLICES: std::ops::RangeInclusive<u64> = 1..=10_000_000;
+
+/// Returns the GT that has an engine: Meteor Lake has its video engines in a GT of their own.
+pub(super) fn gt_of(machine: Machine, engine: Engine) -> u16 {
+    let is_video = matches!(engine.class, EngineClass::Video | EngineClass::VideoEnhance);
+    u16::from(is_video && has_media_gt(machine))
+}
+
+/// Returns whether the video engines have a GT of their own (`media_ver` 13 and later).
+///
+/// The emulated devices of Xe2 and later have that GT fused off.
+pub(super) fn has_media_gt(machine: Machine) -> bool {
+    let graphics = machine.platform.graphics;
+    graphics.major == 12 && graphics >= GraphicsVersion::new(12, 70)
+}
+
+/// `xe_exec_queue_create_ioctl`.
+fn create(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_create) -> Result<()> {
+    let request = DRM_IOCTL_XE_EXEC_QUEUE_CREATE.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Gpu)?;
+    let is_7_2 = device.system.machine.kernel >= LINUX_7_2;
+    let known = if is_7_2 { DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT } else { 0 };
+    if args.flags & !known != 0 || args.reserved != [0; 2] {
+        return refuse(request, Errno::EINVAL);
+    }
+    let count = u32::from(args.width) * u32::from(args.num_placements);
+    if count == 0 || count > MOST_ENGINES {
+        return refuse(request, Errno::EINVAL);
+    }
+    let mut names = vec![drm_xe_engine_class_instance::zeroed(); count as usize];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut names);
+    if caller.memory.read(args.instances, bytes) < bytes.len() {
+        return refuse(request, Errno::EFAULT);
+    }
+    let machine = device.system.machine;
+    // The kernel keeps the low byte of a GT's number.
+    names.iter_mut().for_each(|name| name.gt_id &= 0xff);
+    let Some(first) = names.first().filter(|name| name.gt_id <= u16::from(has_media_gt(machine))) else {
+        return refuse(request, Errno::EINVAL);
+    };
+    let vm = || match device.tables().vm(args.vm_id) {
+        Some(vm) => Ok(vm),
+        None => refuse(request, Errno::ENOENT),
+    };
+    let queue = if first.engine_class == DRM_XE_ENGINE_CLASS_VM_BIND {
+        if count != 1 || first.engine_instance != 0 {
+            return refuse(request, Errno::EINVAL);
+        }
+        Queue::Bind { vm: if is_7_2 { Some(vm()?) } else { None } }
+    } else {
+        let engines = device.engines_of(&names, usize::from(args.width));
+        let engines = engines.or_else(|errno| refuse(request, errno))?;
+        let vm = vm()?;
+        let (context, file, lane) = (Arc::default(), Arc::clone(&device.hangs), Lane::Slot(0));
+        // The GuC's reset of a queue bans it.
+        let owner = Owner { context, file, lane, bannable: true, recoverable: false, single_timeline: false };
+        Queue::Batches { vm, engines, owner }
+    };
+    extend(caller, args.extensions).or_else(|errno| refuse(request, errno))?;
+    match device.tables().add_queue(queue) {
+        Some(id) => {
+            args.exec_queue_id = id;
+            Ok(())
+        }
+        None => refuse(request, Errno::EBUSY),
+    }
+}
+
+/// Checks the extensions of a queue (`exec_queue_user_extensions`): priority and timeslice change nothing here.
+fn extend(caller: &Caller<'_>, first: u64) -> Result<(), Errno> {
+    let read = |address: u64, bytes: &mut [u8]| {
+        if caller.memory.read(address, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(()) }
+    };
+    let mut address = first;
+    for _ in 0..MOST_EXTENSIONS {
+        if address == 0 {
+            return Ok(());
+        }
+        let mut words = [0_u64; 4];
+        read(address, bytemuck::bytes_of_mut(&mut words))?;
+        let [next, name, property, value] = words;
+        let low = |word: u64| (word as u32, (word >> 32) as u32);
+        if low(name) != (SET_PROPERTY, 0) {
+            return Err(Errno::EINVAL);
+        }
+        let is_known = match low(property) {
+            (PRIORITY, 0) => value <= HIGHEST,
+            (TIMESLICE, 0) => TIMESLICES.contains(&value),
+            (STATE_CACHE, 0) => value <= 1,
+            _ => false,
+        };
+        if !is_known {
+            return Err(Errno::EINVAL);
+        }
+        address = next;
+    }
+    if address == 0 { Ok(()) } else { Err(Errno::E2BIG) }
+}
+
+/// `xe_exec_queue_destroy_ioctl`.
+fn destroy(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_destroy) -> Result<()> {
+    let request = DRM_IOCTL_XE_EXEC_QUEUE_DESTROY.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Nothing)?;
+    if args.pad != 0 || args.reserved != [0; 2] {
+        return refuse(request, Errno::EINVAL);
+    }
+    let removed = device.tables().remove_queue(args.exec_queue_id);
+    match removed {
+        Some(queue) => {
+            queue.kill();
+            device.gpu.look();
+            Ok(())
+        }
+        None => refuse(request, Errno::ENOENT),
+    }
+}
+
+/// `xe_exec_queue_get_property_ioctl`.
+fn get_property(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_get_property) -> Result<()> {
+    let request = DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Nothing)?;
+    if args.reserved != [0; 2] {
+        return refuse(request, Errno::EINVAL);
+    }
+    let queue = device.tables().queue(args.exec_queue_id);
+    match (queue, args.property) {
+        (None, _) => refuse(request, Errno::ENOENT),
+        (Some(queue), DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN) => {
+            args.value = u64::from(queue.is_reset());
+            Ok(())
+        }
+        (Some(_), _) => refuse(request, Errno::EINVAL),
+    }
+}
+
+impl SimDevice {
+    /// Returns the engine of each batch of a queue: the first of its placements.
+    ///
+    /// # Errors
+    /// EINVAL for an unknown engine, for engines of several classes, and for batches that do not run beside each other
+    /// (`calc_validate_logical_mask`); EOPNOTSUPP for several batches where the class runs one.
+    fn engines_of(&self, names: &[drm_xe_engine_class_instance], width: usize) -> Result<Vec<Engine>, Errno> {
+        let machine = self.system.machine;
+        let mut found = Vec::new();
+        for name in names {
+            let engine = self.engines().into_iter().find(|engine| {
+                (engine.class.number(), engine.instance) == (name.engine_class, name.engine_instance)
+            });
+            found.push(engine.filter(|&engine| gt_of(machine, engine) == name.gt_id).ok_or(Errno::EINVAL)?);
+        }
+        let class = found.first().map(|engine| engine.class);
+        if found.iter().any(|engine| Some(engine.class) != class) {
+            return Err(Errno::EINVAL);
+        }
+        let masks: Vec<u32> = (0..width)
+            .map(|batch| {
+                found.iter().skip(batch).step_by(width).fold(0, |mask, engine| mask | 1 << engine.instance)
+            })
+            .collect();
+        if masks.windows(2).any(|pair| pair[1] != pair[0] << 1) {
+            return Err(Errno::EINVAL);
+        }
+        if width > 1 && !matches!(class, Some(EngineClass::Video | EngineClass::VideoEnhance)) {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        found.truncate(width);
+        Ok(found)
+    }
+}

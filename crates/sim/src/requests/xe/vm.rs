@@ -1,0 +1,453 @@
+//! VMs: VM_CREATE, VM_DESTROY, VM_BIND and MADVISE.
+//!
+//! A change of a VM is made when the request is made, and its fence is signalled when what it waits for is.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::Zeroable;
+use gem_coherency::Errno;
+use gem_coherency::backend::Advice;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::vocabulary::CacheLevel;
+use gem_coherency::xe::{self, Bind, BindFlags, BindOp, Bound, Refusal};
+use gem_coherency_uapi::xe::{
+    DRM_IOCTL_XE_MADVISE, DRM_IOCTL_XE_VM_BIND, DRM_IOCTL_XE_VM_CREATE, DRM_IOCTL_XE_VM_DESTROY,
+    DRM_XE_MAX_SYNCS, DRM_XE_VM_CREATE_FLAG_FAULT_MODE, DRM_XE_VM_CREATE_FLAG_LR_MODE,
+    DRM_XE_VM_CREATE_FLAG_NO_VM_OVERCOMMIT, DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, drm_xe_madvise,
+    drm_xe_vm_bind, drm_xe_vm_bind_op, drm_xe_vm_create, drm_xe_vm_destroy,
+};
+
+use super::syncs::{Syncs, UserFences};
+use super::tables::Queue;
+use crate::kernel::hardware::LINUX_7_2;
+use crate::kernel::injected_faults::Needs;
+use crate::kernel::objects::object::{MappedObject, Object};
+use crate::kernel::objects::state::Changes;
+use crate::kernel::objects::userptr::UserMemory;
+use crate::kernel::spaces::vm::{Mapping, Memory, Mode, Vm, level_of};
+use crate::requests::entry::{Entry, entries};
+use crate::requests::{Caller, refuse};
+use crate::sync::fence::Fence;
+
+pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_XE_VM_CREATE, Everyone => create;
+    DRM_IOCTL_XE_VM_DESTROY, Everyone => destroy;
+    DRM_IOCTL_XE_VM_BIND, Everyone => bind;
+};
+
+/// The request that 6.12 lacks.
+pub(in crate::requests) static SINCE_7_2: &[Entry] = entries! {
+    DRM_IOCTL_XE_MADVISE, Everyone => madvise;
+};
+
+/// The types of advice (`DRM_XE_MEM_RANGE_ATTR_PREFERRED_LOC`, `_ATOMIC`, `_PAT`, `DRM_XE_VMA_ATTR_PURGEABLE_STATE`).
+const PREFERRED_LOCATION: u32 = 0;
+const ATOMIC: u32 = 1;
+const PAT: u32 = 2;
+const PURGEABLE: u32 = 3;
+/// The number of system memory as a location, and the largest migration policy (`DRM_XE_PREFERRED_LOC_DEFAULT_SYSTEM`,
+/// `DRM_XE_MIGRATE_ONLY_SYSTEM_PAGES`).
+const SYSTEM_LOCATION: i32 = -1;
+const MOST_POLICY: u32 = 1;
+/// The largest mode of atomics (`DRM_XE_ATOMIC_CPU`).
+const MOST_ATOMIC: u32 = 3;
+
+/// `xe_vm_create_ioctl`.
+fn create(caller: &mut Caller<'_>, args: &mut drm_xe_vm_create) -> Result<()> {
+    let request = DRM_IOCTL_XE_VM_CREATE.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Memory)?;
+    let mut known =
+        DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE | DRM_XE_VM_CREATE_FLAG_LR_MODE | DRM_XE_VM_CREATE_FLAG_FAULT_MODE;
+    if device.system.machine.kernel >= LINUX_7_2 {
+        known |= DRM_XE_VM_CREATE_FLAG_NO_VM_OVERCOMMIT;
+    }
+    if args.extensions != 0 || args.reserved != [0; 2] || args.flags & !known != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    let has = |flag| args.flags & flag != 0;
+    let mode = Mode {
+        is_long_running: has(DRM_XE_VM_CREATE_FLAG_LR_MODE),
+        has_scratch: has(DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE),
+        has_faults: has(DRM_XE_VM_CREATE_FLAG_FAULT_MODE),
+    };
+    // Xe2 and later have page faults (has_usm), of which the first need a scratch page where prefetches go wrong (needs_scratch).
+    let is_xe2 = device.system.machine.platform.graphics.major >= 20;
+    let may_have_scratch =
+        device.system.machine.kernel >= LINUX_7_2 && device.system.machine.platform.graphics.major == 20;
+    let is_wrong = if mode.has_faults {
+        !is_xe2 || !mode.is_long_running || mode.has_scratch && !may_have_scratch
+    } else {
+        has(DRM_XE_VM_CREATE_FLAG_NO_VM_OVERCOMMIT)
+    };
+    if is_wrong {
+        return refuse(request, Errno::EINVAL);
+    }
+    match device.tables().add_vm(Vm::new(mode)) {
+        Some(id) => {
+            args.vm_id = id;
+            Ok(())
+        }
+        None => refuse(request, Errno::EBUSY),
+    }
+}
+
+/// `xe_vm_destroy_ioctl`.
+fn destroy(caller: &mut Caller<'_>, args: &mut drm_xe_vm_destroy) -> Result<()> {
+    let request = DRM_IOCTL_XE_VM_DESTROY.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Nothing)?;
+    if args.pad != 0 || args.reserved != [0; 2] {
+        return refuse(request, Errno::EINVAL);
+    }
+    let mut tables = device.tables();
+    let Some(vm) = tables.vm(args.vm_id) else { return refuse(request, Errno::ENOENT) };
+    if tables.is_in_use(&vm) {
+        return refuse(request, Errno::EBUSY);
+    }
+    tables.remove_vm(args.vm_id);
+    drop(tables);
+    vm.close();
+    Ok(())
+}
+
+/// `xe_vm_bind_ioctl`.
+fn bind(caller: &mut Caller<'_>, args: &mut drm_xe_vm_bind) -> Result<()> {
+    let request = DRM_IOCTL_XE_VM_BIND.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    change(caller, args).or_else(|errno| refuse(request, errno))
+}
+
+/// An operation with its object, if it names one.
+struct Operation {
+    args: drm_xe_vm_bind_op,
+    object: Option<Arc<Object>>,
+}
+
+/// Checks the request, and changes the VM.
+fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
+    let device = caller.device;
+    let kernel = device.system.xe.ok_or(Errno::ENODEV)?;
+    let vm = device.tables().vm(args.vm_id).ok_or(Errno::EINVAL)?;
+    let list = read_operations(caller, args)?;
+    // Only whether there is an object counts before it is looked up.
+    let unknown = xe::Object::imported(0);
+    for op in &list {
+        let asked = asked(op, (op.obj != 0).then_some(&unknown));
+        device.unless_lacking(kernel.device.bind_arguments(&asked, vm.mode.has_faults)).map_err(errno)?;
+    }
+    if args.exec_queue_id != 0 {
+        let queue = device.tables().queue(args.exec_queue_id).ok_or(Errno::ENOENT)?;
+        let Queue::Bind { vm: of_queue } = &*queue else { return Err(Errno::EINVAL) };
+        if of_queue.as_ref().is_some_and(|of_queue| !Arc::ptr_eq(of_queue, &vm)) {
+            return Err(Errno::EINVAL);
+        }
+    }
+    if vm.is_closed() {
+        return Err(Errno::ENOENT);
+    }
+    for op in &list {
+        kernel.device.bind_range(&asked(op, None)).map_err(errno)?;
+    }
+    let mut operations = Vec::new();
+    for args in list {
+        let object = match args.obj {
+            0 => None,
+            handle => {
+                let request = DRM_IOCTL_XE_VM_BIND.name;
+                let object = device.find(request, handle).map_err(|error| error.errno())?;
+                let created = created(&object);
+                let answer = kernel.device.bind_object(&asked(&args, Some(&created)), &created);
+                device.unless_lacking(answer).map_err(errno)?;
+                Some(object)
+            }
+        };
+        operations.push(Operation { args, object });
+    }
+    let user_fences = if operations.is_empty() { UserFences::Refused } else { UserFences::Stored };
+    let syncs = Syncs::read(caller, args.syncs, args.num_syncs, vm.mode.is_long_running, user_fences)?;
+    let awaited = syncs.awaited();
+    if syncs.user_fence.is_some() {
+        // The number is stored when the change is made.
+        let request = DRM_IOCTL_XE_VM_BIND.name;
+        caller.patience.wait(request, None, || awaited.is_signalled()).map_err(|error| error.errno())?;
+    }
+    // What fails is found before anything is changed.
+    let mut mappings = Vec::new();
+    for operation in &operations {
+        mappings.push(mapping_of(caller, &kernel.device, operation)?);
+    }
+    let mut is_work = false;
+    for (Operation { args, object }, mapping) in operations.iter().zip(mappings) {
+        let range = args.addr..args.addr.saturating_add(args.range);
+        is_work |= has_work(&vm, args, object.as_deref(), &range);
+        match (mapping, object) {
+            (Some(mapping), _) => vm.map(args.addr, mapping),
+            (None, Some(object)) if args.op == BindOp::UnmapAll as u32 => vm.unmap_object(object.id()),
+            // Of a mirror of the process nothing is shown to the GPU.
+            (None, None) if is_mirror(args) || args.op == BindOp::Unmap as u32 => vm.unmap(range),
+            (None, _) => {}
+        }
+    }
+    if !is_work {
+        syncs.alone(device.system.machine.kernel)?;
+    }
+    if let Some(fence) = syncs.user_fence
+        && caller.memory.write(fence.address, &fence.value.to_le_bytes()) < 8
+    {
+        tracing::debug!(address = fence.address, "a user fence that cannot be stored");
+    }
+    syncs.signal(&awaited_or_done(awaited));
+    Ok(())
+}
+
+/// Returns whether an operation mirrors the process's address space.
+fn is_mirror(args: &drm_xe_vm_bind_op) -> bool {
+    BindFlags::from_bits_retain(args.flags).contains(BindFlags::CPU_ADDR_MIRROR)
+}
+
+/// Returns whether an operation changes page tables (`vm_ops_setup_tile_args`): not if it finds nothing mapped, nor for a mapping that waits for a
+/// page fault.
+fn has_work(vm: &Vm, args: &drm_xe_vm_bind_op, object: Option<&Object>, range: &Range<u64>) -> bool {
+    let is_immediate =
+        !vm.mode.has_faults || BindFlags::from_bits_retain(args.flags).contains(BindFlags::IMMEDIATE);
+    let maps = args.op == BindOp::Map as u32 || args.op == BindOp::MapUserptr as u32;
+    if args.op == BindOp::UnmapAll as u32 {
+        return object.is_some_and(|object| vm.maps(object.id()));
+    }
+    maps && is_immediate && !is_mirror(args) || !vm.in_range(range).is_empty()
+}
+
+/// Returns the fence of a change: that of what it waits for, or one that is signalled now.
+fn awaited_or_done(awaited: Fence) -> Fence {
+    if awaited.is_signalled() { Fence::default() } else { awaited }
+}
+
+/// Reads the operations (`vm_bind_ioctl_check_args`).
+fn read_operations(caller: &Caller<'_>, args: &drm_xe_vm_bind) -> Result<Vec<drm_xe_vm_bind_op>, Errno> {
+    let is_reserved = args.pad != 0 || args.pad2 != 0 || args.reserved != [0; 2] || args.extensions != 0;
+    // 6.12 has no limit of the fences but memory.
+    if is_reserved || args.num_syncs > DRM_XE_MAX_SYNCS {
+        return Err(Errno::EINVAL);
+    }
+    match args.num_binds {
+        0 => Ok(Vec::new()),
+        1 => Ok(vec![args.bind]),
+        count => {
+            let size = size_of::<drm_xe_vm_bind_op>() as u64;
+            // The most that kvmalloc allocates.
+            if u64::from(count) * size > i32::MAX as u64 {
+                return Err(Errno::ENOBUFS);
+            }
+            // The union's first field is the array's address.
+            let array = args.bind.extensions;
+            let mut list = Vec::new();
+            for number in 0..u64::from(count) {
+                let mut op = drm_xe_vm_bind_op::zeroed();
+                let bytes = bytemuck::bytes_of_mut(&mut op);
+                if caller.memory.read(array.wrapping_add(number * size), bytes) < bytes.len() {
+                    return Err(Errno::EFAULT);
+                }
+                list.push(op);
+            }
+            Ok(list)
+        }
+    }
+}
+
+/// Returns an operation as the rules ask about it.
+fn asked<'a>(op: &drm_xe_vm_bind_op, object: Option<&'a xe::Object>) -> Bind<'a> {
+    Bind {
+        op: op.op,
+        flags: BindFlags::from_bits_retain(op.flags),
+        object,
+        offset: op.obj_offset,
+        address: op.addr,
+        range: op.range,
+        pat_index: op.pat_index,
+        region: op.prefetch_mem_region_instance,
+    }
+}
+
+/// Returns how an object was created; an import and the process's own pages count as imports.
+fn created(object: &Object) -> xe::Object {
+    object.xe.as_ref().map_or(xe::Object::imported(object.size()), |of_xe| of_xe.created)
+}
+
+/// Returns the errno of a refusal.
+fn errno(refusal: Refusal) -> Errno {
+    tracing::debug!(rule = %refusal.rule, "refused");
+    refusal.errno
+}
+
+/// Returns what an operation maps, with its pages; `None` if it maps nothing.
+///
+/// # Errors
+/// ENOMEM; EBUSY and EINVAL for an object that is not wanted; EFAULT for pages of the process that are not there.
+fn mapping_of(
+    caller: &mut Caller<'_>,
+    kernel: &xe::Device,
+    operation: &Operation,
+) -> Result<Option<Mapping>, Errno> {
+    let request = DRM_IOCTL_XE_VM_BIND.name;
+    let Operation { args, object } = operation;
+    let flags = BindFlags::from_bits_retain(args.flags);
+    let mapping = |memory, level| Mapping {
+        len: args.range,
+        memory,
+        pat_index: args.pat_index,
+        level,
+        is_read_only: flags.contains(BindFlags::READONLY),
+        is_present: true,
+    };
+    if args.op == BindOp::MapUserptr as u32 {
+        let device = caller.device;
+        let snapshot = device.foreign_state(Backing::Userptr).ok_or(Errno::ENODEV)?;
+        let memory = &mut *caller.memory;
+        let is_read_only = flags.contains(BindFlags::READONLY);
+        let user = UserMemory::new(memory.id(), memory.program.clone(), args.obj_offset, is_read_only);
+        let object = Object::of_user(&device.system, args.range, snapshot, user);
+        object.validate_user_pages(request, Some(memory)).map_err(|error| error.errno())?;
+        // The rules accept snooping indices only.
+        return Ok(Some(mapping(
+            Memory::Object { object: MappedObject::new(object), offset: 0 },
+            CacheLevel::Llc,
+        )));
+    }
+    if args.op != BindOp::Map as u32 || is_mirror(args) {
+        return Ok(None);
+    }
+    let Some(object) = object else { return Ok(Some(mapping(Memory::Null, CacheLevel::None))) };
+    let mut state = object.state();
+    if state.purged {
+        return Err(Errno::EINVAL);
+    }
+    if state.advice == Advice::DontNeed {
+        return Err(Errno::EBUSY);
+    }
+    object.happen(&mut state, request, Event::Acquire).map_err(|error| error.errno())?;
+    drop(state);
+    let level = level_of(kernel, &created(object), args.pat_index);
+    Ok(Some(mapping(
+        Memory::Object { object: MappedObject::new(Arc::clone(object)), offset: args.obj_offset },
+        level,
+    )))
+}
+
+/// `xe_vm_madvise_ioctl`.
+fn madvise(caller: &mut Caller<'_>, args: &mut drm_xe_madvise) -> Result<()> {
+    let request = DRM_IOCTL_XE_MADVISE.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    advise(caller, args).or_else(|errno| refuse(request, errno))
+}
+
+/// Checks the request, and applies the advice.
+fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
+    let device = caller.device;
+    let kernel = device.system.xe.ok_or(Errno::ENODEV)?;
+    let vm = device.tables().vm(args.vm_id).ok_or(Errno::EINVAL)?;
+    let [value, second, third, fourth] = args.pat_index;
+    let start = args.start & ((1 << kernel.device.platform.address_bits) - 1);
+    let range = start..start.saturating_add(args.range);
+    // The other types have the checks of the range in common, which an index of no coherency passes.
+    if args.r#type != PAT {
+        let reserved = args.reserved != [0; 2];
+        let plain = kernel.device.madvise_pat(args.start, args.range, 0, reserved, &[]);
+        device.unless_lacking(plain).map_err(errno)?;
+    }
+    let found = vm.in_range(&range);
+    match args.r#type {
+        PAT => {
+            let reserved = [second, third, fourth] != [0; 3] || args.reserved != [0; 2];
+            let index = u16::try_from(value).unwrap_or(u16::MAX);
+            let known: Vec<_> =
+                found.iter().map(|(start, mapping)| Found::new(*start, mapping, &range)).collect();
+            let bound: Vec<_> = known.iter().filter_map(Found::bound).collect();
+            let answer = kernel.device.madvise_pat(args.start, args.range, index, reserved, &bound);
+            device.unless_lacking(answer).map_err(errno)?;
+            vm.change(range, |mapping| {
+                mapping.pat_index = index;
+                if let Memory::Object { object, .. } = &mapping.memory {
+                    mapping.level = level_of(&kernel.device, &created(object), index);
+                }
+                mapping.is_present = false;
+            });
+            Ok(())
+        }
+        PREFERRED_LOCATION => {
+            // The location is that of a file of a device, of the device's own memory, or of the system's; then a policy, a region, and a reserved field.
+            let (location, policy, region) = (value as i32, second & 0xffff, second >> 16);
+            let is_known = location >= SYSTEM_LOCATION && policy <= MOST_POLICY && (third, fourth) == (0, 0);
+            match location {
+                _ if !is_known => Err(Errno::EINVAL),
+                ..=0 if region != 0 => Err(Errno::EINVAL),
+                ..=0 => Ok(()),
+                // No file here is of a device whose memory another one reaches.
+                1.. => Err(Errno::ENOENT),
+            }
+        }
+        ATOMIC if value <= MOST_ATOMIC && [second, third, fourth] == [0; 3] => Ok(()),
+        PURGEABLE if value <= 1 && second == 0 => {
+            let retained = u64::from(third) | u64::from(fourth) << 32;
+            let mut before = [0; 4];
+            if retained != 0 && caller.memory.read(retained, &mut before) < before.len() {
+                return Err(Errno::EFAULT);
+            }
+            if before != [0; 4] {
+                return Err(Errno::EINVAL);
+            }
+            let advice = if value == 0 { Advice::WillNeed } else { Advice::DontNeed };
+            let are_kept = keep(found.iter().map(|(_, mapping)| mapping), advice);
+            if retained != 0 && caller.memory.write(retained, &u32::from(are_kept).to_le_bytes()) < 4 {
+                return Err(Errno::EFAULT);
+            }
+            Ok(())
+        }
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// Says of the objects of mappings whether their contents are needed; returns whether all of them exist.
+fn keep<'a>(mappings: impl Iterator<Item = &'a Mapping>, advice: Advice) -> bool {
+    let mut are_kept = true;
+    for mapping in mappings {
+        let Memory::Object { object, .. } = &mapping.memory else { continue };
+        let mut state = object.state();
+        are_kept &= !state.purged;
+        if !state.purged && state.advice != advice {
+            state.advice = advice;
+            Changes::happened();
+        }
+    }
+    are_kept
+}
+
+/// A mapping that a MADVISE finds.
+enum Found {
+    Object(xe::Object),
+    Process,
+    PartOfProcess,
+    Null,
+}
+
+impl Found {
+    fn new(start: u64, mapping: &Mapping, range: &Range<u64>) -> Self {
+        let Memory::Object { object, .. } = &mapping.memory else { return Self::Null };
+        if object.state().snapshot.backing != Backing::Userptr {
+            return Self::Object(created(object));
+        }
+        let is_whole = start >= range.start && start + mapping.len <= range.end;
+        if is_whole { Self::Process } else { Self::PartOfProcess }
+    }
+
+    fn bound(&self) -> Option<Bound<'_>> {
+        match self {
+            Self::Object(object) => Some(Bound::Object(object)),
+            Self::Process => Some(Bound::Process),
+            Self::PartOfProcess => Some(Bound::PartOfProcess),
+            Self::Null => None,
+        }
+    }
+}

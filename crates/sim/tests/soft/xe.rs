@@ -1,0 +1,303 @@
+//! Devices of xe: a PAT index for each mapping, what the GPU sees by it, and what the kernel refuses.
+
+use gem_coherency::Errno;
+use gem_coherency_sim::{PREVIOUS_OWNER, Pages, SimDevice};
+use gem_coherency_uapi::drm_syncobj::{DRM_IOCTL_SYNCOBJ_CREATE, drm_syncobj_create};
+use gem_coherency_uapi::xe::*;
+
+use crate::requests::caller::{ARGS, Caller, LIST};
+
+/// GPU addresses of a target and of a batch.
+const TARGET: u64 = 0x10_0000;
+const BATCH: u64 = 0x20_0000;
+/// Bytes of every object: whole pages of any memory.
+const SIZE: u64 = 64 << 10;
+/// PAT indices of Xe2: 1-way coherent, and not coherent.
+const SNOOPS: u16 = 1;
+const PLAIN: u16 = 0;
+/// MI_BATCH_BUFFER_END.
+const END: u32 = 0x0500_0000;
+
+/// A process with a VM, a queue of the copy engine, and a batch.
+struct Xe {
+    caller: Caller,
+    vm: u32,
+    queue: u32,
+    batch: Bo,
+}
+
+/// An object and its mapping.
+#[derive(Clone, Copy)]
+struct Bo {
+    handle: u32,
+    address: u64,
+}
+
+impl Xe {
+    #[track_caller]
+    fn new(name: &str) -> Self {
+        let device = SimDevice::open_for_programs(&format!("sim:{name}")).unwrap();
+        let mut xe =
+            Self { caller: Caller::on_device(&device), vm: 0, queue: 0, batch: Bo { handle: 0, address: 0 } };
+        let (refused, made) = xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, drm_xe_vm_create::default());
+        assert_eq!(refused, None);
+        xe.vm = made.vm_id;
+        xe.queue = xe.queue_of(DRM_XE_ENGINE_CLASS_COPY).unwrap();
+        xe.batch = xe.create(DRM_XE_GEM_CPU_CACHING_WB, 1).unwrap();
+        let (batch, vm) = (xe.batch, xe.vm);
+        xe.bind(vm, op(batch, BATCH, SNOOPS)).unwrap();
+        xe
+    }
+
+    fn queue_of(&mut self, engine_class: u16) -> Result<u32, Errno> {
+        let instances =
+            self.caller.put(LIST, &drm_xe_engine_class_instance { engine_class, ..Default::default() });
+        let args = drm_xe_exec_queue_create {
+            width: 1,
+            num_placements: 1,
+            vm_id: self.vm,
+            instances,
+            ..Default::default()
+        };
+        let (refused, made) = self.caller.on(2, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, args);
+        refused.map_or(Ok(made.exec_queue_id), Err)
+    }
+
+    /// Creates an object in these regions, and maps it.
+    fn create(&mut self, cpu_caching: u16, placement: u32) -> Result<Bo, Errno> {
+        let args = drm_xe_gem_create { size: SIZE, placement, cpu_caching, ..Default::default() };
+        let (refused, made) = self.caller.on(2, DRM_IOCTL_XE_GEM_CREATE, args);
+        let handle = refused.map_or(Ok(made.handle), Err)?;
+        let args = drm_xe_gem_mmap_offset { handle, ..Default::default() };
+        let (refused, made) = self.caller.on(2, DRM_IOCTL_XE_GEM_MMAP_OFFSET, args);
+        let offset = refused.map_or(Ok(made.offset), Err)?;
+        let address = self.caller.process.mmap(SIZE, Pages::ReadWrite, self.caller.fds[2], offset)?;
+        Ok(Bo { handle, address })
+    }
+
+    fn bind(&mut self, vm_id: u32, bind: drm_xe_vm_bind_op) -> Result<(), Errno> {
+        let args = drm_xe_vm_bind { vm_id, num_binds: 1, bind, ..Default::default() };
+        self.caller.on(2, DRM_IOCTL_XE_VM_BIND, args).0.map_or(Ok(()), Err)
+    }
+
+    fn store(&mut self, bo: Bo, offset: u64, words: &[u32]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.caller.process.store(bo.address + offset, &bytes).unwrap();
+    }
+
+    fn load(&self, bo: Bo, offset: u64) -> u32 {
+        let mut bytes = [0; 4];
+        self.caller.process.load(bo.address + offset, &mut bytes).unwrap();
+        u32::from_le_bytes(bytes)
+    }
+
+    /// Runs commands; the batch's stores are drained before.
+    fn run(&mut self, commands: &[u32]) -> Result<(), Errno> {
+        let words = [commands, &[END, 0]].concat();
+        self.store(self.batch, 0, &words);
+        self.exec(drm_xe_exec { address: BATCH, num_batch_buffer: 1, ..Default::default() })
+    }
+
+    fn exec(&mut self, args: drm_xe_exec) -> Result<(), Errno> {
+        let args = drm_xe_exec { exec_queue_id: self.queue, ..args };
+        self.caller.on(2, DRM_IOCTL_XE_EXEC, args).0.map_or(Ok(()), Err)
+    }
+
+    /// Returns the dword that the GPU reads at an address: it copies it into the batch.
+    fn gpu_reads(&mut self, address: u64) -> u32 {
+        let to = BATCH + SIZE - 4;
+        let [low, high] = [address, to].map(|address| [address as u32, (address >> 32) as u32]);
+        self.run(&[0x1700_0003, high[0], high[1], low[0], low[1]]).unwrap();
+        self.load(self.batch, SIZE - 4)
+    }
+
+    /// Lets the GPU write a dword (MI_STORE_DATA_IMM).
+    fn gpu_writes(&mut self, address: u64, value: u32) {
+        self.run(&[0x1000_0002, address as u32, (address >> 32) as u32, value]).unwrap();
+    }
+}
+
+/// Returns the operation that maps an object.
+fn op(bo: Bo, addr: u64, pat_index: u16) -> drm_xe_vm_bind_op {
+    drm_xe_vm_bind_op {
+        obj: bo.handle,
+        addr,
+        range: SIZE,
+        pat_index,
+        op: DRM_XE_VM_BIND_OP_MAP,
+        ..Default::default()
+    }
+}
+
+/// The first dword of memory that another program owned.
+fn secret() -> u32 {
+    u32::from_le_bytes(PREVIOUS_OWNER[..4].try_into().unwrap())
+}
+
+#[test]
+fn the_index_of_a_mapping_decides_whether_the_gpu_sees_the_cpus_cache() {
+    let mut xe = Xe::new("lnl");
+    let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WB, 1).unwrap();
+    let vm = xe.vm;
+    xe.store(bo, 0, &[7]);
+    xe.bind(vm, op(bo, TARGET, SNOOPS)).unwrap();
+    assert_eq!(xe.gpu_reads(TARGET), 7);
+    xe.gpu_writes(TARGET, 8);
+    assert_eq!(xe.load(bo, 0), 8);
+    assert_eq!(xe.bind(vm, op(bo, TARGET, PLAIN)), Err(Errno::EINVAL));
+
+    // A kernel without that check: the GPU reads memory below the cache, and what the previous owner left there.
+    let mut xe = Xe::new("lnl,without=cached-not-snooped");
+    let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WB, 1).unwrap();
+    xe.store(bo, 0, &[7]);
+    xe.bind(vm, op(bo, TARGET, PLAIN)).unwrap();
+    assert_eq!([xe.gpu_reads(TARGET), xe.gpu_reads(TARGET + 4096)], [secret(); 2]);
+    // The same object by another index, at another address.
+    xe.bind(vm, op(bo, 2 * TARGET + SIZE, SNOOPS)).unwrap();
+    assert_eq!(xe.gpu_reads(2 * TARGET + SIZE), 7);
+}
+
+#[test]
+fn new_write_combining_pages_are_zeroes_unless_the_kernel_forgets_to_flush_them() {
+    for (name, wanted) in [("lnl", 0), ("lnl,without=no-cpu-lines", secret())] {
+        let mut xe = Xe::new(name);
+        let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WC, 1).unwrap();
+        let vm = xe.vm;
+        xe.bind(vm, op(bo, TARGET, PLAIN)).unwrap();
+        assert_eq!(xe.gpu_reads(TARGET), wanted, "{name}");
+    }
+}
+
+#[test]
+fn system_memory_of_a_discrete_device_is_snooped_by_every_index() {
+    let mut xe = Xe::new("bmg");
+    let vm = xe.vm;
+    assert_eq!(
+        xe.create(DRM_XE_GEM_CPU_CACHING_WB, 2).map(drop),
+        Err(Errno::EINVAL),
+        "local memory is write-combining"
+    );
+    for placement in [1, 2] {
+        let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WC, placement).unwrap();
+        xe.bind(vm, op(bo, TARGET, 3)).unwrap();
+        assert_eq!(xe.gpu_reads(TARGET), 0);
+        xe.gpu_writes(TARGET, 9);
+        assert_eq!(xe.load(bo, 0), 9);
+    }
+}
+
+#[test]
+fn a_change_of_a_vm_splits_what_it_covers() {
+    let mut xe = Xe::new("lnl");
+    let (one, other) = (xe.create(2, 1).unwrap(), xe.create(2, 1).unwrap());
+    let vm = xe.vm;
+    xe.bind(vm, op(one, TARGET, PLAIN)).unwrap();
+    let middle = drm_xe_vm_bind_op { range: 4096, obj_offset: 8192, ..op(other, TARGET + 4096, PLAIN) };
+    xe.bind(vm, middle).unwrap();
+    for (address, value) in [(0, 1), (4096, 2), (8192, 3)] {
+        xe.gpu_writes(TARGET + address, value);
+    }
+    assert_eq!([xe.load(one, 0), xe.load(one, 4096), xe.load(one, 8192)], [1, 0, 3]);
+    assert_eq!(xe.load(other, 8192), 2);
+    let unmap = drm_xe_vm_bind_op { op: DRM_XE_VM_BIND_OP_UNMAP_ALL, obj: one.handle, ..Default::default() };
+    xe.bind(vm, unmap).unwrap();
+    assert_eq!(
+        [xe.gpu_reads(TARGET), xe.gpu_reads(TARGET + 4096)],
+        [0, 2],
+        "what is not bound reads as zero"
+    );
+}
+
+#[test]
+fn madvise_takes_the_mapping_away_and_nothing_brings_it_back() {
+    let mut xe = Xe::new("lnl");
+    let bo = xe.create(2, 1).unwrap();
+    let vm_id = xe.vm;
+    xe.bind(vm_id, op(bo, TARGET, PLAIN)).unwrap();
+    xe.gpu_writes(TARGET, 5);
+    let pat = drm_xe_madvise { vm_id, start: TARGET, range: 4096, r#type: 2, ..Default::default() };
+    assert_eq!(
+        xe.caller.on(2, DRM_IOCTL_XE_MADVISE, drm_xe_madvise { range: 0, ..pat }).0,
+        Some(Errno::EINVAL)
+    );
+    xe.gpu_writes(TARGET, 6);
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_MADVISE, pat).0, None);
+    xe.gpu_writes(TARGET, 7);
+    assert_eq!(xe.load(bo, 0), 6);
+    let mut old = Xe::new("lnl,kernel=6.12");
+    assert_eq!(old.caller.on(2, DRM_IOCTL_XE_MADVISE, pat).0, Some(Errno::EINVAL), "not in 6.12");
+}
+
+#[test]
+fn fences_are_stored_by_the_gpu_after_a_batch_and_by_the_cpu_after_a_bind() {
+    let mut xe = Xe::new("lnl");
+    let signal = |r#type, addr, timeline_value| drm_xe_sync {
+        r#type,
+        flags: 1,
+        addr,
+        timeline_value,
+        ..Default::default()
+    };
+    let batch = xe.batch;
+    xe.store(batch, 0, &[END, 0]);
+    let syncs = xe.caller.put(LIST, &signal(DRM_XE_SYNC_TYPE_USER_FENCE, BATCH + 4096, 11));
+    let args = drm_xe_exec { address: BATCH, num_batch_buffer: 1, num_syncs: 1, syncs, ..Default::default() };
+    xe.exec(args).unwrap();
+    assert_eq!(xe.load(batch, 4096), 11);
+    let waits = drm_xe_wait_user_fence {
+        addr: batch.address + 4096,
+        value: 11,
+        mask: u64::MAX,
+        ..Default::default()
+    };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_WAIT_USER_FENCE, waits).0, None);
+    let later = drm_xe_wait_user_fence { value: 12, ..waits };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_WAIT_USER_FENCE, later).0, Some(Errno::ETIME));
+
+    let syncs = xe.caller.put(LIST, &signal(DRM_XE_SYNC_TYPE_USER_FENCE, ARGS + 2048, 13));
+    let bind = drm_xe_vm_bind {
+        vm_id: xe.vm,
+        num_binds: 1,
+        bind: op(batch, TARGET, SNOOPS),
+        num_syncs: 1,
+        syncs,
+        ..Default::default()
+    };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_VM_BIND, bind).0, None);
+    let mut bytes = [0; 8];
+    xe.caller.process.load(ARGS + 2048, &mut bytes).unwrap();
+    assert_eq!(u64::from_le_bytes(bytes), 13);
+    // Without work no fence is waited for.
+    let (_, made) = xe.caller.on(2, DRM_IOCTL_SYNCOBJ_CREATE, drm_syncobj_create { handle: 0, flags: 1 });
+    let waited = drm_xe_sync { flags: 0, ..signal(DRM_XE_SYNC_TYPE_SYNCOBJ, made.handle.into(), 0) };
+    let syncs = xe.caller.put(LIST, &waited);
+    assert_eq!(xe.exec(drm_xe_exec { num_syncs: 1, syncs, ..Default::default() }), Err(Errno::EOPNOTSUPP));
+}
+
+#[test]
+fn a_hang_bans_its_queue_and_no_other() {
+    let mut xe = Xe::new("lnl");
+    // A command that no engine has.
+    xe.run(&[0xe000_0000]).unwrap();
+    let ban = |xe: &mut Xe| {
+        let args = drm_xe_exec_queue_get_property { exec_queue_id: xe.queue, ..Default::default() };
+        xe.caller.on(2, DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY, args).1.value
+    };
+    assert_eq!((ban(&mut xe), xe.run(&[])), (1, Err(Errno::ECANCELED)));
+    xe.queue = xe.queue_of(DRM_XE_ENGINE_CLASS_RENDER).unwrap();
+    assert_eq!((ban(&mut xe), xe.run(&[])), (0, Ok(())));
+    assert_eq!(xe.queue_of(DRM_XE_ENGINE_CLASS_VIDEO_DECODE), Err(Errno::EINVAL), "fused off");
+}
+
+#[test]
+fn a_file_has_its_own_vms_and_the_requests_of_its_driver_alone() {
+    use gem_coherency_uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
+    let mut xe = Xe::new("lnl");
+    let foreign = drm_xe_vm_destroy { vm_id: xe.vm, ..Default::default() };
+    assert_eq!(xe.caller.on(1, DRM_IOCTL_XE_VM_DESTROY, foreign).0, Some(Errno::ENOENT));
+    // The number of GEM_CREATE of i915 is one that xe does not have.
+    let create = drm_i915_gem_create { size: 4096, ..Default::default() };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_I915_GEM_CREATE, create).0, Some(Errno::EINVAL));
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_VM_DESTROY, foreign).0, None);
+    assert_eq!(xe.run(&[]), Err(Errno::ECANCELED), "the queue's VM is gone");
+}
