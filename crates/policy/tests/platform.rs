@@ -166,6 +166,8 @@ fn an_unknown_name_is_an_error_that_names_it() {
         text("jslx"),
         "unknown platform 'jslx'; did you mean jsl? (expected a name such as jsl, or a PCI ID such as 0x4e61)"
     );
+    // It is one of xe, and by its right name the error says so.
+    assert!(text("lnll").starts_with("unknown platform 'lnll'; did you mean lnl?"), "{}", text("lnll"));
     assert_eq!(
         text("qwert"),
         "unknown platform 'qwert' (expected a name such as jsl, or a PCI ID such as 0x4e61)"

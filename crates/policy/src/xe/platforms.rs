@@ -213,7 +213,7 @@ impl Platform {
     fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let (shared, own) = match self.ids {
             Ids::Shared(shared, _) => (Some(names(shared)), None),
-            Ids::Own(own, _) => (None, Some([own.name, own.title].into_iter().chain(own.alias))),
+            Ids::Own(own, _) => (None, Some(own.names())),
         };
         shared.into_iter().flatten().chain(own.into_iter().flatten())
     }

@@ -64,14 +64,14 @@ pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
     if let Some(platform) = all().iter().copied().find(|platform| names(platform).any(is_name)) {
         return Ok(platform);
     }
-    if let Some(XeIds { title, .. }) =
-        XE.iter().find(|xe| [xe.name, xe.title].into_iter().chain(xe.alias).any(is_name))
-    {
+    if let Some(XeIds { title, .. }) = XE.iter().find(|xe| xe.names().any(is_name)) {
         return Err(Unknown::DrivenByXe { platform: title });
     }
     hex_id(name).map_or_else(
         || {
-            let known = all().iter().flat_map(|platform| names(platform));
+            // A platform of xe alone is proposed, too: asked for, it is [`Unknown::DrivenByXe`], and a device for programs can be one.
+            let known =
+                all().iter().flat_map(|platform| names(platform)).chain(XE.iter().flat_map(XeIds::names));
             Err(Unknown::Platform { name: Excerpt::new(name), nearest: nearest(name, known)[0] })
         },
         by_id,

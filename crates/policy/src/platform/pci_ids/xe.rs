@@ -40,6 +40,11 @@ const fn until(from: KernelVersion, before: KernelVersion, ids: &'static [u16]) 
 }
 
 impl XeIds {
+    /// Returns the name, the title and the alias.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [self.name, self.title].into_iter().chain(self.alias)
+    }
+
     /// Returns the IDs that the driver of `kernel` lists.
     pub(crate) fn under(&self, kernel: KernelVersion) -> impl Iterator<Item = u16> + use<> {
         let is_listed =
