@@ -173,6 +173,8 @@ values! {
     DRM_CLIENT_CAP_WRITEBACK_CONNECTORS: u64 = 5;
     /// Sets the hotspot of virtual cursors.
     DRM_CLIENT_CAP_CURSOR_PLANE_HOTSPOT: u64 = 6;
+    /// Sees the pipelines of colour operations of planes.
+    DRM_CLIENT_CAP_PLANE_COLOR_PIPELINE: u64 = 7;
     /// Most bytes of a file's name.
     DRM_CLIENT_NAME_MAX_LEN: u64 = 64;
     /// dma-bufs can be imported.

@@ -8,6 +8,7 @@ use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use gem_coherency::backend::DriverVersion;
 use gem_coherency::error::Result;
+use gem_coherency::platform::{Driver, Machine};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_uapi::drm::*;
 
@@ -19,6 +20,12 @@ pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
 
 /// The first kernel with asynchronous atomic page flips, and with hotspots (6.8).
 const ATOMIC_ASYNC: KernelVersion = KernelVersion::new(6, 8);
+
+/// The first kernel with pipelines of colour operations (6.19).
+const COLOR_PIPELINES: KernelVersion = KernelVersion::new(6, 19);
+
+/// The first kernel whose xe calls itself a driver of Xe2: the change is of June 2025, when 6.16 had been cut.
+const XE2_DESCRIPTION: KernelVersion = KernelVersion::new(6, 17);
 
 /// `drm_version`.
 fn version(caller: &mut Caller<'_>, args: &mut drm_version) -> Result<()> {
@@ -72,6 +79,11 @@ fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Res
         DRM_CLIENT_CAP_ATOMIC if !atomic => return refuse(request, Errno::EOPNOTSUPP),
         DRM_CLIENT_CAP_ATOMIC => 2,
         DRM_CLIENT_CAP_WRITEBACK_CONNECTORS if device.client().atomic => 1,
+        DRM_CLIENT_CAP_PLANE_COLOR_PIPELINE
+            if device.client().atomic && device.kernel_since(COLOR_PIPELINES) =>
+        {
+            1
+        }
         DRM_CLIENT_CAP_CURSOR_PLANE_HOTSPOT if device.kernel_since(ATOMIC_ASYNC) => {
             return refuse(request, Errno::EOPNOTSUPP);
         }
@@ -88,7 +100,7 @@ fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Res
         }
         DRM_CLIENT_CAP_UNIVERSAL_PLANES => client.all_planes = said,
         DRM_CLIENT_CAP_ASPECT_RATIO => client.aspect_ratios = said,
-        // No mode of the simulated screens has two images, and no connector writes to memory.
+        // No mode of the simulated screens has two images, no connector writes to memory, and no plane has properties of colours.
         _ => {}
     }
     Ok(())
@@ -98,19 +110,17 @@ impl SimDevice {
     /// Returns the driver's version.
     pub(crate) fn version_ioctl(&self) -> Result<DriverVersion> {
         self.system.enter(DRM_IOCTL_VERSION.name, Needs::Nothing)?;
-        let kernel = self.system.machine.kernel;
-        // DRIVER_DATE of i915_driver.h; removed in 6.14, and in 6.12's stable series.
-        let date = match (kernel.major, kernel.minor) {
-            (5, 10) => "20200917",
-            (..6, _) | (6, ..7) => "20201103",
-            (6, 12 | 14..) | (7.., _) => "0",
-            (6, 7..) => "20230929",
+        let machine = self.system.machine;
+        let (version, description) = match machine.driver {
+            Driver::I915 => ((1, 6, 0), "Intel Graphics"),
+            Driver::Xe if self.kernel_since(XE2_DESCRIPTION) => ((1, 1, 0), "Intel Xe2 Graphics"),
+            Driver::Xe => ((1, 1, 0), "Intel Xe Graphics"),
         };
         Ok(DriverVersion {
-            name: "i915".to_owned(),
-            version: (1, 6, 0),
-            date: date.to_owned(),
-            description: "Intel Graphics".to_owned(),
+            name: machine.driver.to_string(),
+            version,
+            date: date(machine).to_owned(),
+            description: description.to_owned(),
         })
     }
 
@@ -141,5 +151,47 @@ impl SimDevice {
 
     fn kernel_since(&self, kernel: KernelVersion) -> bool {
         self.system.machine.kernel >= kernel
+    }
+}
+
+/// Returns the driver's date: DRIVER_DATE of i915_driver.h and xe_drv.h; removed in 6.14, and in 6.12's stable series.
+fn date(machine: Machine) -> &'static str {
+    let kernel = machine.kernel;
+    match (kernel.major, kernel.minor) {
+        (5, 10) => "20200917",
+        (..6, _) | (6, ..7) => "20201103",
+        (6, 12 | 14..) | (7.., _) => "0",
+        (6, 7..) => match machine.driver {
+            Driver::I915 => "20230929",
+            Driver::Xe => "20201103",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_driver_says_its_name_version_date_and_description() {
+        let said = |name: &str| SimDevice::open_for_programs(name).unwrap().version_ioctl().unwrap();
+        let is = |name: &str, driver: &str, version, date: &str, description: &str| {
+            let said = said(name);
+            assert_eq!(
+                (said.name.as_str(), said.version, said.date.as_str()),
+                (driver, version, date),
+                "{name}"
+            );
+            assert_eq!(said.description, description, "{name}");
+        };
+        // As the real drivers of 6.12 and 7.2 say.
+        is("sim:tgl,kernel=6.12", "i915", (1, 6, 0), "0", "Intel Graphics");
+        is("sim:tgl,kernel=7.2", "i915", (1, 6, 0), "0", "Intel Graphics");
+        is("sim:tgl,driver=xe,kernel=6.12", "xe", (1, 1, 0), "0", "Intel Xe Graphics");
+        is("sim:tgl,driver=xe,kernel=7.2", "xe", (1, 1, 0), "0", "Intel Xe2 Graphics");
+        is("sim:lnl", "xe", (1, 1, 0), "0", "Intel Xe2 Graphics");
+        // As their headers say.
+        is("sim:tgl,kernel=6.13", "i915", (1, 6, 0), "20230929", "Intel Graphics");
+        is("sim:tgl,driver=xe,kernel=6.13", "xe", (1, 1, 0), "20201103", "Intel Xe Graphics");
     }
 }

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use bytemuck::{bytes_of, try_pod_read_unaligned};
 use gem_coherency::Errno;
-use gem_coherency_uapi::drm::{DRM_CLIENT_CAP_ATOMIC, DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap};
+use gem_coherency_uapi::drm::{
+    DRM_CLIENT_CAP_ATOMIC, DRM_CLIENT_CAP_PLANE_COLOR_PIPELINE, DRM_IOCTL_SET_CLIENT_CAP, drm_set_client_cap,
+};
 use gem_coherency_uapi::drm_display::*;
 use gem_coherency_uapi::drm_modeset::*;
 
@@ -249,6 +251,20 @@ fn commits_are_refused_in_the_kernels_order() {
     kms.fails(atomic, args, Errno::EINVAL);
     let mut old = Kms::new("i965gm");
     old.fails(atomic, drm_mode_atomic { flags: 0x800, ..args }, Errno::EOPNOTSUPP);
+}
+
+#[test]
+fn a_program_that_makes_atomic_commits_may_ask_for_pipelines_of_colours() {
+    let cap = |value| drm_set_client_cap { capability: DRM_CLIENT_CAP_PLANE_COLOR_PIPELINE, value };
+    for kernel in ["6.12", "7.2"] {
+        let mut kms = Kms::new(&format!("tgl,kernel={kernel}"));
+        kms.fails(DRM_IOCTL_SET_CLIENT_CAP, cap(1), Errno::EINVAL);
+        kms.client_cap(DRM_CLIENT_CAP_ATOMIC, 1);
+        let refused = |value| (kernel == "6.12" || value > 1).then_some(Errno::EINVAL);
+        for value in [0, 1, 2] {
+            assert_eq!(kms.on(0, DRM_IOCTL_SET_CLIENT_CAP, cap(value)).0, refused(value), "{kernel} {value}");
+        }
+    }
 }
 
 #[test]
