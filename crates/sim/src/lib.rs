@@ -300,6 +300,11 @@ impl SimDevice {
         self.system.machine
     }
 
+    /// Returns its PCI ID and its PCI revision.
+    pub fn pci_id(&self) -> (u16, u8) {
+        (self.system.hardware.id, self.system.hardware.revision)
+    }
+
     /// Returns the rules of its kernel.
     pub fn rules(&self) -> KernelRules {
         self.system.rules

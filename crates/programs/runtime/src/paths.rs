@@ -11,13 +11,14 @@ use crate::system::path::{PATH_BYTES, Path};
 use crate::system::sys;
 
 /// The folders that the server has another of.
-const FOLDERS: [&[u8]; 6] = [
+const FOLDERS: [&[u8]; 7] = [
     b"/dev/dri",
     b"/sys/class/drm",
     b"/sys/bus/pci",
     b"/sys/devices/pci0000:00",
     b"/sys/kernel/debug/dri",
     b"/sys/module/i915",
+    b"/sys/module/xe",
 ];
 
 /// The beginning of the links to devices of DRM.
@@ -35,13 +36,17 @@ fn is_ours(path: &[u8]) -> bool {
     path.starts_with(NUMBERED) || FOLDERS.iter().any(below)
 }
 
-/// Names of which one is in each path to what is the server's, when the path does not begin with it.
-const NAMES: [&[u8]; 5] = [b"dri", b"drm", b"226:", b"pci", b"i915"];
+/// Texts of which one is in each path to what is the server's, when the path does not begin with it; or [`XE`] is a name in it.
+const TEXTS: [&[u8]; 5] = [b"dri", b"drm", b"226:", b"pci", b"i915"];
+
+/// The name of xe's module, which is a part of too many words to look for it as such.
+const XE: &[u8] = b"xe";
 
 /// Returns whether a path may lead to what is the server's, although it does not begin with it.
 fn may_be_ours(path: &[u8]) -> bool {
     let has = |name: &[u8]| path.windows(name.len()).any(|part| part == name);
-    NAMES.into_iter().any(has) && (!path.starts_with(b"/") || has(b"//") || has(b"/."))
+    let is_named = TEXTS.into_iter().any(has) || path.split(|&byte| byte == b'/').any(|name| name == XE);
+    is_named && (!path.starts_with(b"/") || has(b"//") || has(b"/."))
 }
 
 /// Follows a path by its names until it is the server's; returns whether that happens, and the server's path.

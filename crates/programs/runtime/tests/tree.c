@@ -1,4 +1,4 @@
-/* Paths: nodes, sysfs and /proc as programs look at them. Arguments: the number of devices. */
+/* Paths: nodes, sysfs and /proc as programs look at them. Arguments: the number of devices, and `paths` for no request on a device. */
 
 #include "check.h"
 
@@ -205,11 +205,38 @@ static void relative(void) {
     OK(close(folder));
 }
 
+/* The module of the first device's driver, from each folder on the way; if there are no others, the other driver has none. */
+static void in_modules(int devices) {
+    char link[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t len = readlink("/sys/class/drm/card0/device/driver", link, sizeof link - 1);
+    CHECK(len > 0);
+    link[len] = 0;
+    const char *driver = strrchr(link, '/') + 1;
+    int is_xe = strcmp(driver, "xe") == 0;
+    CHECK(is_xe || strcmp(driver, "i915") == 0);
+    static const char *const folders[] = {"/", "/sys", "/sys/module"}, *const rests[] = {"sys/module/", "module/", ""};
+    for (int n = 0; n < 3; n++) {
+        OK(chdir(folders[n]));
+        for (int dots = 0; dots < 2; dots++) {
+            snprintf(path, sizeof path, "%s%s%s/parameters/%s", dots ? "./" : "", rests[n], driver, is_xe ? "probe_display" : "modeset");
+            OK(access(path, R_OK));
+            snprintf(path, sizeof path, "%s%s%s", dots ? "./" : "", rests[n], is_xe ? "i915" : "xe");
+            if (devices == 1) FAILS(access(path, F_OK), ENOENT);
+        }
+    }
+    snprintf(path, sizeof path, "/sys//module/./%s/parameters", driver);
+    OK(access(path, R_OK));
+    snprintf(path, sizeof path, "/sys/bus/pci/drivers/%s/0000:00:02.0", driver);
+    OK(access(path, R_OK));
+}
+
 int main(int count, char **arguments) {
     int devices = count > 1 ? atoi(arguments[1]) : 1;
+    in_modules(devices);
     described(devices);
-    listed(devices);
     walked(devices);
+    if (count > 2 && strcmp(arguments[2], "paths") == 0) return done();
+    listed(devices);
     in_sysfs(devices);
     in_proc();
     relative();

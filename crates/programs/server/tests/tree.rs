@@ -134,6 +134,68 @@ fn a_node_links_to_its_function_by_the_address() {
 }
 
 #[test]
+fn each_device_has_its_driver_and_no_other() {
+    let devices = [("sim:glk", "i915"), ("sim:lnl", "xe"), ("sim:tgl,driver=xe", "xe"), ("sim:tgl", "i915")];
+    let (_server, root) = server(&devices.map(|(name, _)| name));
+    for (number, (name, driver)) in devices.iter().enumerate() {
+        let slot = format!("0000:00:{:02x}.0", 2 + number);
+        let place = root.join("sys/class/drm").join(format!("card{number}")).join("device");
+        let uevent = fs::read_to_string(place.join("uevent")).unwrap();
+        assert_eq!(uevent.lines().next(), Some(format!("DRIVER={driver}").as_str()), "{name}");
+        assert!(uevent.contains(&format!("PCI_SLOT_NAME={slot}\n")), "{name}: {uevent}");
+        let bound = root.join("sys/bus/pci/drivers").join(driver);
+        assert_eq!(place.join("driver").canonicalize().unwrap(), bound.canonicalize().unwrap(), "{name}");
+        assert_eq!(bound.join(&slot).canonicalize().unwrap(), place.canonicalize().unwrap(), "{name}");
+        for minor in [number, 128 + number] {
+            let debug = root.join("sys/kernel/debug/dri").join(minor.to_string());
+            let said = fs::read_to_string(debug.join("name")).unwrap();
+            assert_eq!(said, format!("{driver} dev={slot} unique={slot}\n"), "{name}");
+            let files = ["i915_gem_drop_caches", "i915_gem_objects", "i915_wedged", "name"];
+            assert_eq!(names(&debug), if *driver == "i915" { &files[..] } else { &files[3..] }, "{name}");
+        }
+    }
+    let of_driver = |driver: &str| names(&root.join("sys/bus/pci/drivers").join(driver));
+    assert_eq!(of_driver("i915"), ["0000:00:02.0", "0000:00:05.0"]);
+    assert_eq!(of_driver("xe"), ["0000:00:03.0", "0000:00:04.0"]);
+}
+
+#[test]
+fn only_modules_of_drivers_of_the_devices_are_loaded() {
+    let parameters = |driver: &str| match driver {
+        "i915" => ["enable_hangcheck", "modeset", "prefault_disable", "reset"].as_slice(),
+        _ => &["force_execlist", "probe_display"],
+    };
+    for (devices, drivers) in [
+        (["sim:glk"].as_slice(), ["i915"].as_slice()),
+        (&["sim:lnl"], &["xe"]),
+        (&["sim:bmg", "sim:glk"], &["i915", "xe"]),
+    ] {
+        let (_server, root) = server(devices);
+        for folder in ["sys/module", "sys/bus/pci/drivers"] {
+            assert_eq!(names(&root.join(folder)), drivers, "{devices:?} {folder}");
+        }
+        for driver in drivers {
+            let folder = root.join("sys/module").join(driver).join("parameters");
+            assert_eq!(names(&folder), parameters(driver), "{devices:?}");
+        }
+    }
+}
+
+#[test]
+fn frequencies_are_where_the_driver_has_them() {
+    let (_server, root) = server(&["sim:tgl", "sim:tgl,driver=xe"]);
+    for (card, own, other) in [
+        ("card0", "gt_min_freq_mhz gt_max_freq_mhz", "device/tile0/gt0/freq0/min_freq"),
+        ("card1", "device/tile0/gt0/freq0/min_freq device/tile0/gt0/freq0/max_freq", "gt_min_freq_mhz"),
+    ] {
+        let card = root.join("sys/class/drm").join(card);
+        let read: Vec<_> = own.split(' ').map(|file| fs::read_to_string(card.join(file)).unwrap()).collect();
+        assert_eq!(read, ["300\n", "1000\n"], "{own}");
+        assert!(!card.join(other).exists(), "{other}");
+    }
+}
+
+#[test]
 fn caches_can_be_dropped_by_debugfs() {
     let (_server, root) = server(&["sim:glk", "sim:tgl"]);
     for number in ["0", "1", "128", "129"] {
@@ -150,9 +212,11 @@ fn caches_can_be_dropped_by_debugfs() {
 
 #[test]
 fn the_bus_shows_the_size_of_the_aperture() {
-    let (_server, root) = server(&["sim:glk", "sim:dg2", "sim:i830"]);
+    let (_server, root) = server(&["sim:glk", "sim:dg2", "sim:i830", "sim:tgl,driver=xe"]);
     let bus = root.join("sys/bus/pci/devices");
-    for (slot, place, bytes) in [("0000:00:02.0", 2, 256 << 20), ("0000:00:04.0", 0, 128 << 20)] {
+    for (slot, place, bytes) in
+        [("0000:00:02.0", 2, 256 << 20), ("0000:00:04.0", 0, 128 << 20), ("0000:00:05.0", 2, 256 << 20)]
+    {
         let lines = fs::read_to_string(bus.join(slot).join("resource")).unwrap();
         let line: Vec<_> = lines.lines().nth(place).unwrap().split(' ').collect();
         let [start, end] = [0, 1].map(|at| u64::from_str_radix(&line[at][2..], 16).unwrap());

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use gem_coherency::platform::Driver;
 use gem_coherency_sim::SimDevice;
 
 use super::node::Node;
@@ -13,7 +14,7 @@ use crate::error::ServeError;
 #[derive(Debug)]
 pub(crate) struct DebugFiles(Vec<Objects>);
 
-/// A device's files of its objects with pages, one for each node.
+/// A device's files of its objects with pages, one for each node; none for a device of xe.
 #[derive(Debug)]
 struct Objects {
     files: Vec<File>,
@@ -37,7 +38,9 @@ impl DebugFiles {
             File::create(&path).map_err(|error| ServeError::File { path, error })
         };
         let of_device = |(number, device): (usize, &SimDevice)| {
-            let nodes = Node::all(devices.len()).filter(|node| node.device == number);
+            // xe has no such file.
+            let has_file = device.machine().driver == Driver::I915;
+            let nodes = Node::all(devices.len()).filter(|node| has_file && node.device == number);
             let mut objects = Objects { files: nodes.map(create).collect::<Result<_, _>>()?, shown: (0, 0) };
             objects.show(device.shrinkable());
             Ok(objects)

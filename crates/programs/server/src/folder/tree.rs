@@ -8,8 +8,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use gem_coherency::backend::{Drm, Param};
-use gem_coherency::platform::{Caps, Machine};
+use gem_coherency::platform::{Caps, Driver, Machine};
 use gem_coherency_sim::SimDevice;
 use nix::sys::stat::{Mode, SFlag, mknod};
 
@@ -41,26 +40,24 @@ pub(crate) fn make(root: &Path, devices: &[SimDevice]) -> Result<(), ServeError>
     // Not what it is in, which a server that has ended has removed.
     create_dir(root).map_err(|error| ServeError::File { path: root.to_path_buf(), error })?;
     tree.file(MARK, "Files of gem-coherency's server, which removes them when it ends.\n")?;
-    for folder in [
-        "dev/dri/by-path",
-        "sys/dev/char",
-        "sys/class/drm",
-        "sys/bus/pci/devices",
-        "sys/bus/pci/drivers/i915",
-        "sys/module/i915/parameters",
-    ] {
+    for folder in ["dev/dri/by-path", "sys/dev/char", "sys/class/drm", "sys/bus/pci/devices"] {
         tree.folder(folder)?;
     }
     tree.file("sys/class/drm/version", "drm 1.1.0 20060810\n")?;
-    for (name, value) in
-        [("reset", "3"), ("enable_hangcheck", "Y"), ("prefault_disable", "N"), ("modeset", "-1")]
-    {
-        tree.file(&format!("sys/module/i915/parameters/{name}"), format!("{value}\n"))?;
+    for &driver in Driver::ALL {
+        if devices.iter().any(|device| device.machine().driver == driver) {
+            tree.driver(driver)?;
+        }
     }
     for (index, device) in devices.iter().enumerate() {
         tree.device(index, device)?;
     }
-    Node::all(devices.len()).try_for_each(|node| tree.node(node))
+    for node in Node::all(devices.len()) {
+        if let Some(device) = devices.get(node.device) {
+            tree.node(node, device.machine().driver)?;
+        }
+    }
+    Ok(())
 }
 
 impl Tree<'_> {
@@ -84,9 +81,20 @@ impl Tree<'_> {
         symlink(target, &path).map_err(|error| ServeError::File { path, error })
     }
 
+    /// Makes a driver's place on the PCI bus, and its module.
+    fn driver(&self, driver: Driver) -> Result<(), ServeError> {
+        self.folder(&format!("sys/bus/pci/drivers/{driver}"))?;
+        let parameters = format!("sys/module/{driver}/parameters");
+        self.folder(&parameters)?;
+        for (name, value) in parameters_of(driver) {
+            self.file(&format!("{parameters}/{name}"), format!("{value}\n"))?;
+        }
+        Ok(())
+    }
+
     /// Makes a device's place on the PCI bus.
     fn device(&self, index: usize, device: &SimDevice) -> Result<(), ServeError> {
-        let slot = slot(index);
+        let (slot, driver) = (slot(index), device.machine().driver);
         let place = format!("sys/devices/pci0000:00/{slot}");
         self.folder(&format!("{place}/drm"))?;
         let facts = Facts::of(device);
@@ -104,23 +112,30 @@ impl Tree<'_> {
             ("numa_node", "-1".to_owned()),
             ("modalias", modalias(id)),
             ("resource", resources(index, device.machine())),
-            ("uevent", uevent(id, &slot)),
+            ("uevent", uevent(id, &slot, driver)),
         ];
         for (name, line) in lines {
             self.file(&format!("{place}/{name}"), format!("{line}\n"))?;
         }
         self.file(&format!("{place}/config"), facts.header())?;
         self.link(&format!("{place}/subsystem"), "../../../bus/pci")?;
-        self.link(&format!("{place}/driver"), "../../../bus/pci/drivers/i915")?;
+        self.link(&format!("{place}/driver"), &format!("../../../bus/pci/drivers/{driver}"))?;
+        if driver == Driver::Xe {
+            let frequencies = format!("{place}/tile0/gt0/freq0");
+            self.folder(&frequencies)?;
+            for (file, megahertz) in [("min_freq", MIN_MEGAHERTZ), ("max_freq", MAX_MEGAHERTZ)] {
+                self.file(&format!("{frequencies}/{file}"), format!("{megahertz}\n"))?;
+            }
+        }
         self.link(&format!("sys/bus/pci/devices/{slot}"), &format!("../../../devices/pci0000:00/{slot}"))?;
         self.link(
-            &format!("sys/bus/pci/drivers/i915/{slot}"),
+            &format!("sys/bus/pci/drivers/{driver}/{slot}"),
             &format!("../../../../devices/pci0000:00/{slot}"),
         )
     }
 
-    /// Makes a node, and its places in sysfs and debugfs.
-    fn node(&self, node: Node) -> Result<(), ServeError> {
+    /// Makes a node of a device of `driver`, and its places in sysfs and debugfs.
+    fn node(&self, node: Node, driver: Driver) -> Result<(), ServeError> {
         let (name, number, slot) = (node.name(), node.number(), slot(node.device));
         let path = self.path(&format!("dev/dri/{name}"));
         let made = mknod(&path, SFlag::S_IFSOCK, Mode::from_bits_truncate(0o666), 0);
@@ -138,11 +153,11 @@ impl Tree<'_> {
         let target = format!("devices/pci0000:00/{slot}/drm/{name}");
         self.link(&format!("sys/dev/char/226:{number}"), &format!("../../{target}"))?;
         self.link(&format!("sys/class/drm/{name}"), &format!("../../{target}"))?;
-        if kind == "card" {
+        if kind == "card" && driver == Driver::I915 {
             for (file, megahertz) in [
-                ("gt_min_freq_mhz", 300),
-                ("gt_max_freq_mhz", 1000),
-                ("gt_boost_freq_mhz", 1000),
+                ("gt_min_freq_mhz", MIN_MEGAHERTZ),
+                ("gt_max_freq_mhz", MAX_MEGAHERTZ),
+                ("gt_boost_freq_mhz", MAX_MEGAHERTZ),
                 ("gt_act_freq_mhz", 0),
             ] {
                 self.file(&format!("{place}/{file}"), format!("{megahertz}\n"))?;
@@ -150,19 +165,39 @@ impl Tree<'_> {
         }
         let debug = debug_files::folder(node);
         self.folder(&debug)?;
-        self.file(&format!("{debug}/name"), format!("i915 dev={slot} unique={slot}\n"))?;
-        for (file, value) in DEBUG {
+        self.file(&format!("{debug}/name"), format!("{driver} dev={slot} unique={slot}\n"))?;
+        for &(file, value) in debug_files_of(driver) {
             self.file(&format!("{debug}/{file}"), format!("{value}\n"))?;
         }
         Ok(())
     }
 }
 
-/// Files of debugfs that test suites write to, and the values that they show (`i915_debugfs_files`).
+/// The frequencies of a device's engines, which programs read.
+const MIN_MEGAHERTZ: u32 = 300;
+const MAX_MEGAHERTZ: u32 = 1000;
+
+/// Returns the parameters of a driver's module that programs may read, and their values: of i915 those that test suites use, of xe all that
+/// are not root's alone (`xe_module.c`).
+fn parameters_of(driver: Driver) -> &'static [(&'static str, &'static str)] {
+    match driver {
+        Driver::I915 => {
+            &[("reset", "3"), ("enable_hangcheck", "Y"), ("prefault_disable", "N"), ("modeset", "-1")]
+        }
+        Driver::Xe => &[("force_execlist", "N"), ("probe_display", "Y")],
+    }
+}
+
+/// Returns the files of debugfs that test suites write to, and the values that they show (`i915_debugfs_files`).
 ///
 /// A written value changes nothing but the file: the device retires requests and frees objects at once, and ends
 /// batches that hang.
-const DEBUG: [(&str, &str); 2] = [("i915_gem_drop_caches", "0x000001ff"), ("i915_wedged", "0")];
+fn debug_files_of(driver: Driver) -> &'static [(&'static str, &'static str)] {
+    match driver {
+        Driver::I915 => &[("i915_gem_drop_caches", "0x000001ff"), ("i915_wedged", "0")],
+        Driver::Xe => &[],
+    }
+}
 
 /// A line of `resource`: a base address register that is not there.
 const EMPTY_RESOURCE: &str = "0x0000000000000000 0x0000000000000000 0x0000000000000000";
@@ -182,7 +217,12 @@ fn resources(index: usize, machine: Machine) -> String {
     let mut lines = [EMPTY_RESOURCE; 7].map(str::to_owned);
     // The aperture is the first register on graphics 2, later the third (`GEN2_GMADR_BAR`, `GEN4_GMADR_BAR`).
     let number = if machine.platform.graphics.major < 3 { 0 } else { 2 };
-    if machine.caps.contains(Caps::APERTURE)
+    let caps = match machine.driver {
+        Driver::I915 => machine.caps,
+        // It has no use for the aperture, whose register is there all the same.
+        Driver::Xe => machine.platform.caps,
+    };
+    if caps.contains(Caps::APERTURE)
         && let Some(line) = lines.get_mut(number)
     {
         let start = FIRST_APERTURE + index as u64 * APERTURE_DISTANCE;
@@ -201,11 +241,11 @@ fn modalias(id: u16) -> String {
     format!("pci:v0000{INTEL:04X}d0000{id:04X}sv0000{INTEL:04X}sd0000{SUBSYSTEM:04X}bc03sc00i00")
 }
 
-fn uevent(id: u16, slot: &str) -> String {
+fn uevent(id: u16, slot: &str, driver: Driver) -> String {
     let subsystem = format!("{INTEL:04X}:{SUBSYSTEM:04X}");
     let modalias = modalias(id);
     format!(
-        "DRIVER=i915\nPCI_CLASS=30000\nPCI_ID={INTEL:04X}:{id:04X}\nPCI_SUBSYS_ID={subsystem}\n\
+        "DRIVER={driver}\nPCI_CLASS=30000\nPCI_ID={INTEL:04X}:{id:04X}\nPCI_SUBSYS_ID={subsystem}\n\
          PCI_SLOT_NAME={slot}\nMODALIAS={modalias}"
     )
 }
@@ -219,8 +259,8 @@ struct Facts {
 
 impl Facts {
     fn of(device: &SimDevice) -> Self {
-        let param = |param| device.param(param).unwrap_or(0);
-        Self { id: param(Param::ChipsetId) as u16, revision: param(Param::Revision) as u8 }
+        let (id, revision) = device.pci_id();
+        Self { id, revision }
     }
 
     /// Returns the first bytes of the configuration space.
