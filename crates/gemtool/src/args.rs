@@ -37,12 +37,14 @@ pub use programs::trace::Trace;
 const EXAMPLES: &str = "\
 Devices:
   /dev/dri/renderD128   a device file
-  sim:PLATFORM          the software i915, with optional settings:
+  sim:PLATFORM          a software device, with optional settings:
                         [,kernel=6.12][,seed=N][,edram=0|1][,adversary=on|off]
                         [,memory=cached|coherent][,gpu=instant|timed]
                         [,hang=10s][,selfsnoop=on|off][,display=on|off]
                         [,without=RULE][,drop=A3][,id=HEX][,revision=HEX]
                         [,fault=FAULT[@N]]
+                        of xe in `sim`, `serve` and `sanitize`: lnl, ptl, bmg,
+                        and what both drive with driver=xe
   Without --device: the first i915 node, else xe's; never a software device.
 
 Exit status:

@@ -10,7 +10,7 @@ const ALL: &str = "all";
 /// Platforms that judge a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judges {
-    /// Every platform that the kernel claims; other names beside `all` add none.
+    /// Every platform that i915 of the kernel claims; other names beside `all` add none.
     All,
     /// These.
     Named(Vec<&'static Platform>),
@@ -42,5 +42,6 @@ mod tests {
         let named: Judges = "glk,jsl,glk".parse().unwrap();
         assert!(matches!(&named, Judges::Named(platforms) if platforms.len() == 2), "{named:?}");
         assert!("all,tomato".parse::<Judges>().unwrap_err().contains("tomato"));
+        assert!("glk,lnl".parse::<Judges>().unwrap_err().contains("Lunar Lake is driven by xe"));
     }
 }

@@ -16,6 +16,9 @@ DEVICES is a list of platforms, each with settings if need be: jsl | jsl,kernel=
 (the setting is the second one's). `gemtool --help` lists the settings. The devices have displays, unless \
 their settings say display=off.
 
+A platform that xe alone drives is a device of xe (lnl | ptl | bmg); so is one that both drive, with \
+driver=xe: tgl,driver=xe | jsl,dg2,driver=xe,kernel=6.12.
+
 Exit status: the program's; 128 and the signal's number if a signal ended it; 2 if it cannot be run.
 
 Examples:
@@ -94,6 +97,7 @@ mod tests {
         assert_eq!(devices("jsl").unwrap(), ["sim:jsl"]);
         assert_eq!(devices("jsl,kernel=6.1,tgl").unwrap(), ["sim:jsl,kernel=6.1", "sim:tgl"]);
         assert_eq!(devices("sim:jsl,sim:tgl").unwrap(), ["sim:jsl", "sim:tgl"]);
+        assert_eq!(devices("lnl,tgl,driver=xe,jsl").unwrap(), ["sim:lnl", "sim:tgl,driver=xe", "sim:jsl"]);
         assert!(devices("kernel=6.1").is_err() && devices("jsl,").is_err() && devices("").is_err());
     }
 }

@@ -27,6 +27,16 @@ fn a_run_has_software_devices_or_a_real_one() {
 }
 
 #[test]
+fn platforms_that_judge_are_those_of_i915() {
+    gemtool("sanitize tgl --platforms lnl -- true").refused(&["--platforms", "Lunar Lake is driven by xe"]);
+    gemtool("sanitize tgl --platforms all,lnll -- true").refused(&["--platforms", "lnll"]);
+    for devices in ["lnl", "tgl,lnl", "tgl,driver=xe"] {
+        gemtool(&format!("sanitize {devices} --platforms all -- true"))
+            .refused(&["--platforms", "one of xe"]);
+    }
+}
+
+#[test]
 fn what_is_accepted_is_read_before_the_program_runs() {
     let file = |name: &str, text: &str| {
         let path = std::env::temp_dir().join(format!("gemtool-accepted-{}-{name}", std::process::id()));

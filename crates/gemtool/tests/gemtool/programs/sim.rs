@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use crate::{command, gemtool, ran};
 
@@ -36,6 +37,40 @@ fn a_program_that_cannot_be_intercepted_is_refused_with_the_reason() {
     refused("script", b"#!/no/such/interpreter\n", &["cannot run", "/no/such/interpreter"]);
     gemtool("sim jsl -- /no/such/program").refused(&["no such program"]);
     gemtool("sim jsl -- no-such-program").refused(&["no such program"]);
+}
+
+/// A command that gets as far as to its devices: any file stands for the library, which is not built with the tests.
+fn beside_a_library(line: &str) -> Command {
+    let mut command = command(line);
+    command.env("GEM_COHERENCY_PRELOAD", env!("CARGO_BIN_EXE_gemtool"));
+    command
+}
+
+#[test]
+fn names_of_both_drivers_are_proposed_and_the_lists_named() {
+    let lists = "`gemtool platforms` lists the platforms of i915, with --driver xe those of xe";
+    for (devices, meant) in
+        [("jslx", "did you mean jsl?"), ("lnll", "did you mean lnl?"), ("jsl,bmgg", "did you mean bmg?")]
+    {
+        for line in [
+            format!("sim {devices} -- true"),
+            format!("sanitize {devices} -- true"),
+            format!("serve {devices}"),
+        ] {
+            ran(beside_a_library(&line)).refused(&[meant, lists]);
+        }
+    }
+    ran(beside_a_library("sim jsl,driver=xe -- true")).refused(&["Jasper Lake is driven by i915"]);
+    ran(beside_a_library("sim lnl,driver=i915 -- true")).refused(&["Lunar Lake is driven by xe"]);
+    ran(beside_a_library("sim ptl,kernel=6.12 -- true"))
+        .refused(&["the xe driver of Linux 6.12 does not claim ptl"]);
+}
+
+#[test]
+fn devices_of_xe_run_programs() {
+    for devices in ["lnl", "bmg,ptl", "lnl,tgl", "tgl,driver=xe", "dg2,driver=xe,kernel=6.12,jsl"] {
+        assert_eq!(ran(beside_a_library(&format!("sim {devices} -- true"))).status, Some(0), "{devices}");
+    }
 }
 
 #[test]

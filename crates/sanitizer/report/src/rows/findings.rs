@@ -149,7 +149,7 @@ impl Places {
 
 /// Returns the machine of a software device.
 fn machine_of(device: &str) -> Option<Machine> {
-    SimDevice::open(device).ok().map(|soft| soft.machine())
+    SimDevice::open_for_programs(device).ok().map(|soft| soft.machine())
 }
 
 fn route_name(route: Route) -> &'static str {

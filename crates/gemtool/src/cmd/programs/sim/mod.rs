@@ -12,7 +12,9 @@ pub use serve::{Served, Session};
 
 use std::io::{self, Write};
 
+use gem_coherency::OpenError;
 use gem_coherency::platform::{Basis, KernelBasis, Machine};
+use gem_coherency_server::ServeError;
 use gem_coherency_sim::SimDevice;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
@@ -29,7 +31,7 @@ fn set_of(signals: impl IntoIterator<Item = Signal>) -> SigSet {
 
 /// Returns the machine of a software device.
 fn machine_of(device: &str) -> Option<Machine> {
-    SimDevice::open(device).ok().map(|soft| soft.machine())
+    SimDevice::open_for_programs(device).ok().map(|soft| soft.machine())
 }
 
 /// Returns the kernels of the software devices that were not run, each once.
@@ -49,6 +51,16 @@ fn tell_kernels(devices: &[String]) {
         // Standard error may be closed; the program runs all the same.
         let _ = writeln!(io::stderr(), "gemtool: {basis}");
     }
+}
+
+/// Adds to the error of a server that does not start where the names of its devices are listed, if one of them is wrong.
+fn with_hint(error: &ServeError) -> String {
+    let is_name = matches!(
+        error,
+        ServeError::Device { error: gem_coherency::Error::Open(OpenError::BadDeviceSpec { .. }), .. }
+    );
+    let hint = "; `gemtool platforms` lists the platforms of i915, with --driver xe those of xe";
+    format!("{error}{}", if is_name { hint } else { "" })
 }
 
 /// Raises the limit of open files to what the system allows: an object that a program maps has three in the server.
@@ -71,7 +83,8 @@ mod tests {
 
     #[test]
     fn kernels_that_were_not_run_are_told_once() {
-        let devices = ["sim:jsl", "sim:glk,kernel=8.0", "sim:tgl,kernel=6.1", "sim:jsl,kernel=8.0"];
+        let devices =
+            ["sim:jsl", "sim:glk,kernel=8.0", "sim:tgl,kernel=6.1", "sim:lnl", "sim:lnl,kernel=8.0"];
         let told = kernels_not_run(&devices.map(str::to_owned));
         assert_eq!(told, [KernelBasis("8.0".parse().unwrap())]);
     }

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of, tell_kernels};
+use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of, tell_kernels, with_hint};
 use crate::args;
 use crate::failure::Failure;
 use crate::visible::visible;
@@ -95,8 +95,8 @@ pub fn on_server(
     let server = Server::start(devices, settings);
     signals.thread_unblock().map_err(cannot_wait)?;
     let is_real = devices.iter().any(|device| !device.starts_with(PREFIX));
-    let server =
-        server.map_err(|error| Failure::flag(if is_real { "--device" } else { "DEVICES" }, error))?;
+    let server = server
+        .map_err(|error| Failure::flag(if is_real { "--device" } else { "DEVICES" }, with_hint(&error)))?;
     tell_kernels(devices);
     let mut command = Command::new(program);
     command.args(rest);

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use gem_coherency::Unknown;
-use gem_coherency::platform::{Platform, all};
+use gem_coherency::platform::{Driver, Platform, all};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_report::{
     Accepted, Baseline, Collection, FindingRow, Live, PictureOf, Run, Sanitized, Tests, read_suppressions,
@@ -35,10 +35,8 @@ pub fn sanitize(
         has_folder("--baseline", path)?;
     }
     let devices = args.specs();
-    let kernels: Vec<_> =
-        devices.iter().filter_map(|device| machine_of(device)).map(|machine| machine.kernel).collect();
-    let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| under(judges, &kernels));
-    let judges = judges.map_err(|error| Failure::flag("--platforms", error))?;
+    let judges = args.platforms.as_ref().map_or(Ok(Vec::new()), |judges| judges_of(judges, &devices));
+    let judges = judges.map_err(|why| Failure::flag("--platforms", why))?;
     let show = args.stream.then_some(Arc::new(show) as _);
     let live = (args.stream || args.halt_on_first)
         .then(|| Arc::new(Live::new(accepted.clone(), args.halt_on_first, show)));
@@ -78,6 +76,26 @@ fn accepted(args: &args::Sanitize) -> Result<Accepted, Failure> {
     Ok(Accepted { suppressions, baseline })
 }
 
+/// Returns the platforms that judge a run on these devices.
+///
+/// # Errors
+/// A device of xe; as [`under`].
+fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<&'static Platform>, String> {
+    let mut kernels = Vec::new();
+    for device in devices {
+        match machine_of(device) {
+            Some(machine) if machine.driver == Driver::Xe => {
+                return Err(format!(
+                    "platforms of i915 judge what programs do with a device of i915, and {device} is one of xe: leave it out, and \
+                     run the program on each device"
+                ));
+            }
+            machine => kernels.extend(machine.map(|machine| machine.kernel)),
+        }
+    }
+    under(judges, &kernels).map_err(|unknown| unknown.to_string())
+}
+
 /// Returns the platforms that judge, under the kernels of the run's devices.
 ///
 /// # Errors
@@ -95,6 +113,18 @@ fn under(judges: &Judges, kernels: &[KernelVersion]) -> Result<Vec<&'static Plat
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_platform_judges_a_device_of_xe() {
+        let judged = |devices: &[&str]| {
+            let devices: Vec<_> = devices.iter().map(|device| (*device).to_owned()).collect();
+            judges_of(&Judges::All, &devices).map(|platforms| platforms.len())
+        };
+        assert_eq!(judged(&["sim:tgl,kernel=6.12"]), Ok(all().len()));
+        for device in ["sim:lnl", "sim:tgl,driver=xe"] {
+            assert!(judged(&["sim:tgl", device]).unwrap_err().contains(device), "{device}");
+        }
+    }
 
     #[test]
     fn a_list_names_platforms_once() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gem_coherency_server::{Server, Settings};
 use serde::Serialize;
 
-use super::{ENDING, cannot_wait, preload, raise_file_limit, set_of, tell_kernels};
+use super::{ENDING, cannot_wait, preload, raise_file_limit, set_of, tell_kernels, with_hint};
 use crate::args;
 use crate::failure::Failure;
 
@@ -37,7 +37,7 @@ impl Session {
         set_of(ENDING).thread_block().map_err(cannot_wait)?;
         let settings = Settings { folder: args.folder.clone(), ..Settings::default() };
         let server = Server::start(&args.devices.0, &settings);
-        let server = server.map_err(|error| Failure::Environment(error.to_string()))?;
+        let server = server.map_err(|error| Failure::Environment(with_hint(&error)))?;
         tell_kernels(&args.devices.0);
         Ok(Self { server, preloaded, devices: args.devices.0.clone() })
     }
