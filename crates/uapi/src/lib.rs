@@ -180,6 +180,9 @@ pub struct Header {
     pub constants: &'static [(&'static str, u64)],
 }
 
+/// The header of i915.
+const I915_HEADER: &str = "drm/i915_drm.h";
+
 /// The headers of requests that a file of i915 takes, and those of fences and dma-bufs.
 pub const HEADERS: &[Header] = &[
     Header { name: "drm/drm.h", layouts: drm::LAYOUTS, ioctls: drm::IOCTLS, constants: drm::CONSTANTS },
@@ -202,32 +205,27 @@ pub const HEADERS: &[Header] = &[
         constants: drm_syncobj::CONSTANTS,
     },
     Header { name: "drm/drm_fourcc.h", layouts: &[], ioctls: &[], constants: drm_fourcc::CONSTANTS },
+    Header { name: I915_HEADER, layouts: i915::LAYOUTS, ioctls: i915::IOCTLS, constants: i915::CONSTANTS },
     Header {
-        name: "drm/i915_drm.h",
-        layouts: i915::LAYOUTS,
-        ioctls: i915::IOCTLS,
-        constants: i915::CONSTANTS,
-    },
-    Header {
-        name: "drm/i915_drm.h",
+        name: I915_HEADER,
         layouts: i915_exec::LAYOUTS,
         ioctls: i915_exec::IOCTLS,
         constants: i915_exec::CONSTANTS,
     },
     Header {
-        name: "drm/i915_drm.h",
+        name: I915_HEADER,
         layouts: i915_context::LAYOUTS,
         ioctls: i915_context::IOCTLS,
         constants: i915_context::CONSTANTS,
     },
     Header {
-        name: "drm/i915_drm.h",
+        name: I915_HEADER,
         layouts: i915_facts::LAYOUTS,
         ioctls: i915_facts::IOCTLS,
         constants: i915_facts::CONSTANTS,
     },
     Header {
-        name: "drm/i915_drm.h",
+        name: I915_HEADER,
         layouts: i915_query::LAYOUTS,
         ioctls: i915_query::IOCTLS,
         constants: i915_query::CONSTANTS,
@@ -258,6 +256,12 @@ pub fn layouts() -> impl Iterator<Item = &'static Layout> {
 /// Every request of [`HEADERS`]: name and code.
 pub fn ioctls() -> impl Iterator<Item = (&'static str, u32)> {
     HEADERS.iter().flat_map(|header| header.ioctls).copied()
+}
+
+/// Every request that a file of xe takes, and those of fences and dma-bufs: name and code.
+pub fn ioctls_of_xe() -> impl Iterator<Item = (&'static str, u32)> {
+    let shared = HEADERS.iter().filter(|header| header.name != I915_HEADER);
+    XE_HEADERS.iter().chain(shared).flat_map(|header| header.ioctls).copied()
 }
 
 /// Every constant of [`HEADERS`]: name and value.

@@ -219,8 +219,10 @@ impl Connection {
         let made_stale = file.device().map_or_else(Vec::new, |device| device.stores_past_the_cache());
         let done = self.carry_out(client, file, (code, argument), &mut turn);
         file.device().into_iter().for_each(|device| device.note_stale_lines());
-        let number = file.device().and_then(|device| self.session.number_of(device));
-        self.session.requests.count(number, code, done);
+        let counted = file.device().and_then(|device| {
+            self.session.number_of(device).map(|number| (number, device.machine().driver))
+        });
+        self.session.requests.count(counted, code, done);
         self.session.clock.changed();
         tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
         if let Some(judge) = self.judge() {

@@ -92,6 +92,26 @@ fn a_program_that_says_it_is_another_process_is_itself() {
 }
 
 #[test]
+fn requests_are_counted_by_the_names_of_the_devices_driver() {
+    let server = Server::start(&["sim:lnl", "sim:tgl"], &Settings::default()).unwrap();
+    let program = Program::start(&server);
+    for node in [128, 129, 129] {
+        let file = program.request(Request::Open, [node]).1.unwrap();
+        let cookie = cookie(file.as_raw_fd()).unwrap();
+        // XE_VM_CREATE with a pointer to nothing; of i915, a request of its first memory manager, which no driver has now.
+        assert_ne!(program.request(Request::Ioctl, [cookie, 0xc020_6443, 8]).0.errno, 0, "{node}");
+    }
+    let counts = server.session().requests();
+    let named: Vec<_> = counts.iter().map(|row| (row.code, row.name, row.count)).collect();
+    assert_eq!(named.len(), 2);
+    assert!(named.contains(&(0xc020_6443, Some("DRM_IOCTL_XE_VM_CREATE"), 1)), "{named:?}");
+    assert!(
+        named.iter().any(|&(_, name, count)| name != Some("DRM_IOCTL_XE_VM_CREATE") && count == 2),
+        "{named:?}"
+    );
+}
+
+#[test]
 fn an_unknown_request_is_refused() {
     let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
     let program = Program::start(&server);

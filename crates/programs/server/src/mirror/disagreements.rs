@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gem_coherency::Errno;
+use gem_coherency::platform::Driver;
 use gem_coherency::sync::Mutex;
 
 use crate::requests::name;
@@ -47,7 +48,8 @@ impl Disagreements {
         let counts = self.0.lock();
         let row = |(&(code, software, kernel), &count): (&Key, &u64)| Disagreement {
             code,
-            name: name(code),
+            // A real device is one of i915.
+            name: name(Driver::I915, code),
             software: errno(software),
             kernel: errno(kernel),
             count,
