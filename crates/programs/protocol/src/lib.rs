@@ -1,4 +1,4 @@
-//! The messages between a program on a software i915 and the server that has the device.
+//! The messages between a program on a software device and the server that has the device.
 //!
 //! A connection is a UNIX socket of type `SOCK_SEQPACKET`. The program sends a [`Request`]; the server may send
 //! [`Call`]s, each of which the program answers, and then sends the reply. A message is a [`Message`], a payload, and

@@ -1,4 +1,4 @@
-//! The library that makes an unmodified program use software i915 devices.
+//! The library that makes an unmodified program use software devices of i915 and xe.
 //!
 //! It is loaded with `LD_PRELOAD` and replaces functions of libc. Where they are about `/dev/dri`, the device's place
 //! in sysfs, or one of a device's files, it forwards them to the server that `GEM_COHERENCY_SERVER` names

@@ -1,4 +1,4 @@
-//! A server that lets unmodified programs use software i915 devices, also beside a real one that runs their batches.
+//! A server that lets unmodified programs use software devices of i915 and xe, also beside a real one that runs their batches.
 //!
 //! The server owns the devices. Each program that has the library `libgem_coherency_preload.so` loaded connects to it;
 //! the library forwards system calls on `/dev/dri` as messages ([`gem_coherency_protocol`]). The server carries them out as
