@@ -75,9 +75,12 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_create) -> Resul
         return refuse(request, Errno::EFAULT);
     }
     let machine = device.system.machine;
-    // The kernel keeps the low byte of a GT's number.
-    names.iter_mut().for_each(|name| name.gt_id &= 0xff);
-    let Some(first) = names.first().filter(|name| name.gt_id <= u16::from(has_media_gt(machine))) else {
+    if is_7_2 {
+        // The kernel keeps the low byte of a GT's number.
+        names.iter_mut().for_each(|name| name.gt_id &= 0xff);
+    }
+    let Some(first) = names.first().filter(|name| name.gt_id & 0xff <= u16::from(has_media_gt(machine)))
+    else {
         return refuse(request, Errno::EINVAL);
     };
     let vm = || match device.tables().vm(args.vm_id) {
