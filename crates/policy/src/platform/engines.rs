@@ -1,6 +1,6 @@
 //! The engines that a platform offers to userspace, and the engine of each ring number of execbuf.
 
-use super::{GraphicsVersion, Machine, Platform};
+use super::{Driver, GraphicsVersion, Machine, Platform};
 
 /// A class of engines (`enum drm_i915_gem_engine_class`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,7 +93,13 @@ impl Machine {
     /// Returns the engines, in the order of ENGINE_INFO. `gt` is the GT of the PCI ID
     /// ([`super::DeviceId::gt`]).
     pub fn engines(&self, gt: &str) -> impl Iterator<Item = Engine> + use<> {
-        let counts = engines(self.platform, gt);
+        // Of Rocket Lake, too, xe takes the video engines that the fuses leave.
+        let platform = if self.driver == Driver::Xe && self.platform.name == "rkl" {
+            &super::TGL
+        } else {
+            self.platform
+        };
+        let counts = engines(platform, gt);
         EngineClass::ALL.iter().flat_map(move |&class| {
             let count = counts.map_or(0, |counts| match class {
                 EngineClass::Render => 1,
