@@ -191,7 +191,7 @@ class Calls:
 
     def vm_create(self):
         """VM_CREATE."""
-        request = VmCreate(flags=self.random.choice((0, 0, 1, 1, 1, 1, 2, 3, 4, 6, 8, 14)))
+        request = VmCreate(flags=self.random.choice((0, 0, 1, 1, 1, 1, 2, 3, 4, 6, 7, 8, 14)))
         said = f"vm flags={request.flags}" + self.spoil(request, kept=("vm_id",))
         status = self.ioctl(request)
         if not status:

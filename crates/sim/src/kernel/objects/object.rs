@@ -49,16 +49,16 @@ pub(crate) struct Object {
 pub(crate) struct XeObject {
     /// How the CPU maps it, and where it may be.
     pub(crate) created: xe::Object,
-    /// It may be bound in one VM only, with which it shares its reservation.
-    pub(crate) is_private: bool,
+    /// The number of the VM with which it shares its reservation, if it was created for one.
+    pub(crate) private_to: Option<u64>,
     /// The number of its mappings in VMs.
     mappings: AtomicU64,
 }
 
 impl XeObject {
     /// Creates the facts about an object.
-    pub(crate) fn new(created: xe::Object, is_private: bool) -> Self {
-        Self { created, is_private, mappings: AtomicU64::new(0) }
+    pub(crate) fn new(created: xe::Object, private_to: Option<u64>) -> Self {
+        Self { created, private_to, mappings: AtomicU64::new(0) }
     }
 
     /// Returns whether the object is bound in a VM (`xe_bo_is_vm_bound`).

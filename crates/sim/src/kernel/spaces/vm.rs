@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::sync::Mutex;
@@ -27,9 +27,14 @@ pub(crate) struct Mode {
     pub(crate) has_faults: bool,
 }
 
+/// Number of VMs created so far.
+static VMS: AtomicU64 = AtomicU64::new(0);
+
 /// A VM.
 #[derive(Debug, Default)]
 pub(crate) struct Vm {
+    /// A number that no other VM has.
+    pub(crate) number: u64,
     pub(crate) mode: Mode,
     mappings: Mutex<BTreeMap<u64, Mapping>>,
     /// It was destroyed; queues may still have it.
@@ -82,7 +87,8 @@ impl Mapping {
 impl Vm {
     /// Creates an empty VM.
     pub(crate) fn new(mode: Mode) -> Self {
-        Self { mode, ..Self::default() }
+        // Relaxed: a unique number; it publishes no other data.
+        Self { number: VMS.fetch_add(1, Ordering::Relaxed), mode, ..Self::default() }
     }
 
     /// Maps at `start`, in place of what was there.
@@ -172,6 +178,16 @@ impl Vm {
             }
         }
         found.into_values().collect()
+    }
+
+    /// Returns whether it maps two objects that were created for one other VM: they share a reservation, which is then locked twice
+    /// (`drm_gpuvm_exec_lock` fails with EALREADY).
+    pub(crate) fn shares_a_foreign_reservation(&self) -> bool {
+        let objects = self.objects();
+        let foreign = objects.iter().filter_map(|object| object.xe.as_ref()?.private_to);
+        let mut foreign: Vec<_> = foreign.filter(|&number| number != self.number).collect();
+        foreign.sort_unstable();
+        foreign.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     fn mappings(&self) -> MutexGuard<'_, BTreeMap<u64, Mapping>> {

@@ -60,7 +60,7 @@ impl SimDevice {
         if object.is_proxy() {
             return refuse(request, Errno::EINVAL);
         }
-        if object.xe.as_ref().is_some_and(|of_xe| of_xe.is_private) {
+        if object.xe.as_ref().is_some_and(|of_xe| of_xe.private_to.is_some()) {
             // xe_gem_prime_export: the object shares its reservation with its VM.
             return refuse(request, Errno::EPERM);
         }

@@ -55,6 +55,9 @@ fn submit(caller: &mut Caller<'_>, args: &drm_xe_exec) -> Result<(), Errno> {
     if args.num_batch_buffer == 0 {
         addresses.clear();
     }
+    if !addresses.is_empty() && !is_long_running && vm.shares_a_foreign_reservation() {
+        return Err(Errno::EALREADY);
+    }
     if vm.is_closed() && !addresses.is_empty() {
         return Err(Errno::ECANCELED);
     }

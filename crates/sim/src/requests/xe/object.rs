@@ -65,7 +65,7 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
     let vm = device.vm_of(request, args.vm_id)?;
     // The only extension is PXP_TYPE, and no device here has protected content.
     let walked = extensions::walk(caller.memory, args.extensions, |_, _| Err(Errno::EINVAL));
-    let object = device.create_of_xe(request, created, vm.is_some())?;
+    let object = device.create_of_xe(request, created, vm.map(|vm| vm.number))?;
     walked.or_else(|errno| refuse(request, errno))?;
     args.handle = device.named(request, object)?.handle.get();
     Ok(())
@@ -147,7 +147,8 @@ impl SimDevice {
         if vm.is_some() { Ok(vm) } else { refuse(request, Errno::ENOENT) }
     }
 
-    /// Creates an object, with its pages unless they are deferred (`xe_bo_create_user`); a private one is bound in one VM only.
+    /// Creates an object, with its pages unless they are deferred (`xe_bo_create_user`); `private_to` is the VM that it is
+    /// created for.
     ///
     /// # Errors
     /// ENOMEM, and ENOSPC for local memory.
@@ -155,7 +156,7 @@ impl SimDevice {
         &self,
         request: &'static str,
         created: xe::Object,
-        is_private: bool,
+        private_to: Option<u64>,
     ) -> Result<Arc<Object>> {
         let Some(kernel) = self.system.xe else { return refuse(request, Errno::ENODEV) };
         let snapshot = state_of(&kernel.device, &created);
@@ -171,7 +172,7 @@ impl SimDevice {
         } else {
             Zeroing::Cpu
         };
-        let object = Object::of_xe(&self.system, XeObject::new(created, is_private), snapshot, zeroing);
+        let object = Object::of_xe(&self.system, XeObject::new(created, private_to), snapshot, zeroing);
         if !created.flags.contains(CreateFlags::DEFER_BACKING) {
             object.happen(&mut object.state(), request, Event::Acquire)?;
         }
@@ -189,7 +190,7 @@ impl SimDevice {
         let Some(size) = size_bytes.checked_next_multiple_of(page) else {
             return refuse(request, Errno::EINVAL);
         };
-        let object = self.create_of_xe(request, device.dumb(size), false)?;
+        let object = self.create_of_xe(request, device.dumb(size), None)?;
         self.named(request, object)
     }
 

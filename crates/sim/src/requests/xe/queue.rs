@@ -102,6 +102,14 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_create) -> Resul
         Queue::Batches { vm, engines, owner }
     };
     extend(caller, args.extensions).or_else(|errno| refuse(request, errno))?;
+    if let Queue::Batches { vm, .. } = &queue
+        && vm.mode.is_long_running
+        && !vm.mode.has_faults
+        && vm.shares_a_foreign_reservation()
+    {
+        // xe_vm_add_compute_exec_queue locks every object.
+        return refuse(request, Errno::EALREADY);
+    }
     match device.tables().add_queue(queue) {
         Some(id) => {
             args.exec_queue_id = id;

@@ -9,6 +9,7 @@ use bytemuck::Zeroable;
 use gem_coherency::Errno;
 use gem_coherency::backend::Advice;
 use gem_coherency::error::Result;
+use gem_coherency::platform::GraphicsVersion;
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::xe::{self, Bind, BindFlags, BindOp, Bound, Refusal};
@@ -73,10 +74,11 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_vm_create) -> Result<()> {
         has_scratch: has(DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE),
         has_faults: has(DRM_XE_VM_CREATE_FLAG_FAULT_MODE),
     };
-    // Xe2 and later have page faults (has_usm), of which the first need a scratch page where prefetches go wrong (needs_scratch).
-    let is_xe2 = device.system.machine.platform.graphics.major >= 20;
+    // Xe2 and later have page faults (has_usm); up to Panther Lake they need a scratch page, too, where prefetches go wrong (needs_scratch).
+    let graphics = device.system.machine.platform.graphics;
+    let is_xe2 = graphics.major >= 20;
     let may_have_scratch =
-        device.system.machine.kernel >= LINUX_7_2 && device.system.machine.platform.graphics.major == 20;
+        device.system.machine.kernel >= LINUX_7_2 && graphics <= GraphicsVersion::new(30, 3);
     let is_wrong = if mode.has_faults {
         !is_xe2 || !mode.is_long_running || mode.has_scratch && !may_have_scratch
     } else {
@@ -130,20 +132,29 @@ struct Operation {
 fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     let device = caller.device;
     let kernel = device.system.xe.ok_or(Errno::ENODEV)?;
-    let vm = device.tables().vm(args.vm_id).ok_or(Errno::EINVAL)?;
+    let find_vm = || device.tables().vm(args.vm_id).ok_or(Errno::EINVAL);
+    // From 7.2 on the VM is looked up first: its page faults decide about flags that 6.12 does not know.
+    let first = if device.system.machine.kernel >= LINUX_7_2 { Some(find_vm()?) } else { None };
+    let has_faults = first.as_ref().is_some_and(|vm| vm.mode.has_faults);
     let list = read_operations(caller, args)?;
     // Only whether there is an object counts before it is looked up.
     let unknown = xe::Object::imported(0);
     for op in &list {
         let asked = asked(op, (op.obj != 0).then_some(&unknown));
-        device.unless_lacking(kernel.device.bind_arguments(&asked, vm.mode.has_faults)).map_err(errno)?;
+        device.unless_lacking(kernel.device.bind_arguments(&asked, has_faults)).map_err(errno)?;
     }
-    if args.exec_queue_id != 0 {
-        let queue = device.tables().queue(args.exec_queue_id).ok_or(Errno::ENOENT)?;
-        let Queue::Bind { vm: of_queue } = &*queue else { return Err(Errno::EINVAL) };
-        if of_queue.as_ref().is_some_and(|of_queue| !Arc::ptr_eq(of_queue, &vm)) {
-            return Err(Errno::EINVAL);
-        }
+    let queue = match args.exec_queue_id {
+        0 => None,
+        id => Some(device.tables().queue(id).ok_or(Errno::ENOENT)?),
+    };
+    if queue.as_ref().is_some_and(|queue| !matches!(&**queue, Queue::Bind { .. })) {
+        return Err(Errno::EINVAL);
+    }
+    let vm = first.map_or_else(find_vm, Ok)?;
+    if let Some(Queue::Bind { vm: Some(of_queue) }) = queue.as_deref()
+        && !Arc::ptr_eq(of_queue, &vm)
+    {
+        return Err(Errno::EINVAL);
     }
     if vm.is_closed() {
         return Err(Errno::ENOENT);
@@ -177,6 +188,7 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     // What fails is found before anything is changed.
     let mut mappings = Vec::new();
     for operation in &operations {
+        can_move(&vm, &operation.args)?;
         mappings.push(mapping_of(caller, &kernel.device, operation)?);
     }
     let mut is_work = false;
@@ -280,6 +292,24 @@ fn created(object: &Object) -> xe::Object {
 fn errno(refusal: Refusal) -> Errno {
     tracing::debug!(rule = %refusal.rule, "refused");
     refusal.errno
+}
+
+/// Checks that what a PREFETCH finds may be in its memory region (`xe_bo_migrate`).
+///
+/// # Errors
+/// EINVAL.
+fn can_move(vm: &Vm, args: &drm_xe_vm_bind_op) -> Result<(), Errno> {
+    let region = 1_u32.checked_shl(args.prefetch_mem_region_instance);
+    // The region that MADVISE chose is one where the object may be.
+    let Some(region) = region.filter(|_| args.op == BindOp::Prefetch as u32) else { return Ok(()) };
+    let may_be = |mapping: &Mapping| match &mapping.memory {
+        Memory::Object { object, .. } => {
+            object.xe.as_ref().is_none_or(|of_xe| of_xe.created.placement & region != 0)
+        }
+        Memory::Null => true,
+    };
+    let range = args.addr..args.addr.saturating_add(args.range);
+    if vm.in_range(&range).iter().all(|(_, mapping)| may_be(mapping)) { Ok(()) } else { Err(Errno::EINVAL) }
 }
 
 /// Returns what an operation maps, with its pages; `None` if it maps nothing.
