@@ -301,3 +301,35 @@ fn a_file_has_its_own_vms_and_the_requests_of_its_driver_alone() {
     assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_VM_DESTROY, foreign).0, None);
     assert_eq!(xe.run(&[]), Err(Errno::ECANCELED), "the queue's VM is gone");
 }
+
+#[test]
+fn an_object_of_a_vm_shares_its_reservation() {
+    use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
+    let mut xe = Xe::new("lnl");
+    let (vm, args) = (xe.vm, drm_xe_vm_create::default());
+    let other = xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, args).1.vm_id;
+    let create =
+        drm_xe_gem_create { size: SIZE, placement: 1, cpu_caching: 2, vm_id: other, ..Default::default() };
+    let handles = [(); 2].map(|()| xe.caller.on(2, DRM_IOCTL_XE_GEM_CREATE, create).1.handle);
+    let export = drm_prime_handle { handle: handles[0], ..Default::default() };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_PRIME_HANDLE_TO_FD, export).0, Some(Errno::EPERM));
+    let bo = |handle| Bo { handle, address: 0 };
+    xe.bind(other, op(bo(handles[0]), TARGET, PLAIN)).unwrap();
+    xe.bind(vm, op(bo(handles[0]), TARGET, PLAIN)).unwrap();
+    xe.run(&[]).unwrap();
+    // Two objects of one other VM would lock its reservation twice.
+    xe.bind(vm, op(bo(handles[1]), 2 * TARGET + SIZE, PLAIN)).unwrap();
+    assert_eq!(xe.run(&[]), Err(Errno::EALREADY));
+}
+
+#[test]
+fn memory_is_prefetched_to_where_it_may_be() {
+    let mut xe = Xe::new("bmg");
+    let vm = xe.vm;
+    for (placement, refused) in [(1, None), (2, Some(Errno::EINVAL)), (3, None)] {
+        let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WC, placement).unwrap();
+        xe.bind(vm, op(bo, TARGET, SNOOPS)).unwrap();
+        let prefetch = drm_xe_vm_bind_op { obj: 0, op: DRM_XE_VM_BIND_OP_PREFETCH, ..op(bo, TARGET, SNOOPS) };
+        assert_eq!(xe.bind(vm, prefetch).err(), refused, "placement {placement}");
+    }
+}

@@ -275,6 +275,16 @@ mod tests {
     }
 
     #[test]
+    fn xe2_has_barriers_and_the_address_of_fences_on_copy_engines() {
+        let lnl = gem_coherency::xe::device("lnl", KernelVersion::new(7, 2)).unwrap().machine();
+        let on = |engine| Streamer { machine: lnl, engine, privilege: Privilege::User };
+        assert_eq!(dwords(&on(EngineClass::Render), 0xac00_0003), Ok(5));
+        case(EngineClass::Render, 0xac00_0003, &[("mtl", 0)]);
+        assert_eq!(on(EngineClass::Copy).dwords(0x6109_0001), Ok(3));
+        assert_eq!(on(EngineClass::Copy).dwords(0x6101_0014), Err(HangCause::Unsupported));
+    }
+
+    #[test]
     fn some_commands_have_one_dword() {
         use EngineClass::{Render, Video};
         case(Render, 0x6904_0312, &[("gm45", 1), ("mtl", 1)]);
