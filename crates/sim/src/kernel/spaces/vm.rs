@@ -91,6 +91,11 @@ impl Vm {
         Self { number: VMS.fetch_add(1, Ordering::Relaxed), mode, ..Self::default() }
     }
 
+    /// Returns a VM with the same mappings.
+    pub(crate) fn copy(&self) -> Self {
+        Self { mappings: Mutex::new(self.mappings().clone()), ..Self::new(self.mode) }
+    }
+
     /// Maps at `start`, in place of what was there.
     pub(crate) fn map(&self, start: u64, mapping: Mapping) {
         let mut mappings = self.mappings();

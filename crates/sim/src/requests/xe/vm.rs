@@ -185,23 +185,21 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
         let request = DRM_IOCTL_XE_VM_BIND.name;
         caller.patience.wait(request, None, || awaited.is_signalled()).map_err(|error| error.errno())?;
     }
-    // What fails is found before anything is changed.
+    // What fails is found before anything is changed: a PREFETCH finds what operations before it map.
+    let prefetches = operations.iter().any(|operation| operation.args.op == BindOp::Prefetch as u32);
+    let trial = (prefetches && operations.len() > 1).then(|| vm.copy());
     let mut mappings = Vec::new();
     for operation in &operations {
-        can_move(&vm, &operation.args)?;
-        mappings.push(mapping_of(caller, &kernel.device, operation)?);
+        can_move(trial.as_ref().unwrap_or(&vm), &operation.args)?;
+        let mapping = mapping_of(caller, &kernel.device, operation)?;
+        if let Some(trial) = &trial {
+            apply(trial, operation, mapping.clone());
+        }
+        mappings.push(mapping);
     }
     let mut is_work = false;
-    for (Operation { args, object }, mapping) in operations.iter().zip(mappings) {
-        let range = args.addr..args.addr.saturating_add(args.range);
-        is_work |= has_work(&vm, args, object.as_deref(), &range);
-        match (mapping, object) {
-            (Some(mapping), _) => vm.map(args.addr, mapping),
-            (None, Some(object)) if args.op == BindOp::UnmapAll as u32 => vm.unmap_object(object.id()),
-            // Of a mirror of the process nothing is shown to the GPU.
-            (None, None) if is_mirror(args) || args.op == BindOp::Unmap as u32 => vm.unmap(range),
-            (None, _) => {}
-        }
+    for (operation, mapping) in operations.iter().zip(mappings) {
+        is_work |= apply(&vm, operation, mapping);
     }
     if !is_work {
         syncs.alone(device.system.machine.kernel)?;
@@ -215,6 +213,20 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     Ok(())
 }
 
+/// Makes the change of an operation, which maps this; returns whether page tables change.
+fn apply(vm: &Vm, Operation { args, object }: &Operation, mapping: Option<Mapping>) -> bool {
+    let range = args.addr..args.addr.saturating_add(args.range);
+    let is_work = has_work(vm, args, object.as_deref(), &range);
+    match (mapping, object) {
+        (Some(mapping), _) => vm.map(args.addr, mapping),
+        (None, Some(object)) if args.op == BindOp::UnmapAll as u32 => vm.unmap_object(object.id()),
+        // Of a mirror of the process nothing is shown to the GPU.
+        (None, None) if is_mirror(args) || args.op == BindOp::Unmap as u32 => vm.unmap(range),
+        (None, _) => {}
+    }
+    is_work
+}
+
 /// Returns whether an operation mirrors the process's address space.
 fn is_mirror(args: &drm_xe_vm_bind_op) -> bool {
     BindFlags::from_bits_retain(args.flags).contains(BindFlags::CPU_ADDR_MIRROR)
@@ -223,8 +235,10 @@ fn is_mirror(args: &drm_xe_vm_bind_op) -> bool {
 /// Returns whether an operation changes page tables (`vm_ops_setup_tile_args`): not if it finds nothing mapped, nor for a mapping that waits for a
 /// page fault.
 fn has_work(vm: &Vm, args: &drm_xe_vm_bind_op, object: Option<&Object>, range: &Range<u64>) -> bool {
-    let is_immediate =
-        !vm.mode.has_faults || BindFlags::from_bits_retain(args.flags).contains(BindFlags::IMMEDIATE);
+    let is_immediate = !vm.mode.has_faults
+        // The scratch page's entries go (`__xe_vm_needs_clear_scratch_pages`).
+        || vm.mode.has_scratch
+        || BindFlags::from_bits_retain(args.flags).contains(BindFlags::IMMEDIATE);
     let maps = args.op == BindOp::Map as u32 || args.op == BindOp::MapUserptr as u32;
     if args.op == BindOp::UnmapAll as u32 {
         return object.is_some_and(|object| vm.maps(object.id()));
