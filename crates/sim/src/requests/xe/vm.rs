@@ -190,7 +190,9 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     let trial = (prefetches && operations.len() > 1).then(|| vm.copy());
     let mut mappings = Vec::new();
     for operation in &operations {
-        can_move(trial.as_ref().unwrap_or(&vm), &operation.args)?;
+        let vm = trial.as_ref().unwrap_or(&vm);
+        can_move(vm, &operation.args)?;
+        can_split(vm, &kernel.device, &operation.args)?;
         let mapping = mapping_of(caller, &kernel.device, operation)?;
         if let Some(trial) = &trial {
             apply(trial, operation, mapping.clone());
@@ -324,6 +326,25 @@ fn can_move(vm: &Vm, args: &drm_xe_vm_bind_op) -> Result<(), Errno> {
     };
     let range = args.addr..args.addr.saturating_add(args.range);
     if vm.in_range(&range).iter().all(|(_, mapping)| may_be(mapping)) { Ok(()) } else { Err(Errno::EINVAL) }
+}
+
+/// Checks that what is left of the mappings of local memory that an operation splits has whole pages (`xe_pt_stage_bind_entry`).
+///
+/// # Errors
+/// EINVAL.
+fn can_split(vm: &Vm, kernel: &xe::Device, args: &drm_xe_vm_bind_op) -> Result<(), Errno> {
+    let splits = [BindOp::Map, BindOp::Unmap, BindOp::MapUserptr].iter().any(|&op| args.op == op as u32);
+    let Some(page) = kernel.platform.local_page_bytes.map(u64::from).filter(|_| splits) else {
+        return Ok(());
+    };
+    let range = args.addr..args.addr.saturating_add(args.range);
+    let is_whole = |(start, mapping): &(u64, Mapping)| {
+        let is_local = matches!(&mapping.memory, Memory::Object { object, .. } if created(object).placement & xe::LOCAL != 0);
+        let end = start + mapping.len;
+        let before = *start >= range.start || range.start.is_multiple_of(page);
+        !is_local || before && (end <= range.end || range.end.is_multiple_of(page))
+    };
+    if vm.in_range(&range).iter().all(is_whole) { Ok(()) } else { Err(Errno::EINVAL) }
 }
 
 /// Returns what an operation maps, with its pages; `None` if it maps nothing.
