@@ -137,7 +137,7 @@ numbered! {
         Describe = 4,
         /// ioctl(2): cookie, code, argument. The reply has the result.
         Ioctl = 5,
-        /// mmap(2): cookie, length, protection, offset. The server calls [`Call::Map`]; the reply has the address.
+        /// mmap(2): cookie, length, protection, offset, 1 for MAP_PRIVATE. The server calls [`Call::Map`]; the reply has the address.
         Map = 6,
         /// Unmapped pages: address, length.
         Unmapped = 7,

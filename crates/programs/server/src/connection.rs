@@ -5,6 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
+use gem_coherency::platform::Driver;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{
     BUILD, MOST_PAYLOAD, Message, NOT_A_FILE, OTHER_BUILD, Received, Request, WANTS_EXITS, WANTS_FINDINGS,
@@ -145,8 +146,13 @@ impl Connection {
             (Request::Ioctl, [cookie, code, argument, ..]) => {
                 return self.ioctl(&self.file(cookie)?, code as u32, argument);
             }
-            (Request::Map, [cookie, len, protection, offset, ..]) => {
+            (Request::Map, [cookie, len, protection, offset, is_private, ..]) => {
                 let file = self.file(cookie)?;
+                // xe makes no private mappings (ttm_bo_mmap_obj); those of i915 are shared all the same.
+                let is_of_xe = file.device().is_some_and(|device| device.machine().driver == Driver::Xe);
+                if is_of_xe && is_private != 0 {
+                    return Err(Errno::EINVAL);
+                }
                 let client = self.client()?;
                 let map = |process: &mut Process| process.mmap_of(len, pages(protection), &file, offset);
                 let done = client.with(&self.socket, map);

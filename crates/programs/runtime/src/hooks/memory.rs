@@ -42,7 +42,9 @@ replace! {
             && let Ok(cookie) = sys::cookie_of_file(fd)
         {
             traps::look_again();
-            let request = Request::Map.with([cookie, len as u64, protection as u64, offset as u64]);
+            let is_private = flags & libc::MAP_TYPE == libc::MAP_PRIVATE;
+            let operands = [cookie, len as u64, protection as u64, offset as u64, is_private.into()];
+            let request = Request::Map.with(operands);
             match requests::make_with(server, &request, Wish { address, flags }) {
                 Ok((reply, descriptors)) => {
                     descriptors.close();
