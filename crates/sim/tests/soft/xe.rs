@@ -24,6 +24,8 @@ struct Xe {
     vm: u32,
     queue: u32,
     batch: Bo,
+    /// The extensions of the next queue.
+    extensions: u64,
 }
 
 /// An object and its mapping.
@@ -37,8 +39,13 @@ impl Xe {
     #[track_caller]
     fn new(name: &str) -> Self {
         let device = SimDevice::open_for_programs(&format!("sim:{name}")).unwrap();
-        let mut xe =
-            Self { caller: Caller::on_device(&device), vm: 0, queue: 0, batch: Bo { handle: 0, address: 0 } };
+        let mut xe = Self {
+            caller: Caller::on_device(&device),
+            vm: 0,
+            queue: 0,
+            batch: Bo { handle: 0, address: 0 },
+            extensions: 0,
+        };
         let (refused, made) = xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, drm_xe_vm_create::default());
         assert_eq!(refused, None);
         xe.vm = made.vm_id;
@@ -57,6 +64,7 @@ impl Xe {
             num_placements: 1,
             vm_id: self.vm,
             instances,
+            extensions: self.extensions,
             ..Default::default()
         };
         let (refused, made) = self.caller.on(2, DRM_IOCTL_XE_EXEC_QUEUE_CREATE, args);
@@ -332,4 +340,54 @@ fn memory_is_prefetched_to_where_it_may_be() {
         let prefetch = drm_xe_vm_bind_op { obj: 0, op: DRM_XE_VM_BIND_OP_PREFETCH, ..op(bo, TARGET, SNOOPS) };
         assert_eq!(xe.bind(vm, prefetch).err(), refused, "placement {placement}");
     }
+}
+
+#[test]
+fn an_object_is_mapped_from_its_start() {
+    let mut xe = Xe::new("lnl");
+    let args = drm_xe_gem_create { size: SIZE, placement: 1, cpu_caching: 1, ..Default::default() };
+    let handle = xe.caller.on(2, DRM_IOCTL_XE_GEM_CREATE, args).1.handle;
+    let args = drm_xe_gem_mmap_offset { handle, ..Default::default() };
+    let offset = xe.caller.on(2, DRM_IOCTL_XE_GEM_MMAP_OFFSET, args).1.offset;
+    let fd = xe.caller.fds[2];
+    let mut map = |offset| xe.caller.process.mmap(4096, Pages::ReadWrite, fd, offset).map(drop);
+    assert_eq!((map(offset), map(offset + 4096)), (Ok(()), Err(Errno::EINVAL)));
+}
+
+#[test]
+fn the_barrier_page_is_in_7_2_alone() {
+    for (name, wanted) in
+        [("dg2,driver=xe,kernel=7.2", Ok(())), ("dg2,driver=xe,kernel=6.12", Err(Errno::EINVAL))]
+    {
+        let mut caller = Caller::on_device(&SimDevice::open_for_programs(&format!("sim:{name}")).unwrap());
+        let fd = caller.fds[2];
+        let mapped = caller.process.mmap(4096, Pages::ReadWrite, fd, 0x50 << 12).map(drop);
+        assert_eq!(mapped, wanted, "{name}");
+    }
+}
+
+#[test]
+fn an_object_beyond_the_range_of_offsets_has_no_space() {
+    let mut xe = Xe::new("lnl");
+    let mut create = |size| {
+        let args = drm_xe_gem_create { size, placement: 1, cpu_caching: 1, ..Default::default() };
+        xe.caller.on(2, DRM_IOCTL_XE_GEM_CREATE, args).0
+    };
+    assert_eq!((create(1 << 63), create(1 << 39)), (Some(Errno::ENOSPC), Some(Errno::ENOMEM)));
+}
+
+#[test]
+fn a_property_is_refused_where_the_engine_or_the_kernel_lacks_it() {
+    let ask = |name, class, property: u32, value: u64| {
+        let mut xe = Xe::new(name);
+        let extensions = xe.caller.put(ARGS + 2048, &[0, 0, u64::from(property), value]);
+        xe.extensions = extensions;
+        xe.queue_of(class).map(drop)
+    };
+    let (render, copy) = (DRM_XE_ENGINE_CLASS_RENDER, DRM_XE_ENGINE_CLASS_COPY);
+    assert_eq!(ask("lnl", render, 6, 9), Ok(()));
+    assert_eq!(ask("lnl", copy, 6, 1), Err(Errno::EOPNOTSUPP));
+    assert_eq!(ask("lnl,kernel=6.12", render, 6, 1), Err(Errno::EINVAL));
+    assert_eq!([ask("lnl", copy, 2, 0), ask("lnl", copy, 2, 1)], [Ok(()), Err(Errno::ENODEV)]);
+    assert_eq!(ask("lnl", copy, 4, 1 << 63), Err(Errno::ENODEV));
 }

@@ -161,8 +161,9 @@ impl SimDevice {
         let Some((node, object)) = self.system.at_offset(start, len.div_ceil(PAGE_BYTES)) else {
             return refuse(request, Errno::EINVAL);
         };
-        // Before version 5 of the interface, a partial mapping must start at the object's start.
-        if self.kernel() < MMAP_VERSION_5 && start != node.start {
+        // A partial mapping must start at the object's start, under i915 before version 5 of its interface.
+        let is_exact = self.system.xe.is_some() || self.kernel() < MMAP_VERSION_5;
+        if is_exact && start != node.start {
             return refuse(request, Errno::EINVAL);
         }
         match object.filter(|_| self.handles().may_map(node.start)) {

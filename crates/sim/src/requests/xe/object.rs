@@ -15,8 +15,9 @@ use gem_coherency_uapi::xe::{
 };
 
 use crate::SimDevice;
+use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
-use crate::kernel::limits::{LOCAL_BYTES, SYSTEM_BYTES};
+use crate::kernel::limits::{LOCAL_BYTES, OFFSET_PAGES, SYSTEM_BYTES};
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::{Object, XeObject};
 use crate::kernel::spaces::vm::Vm;
@@ -125,7 +126,8 @@ impl SimDevice {
     /// EINVAL for more than the page.
     pub(in crate::requests) fn barrier_page(&self, len: u64, offset: u64) -> Result<Option<Window>> {
         let is_discrete = self.system.xe.is_some_and(|kernel| kernel.device.platform.discrete);
-        if !is_discrete || offset != BARRIER_OFFSET {
+        // 6.12 has none.
+        if !is_discrete || self.system.machine.kernel < LINUX_7_2 || offset != BARRIER_OFFSET {
             return Ok(None);
         }
         if len > PAGE_BYTES {
@@ -161,6 +163,10 @@ impl SimDevice {
         let Some(kernel) = self.system.xe else { return refuse(request, Errno::ENODEV) };
         let snapshot = state_of(&kernel.device, &created);
         let is_local = snapshot.backing == Backing::Local;
+        // No offset for mappings is left, which is allocated first.
+        if created.size / PAGE_BYTES > OFFSET_PAGES {
+            return refuse(request, Errno::ENOSPC);
+        }
         let most = if is_local { LOCAL_BYTES } else { SYSTEM_BYTES };
         if created.size > most {
             return refuse(request, if is_local { Errno::ENOSPC } else { Errno::ENOMEM });

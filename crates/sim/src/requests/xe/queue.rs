@@ -8,9 +8,9 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass, GraphicsVersion, Machine};
 use gem_coherency_uapi::xe::{
     DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY,
-    DRM_XE_ENGINE_CLASS_VM_BIND, DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN, DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT,
-    drm_xe_engine_class_instance, drm_xe_exec_queue_create, drm_xe_exec_queue_destroy,
-    drm_xe_exec_queue_get_property,
+    DRM_XE_ENGINE_CLASS_RENDER, DRM_XE_ENGINE_CLASS_VM_BIND, DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN,
+    DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT, drm_xe_engine_class_instance, drm_xe_exec_queue_create,
+    drm_xe_exec_queue_destroy, drm_xe_exec_queue_get_property,
 };
 
 use super::tables::Queue;
@@ -33,9 +33,12 @@ const MOST_ENGINES: u32 = 9;
 const MOST_EXTENSIONS: u32 = 16;
 /// The name of the extension that sets a property (`DRM_XE_EXEC_QUEUE_EXTENSION_SET_PROPERTY`).
 const SET_PROPERTY: u32 = 0;
-/// The properties (`DRM_XE_EXEC_QUEUE_SET_PROPERTY_PRIORITY`, `_TIMESLICE`, `DRM_XE_EXEC_QUEUE_SET_DISABLE_STATE_CACHE_PERF_FIX`).
+/// The properties (`DRM_XE_EXEC_QUEUE_SET_PROPERTY_PRIORITY`, `_TIMESLICE`, `_PXP_TYPE`, `_MULTI_GROUP`,
+/// `DRM_XE_EXEC_QUEUE_SET_DISABLE_STATE_CACHE_PERF_FIX`).
 const PRIORITY: u32 = 0;
 const TIMESLICE: u32 = 1;
+const PXP_TYPE: u32 = 2;
+const MULTI_GROUP: u32 = 4;
 const STATE_CACHE: u32 = 6;
 /// The highest priority, and the bounds of a timeslice in microseconds (`XE_EXEC_QUEUE_PRIORITY_HIGH`, `CONFIG_DRM_XE_TIMESLICE_*`).
 const HIGHEST: u64 = 2;
@@ -101,7 +104,8 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_create) -> Resul
         let owner = Owner { context, file, lane, bannable: true, recoverable: false, single_timeline: false };
         Queue::Batches { vm, engines, owner }
     };
-    extend(caller, args.extensions).or_else(|errno| refuse(request, errno))?;
+    let class = first.engine_class;
+    extend(caller, args.extensions, class).or_else(|errno| refuse(request, errno))?;
     if let Queue::Batches { vm, .. } = &queue
         && vm.mode.is_long_running
         && !vm.mode.has_faults
@@ -119,8 +123,10 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_create) -> Resul
     }
 }
 
-/// Checks the extensions of a queue (`exec_queue_user_extensions`): priority and timeslice change nothing here.
-fn extend(caller: &Caller<'_>, first: u64) -> Result<(), Errno> {
+/// Checks the extensions of a queue of an engine class (`exec_queue_user_extensions`): they change nothing here. The state of a hang cannot be
+/// replayed.
+fn extend(caller: &Caller<'_>, first: u64, class: u16) -> Result<(), Errno> {
+    let is_7_2 = caller.device.system.machine.kernel >= LINUX_7_2;
     let read = |address: u64, bytes: &mut [u8]| {
         if caller.memory.read(address, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(()) }
     };
@@ -136,14 +142,16 @@ fn extend(caller: &Caller<'_>, first: u64) -> Result<(), Errno> {
         if low(name) != (SET_PROPERTY, 0) {
             return Err(Errno::EINVAL);
         }
-        let is_known = match low(property) {
-            (PRIORITY, 0) => value <= HIGHEST,
-            (TIMESLICE, 0) => TIMESLICES.contains(&value),
-            (STATE_CACHE, 0) => value <= 1,
-            _ => false,
-        };
-        if !is_known {
-            return Err(Errno::EINVAL);
+        match low(property) {
+            (PRIORITY, 0) if value <= HIGHEST => {}
+            (TIMESLICE, 0) if TIMESLICES.contains(&value) => {}
+            (PXP_TYPE, 0) if is_7_2 && value == 0 => {}
+            // No device here has protected content, nor queues in groups.
+            (PXP_TYPE, 0) if is_7_2 && value == 1 => return Err(Errno::ENODEV),
+            (MULTI_GROUP, 0) if is_7_2 => return Err(Errno::ENODEV),
+            (STATE_CACHE, 0) if is_7_2 && class == DRM_XE_ENGINE_CLASS_RENDER => {}
+            (STATE_CACHE, 0) if is_7_2 => return Err(Errno::EOPNOTSUPP),
+            _ => return Err(Errno::EINVAL),
         }
         address = next;
     }
