@@ -391,3 +391,52 @@ fn a_property_is_refused_where_the_engine_or_the_kernel_lacks_it() {
     assert_eq!([ask("lnl", copy, 2, 0), ask("lnl", copy, 2, 1)], [Ok(()), Err(Errno::ENODEV)]);
     assert_eq!(ask("lnl", copy, 4, 1 << 63), Err(Errno::ENODEV));
 }
+
+#[test]
+fn an_object_that_is_not_wanted_is_not_shared() {
+    use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
+    let mut xe = Xe::new("lnl");
+    let (bo, vm_id) = (xe.create(1, 1).unwrap(), xe.vm);
+    xe.bind(vm_id, op(bo, TARGET, SNOOPS)).unwrap();
+    let mut exports = |is_wanted: bool| {
+        let args = drm_xe_madvise {
+            vm_id,
+            start: TARGET,
+            range: SIZE,
+            r#type: 3,
+            pat_index: [u32::from(!is_wanted), 0, 0, 0],
+            ..Default::default()
+        };
+        assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_MADVISE, args).0, None);
+        let args = drm_prime_handle { handle: bo.handle, ..Default::default() };
+        xe.caller.on(2, DRM_IOCTL_PRIME_HANDLE_TO_FD, args).0
+    };
+    assert_eq!([exports(false), exports(true)], [Some(Errno::EBUSY), None]);
+}
+
+#[test]
+fn an_object_is_needed_until_its_last_mapping_does_not_need_it() {
+    let mut xe = Xe::new("lnl");
+    let (bo, vm_id) = (xe.create(1, 1).unwrap(), xe.vm);
+    let advise = |xe: &mut Xe, value, start| {
+        let pat_index = [value, 0, 0, 0];
+        let args = drm_xe_madvise { vm_id, start, range: SIZE, r#type: 3, pat_index, ..Default::default() };
+        assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_MADVISE, args).0, None);
+    };
+    // A wanted object can be bound.
+    let is_wanted = |xe: &mut Xe| xe.bind(vm_id, op(bo, 3 * TARGET, SNOOPS));
+    let unmap =
+        |addr| drm_xe_vm_bind_op { op: DRM_XE_VM_BIND_OP_UNMAP, addr, range: SIZE, ..Default::default() };
+    xe.bind(vm_id, op(bo, TARGET, SNOOPS)).unwrap();
+    xe.bind(vm_id, op(bo, TARGET + SIZE, SNOOPS)).unwrap();
+    advise(&mut xe, 1, TARGET);
+    assert_eq!(is_wanted(&mut xe), Ok(()), "the other mapping needs it");
+    xe.bind(vm_id, unmap(3 * TARGET)).unwrap();
+    xe.bind(vm_id, unmap(TARGET + SIZE)).unwrap();
+    assert_eq!(is_wanted(&mut xe), Err(Errno::EBUSY), "the last one does not");
+    advise(&mut xe, 0, TARGET);
+    assert_eq!(is_wanted(&mut xe), Ok(()));
+    xe.bind(vm_id, unmap(3 * TARGET)).unwrap();
+    advise(&mut xe, 1, TARGET + SIZE - 4096);
+    assert_eq!(is_wanted(&mut xe), Err(Errno::EBUSY), "advice about a part holds for the whole mapping");
+}

@@ -224,6 +224,11 @@ impl Links {
         Self { mapped_by_itself: true, state: Mutex::new(State { offsets, ..State::default() }) }
     }
 
+    /// Returns whether somebody has the object's dma-buf.
+    pub(crate) fn is_exported(&self) -> bool {
+        self.state().dma_buf.strong_count() > 0
+    }
+
     /// Counts a new handle.
     pub(crate) fn named(&self) {
         self.state().names += 1;

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::Errno;
+use gem_coherency::backend::Advice;
 use gem_coherency::sync::Mutex;
 
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
-use super::state::State;
+use super::state::{Changes, State};
 use super::system::System;
 use super::userptr::UserMemory;
 use crate::kernel::counterpart::Counterpart;
@@ -53,12 +54,14 @@ pub(crate) struct XeObject {
     pub(crate) private_to: Option<u64>,
     /// The number of its mappings in VMs.
     mappings: AtomicU64,
+    /// The number of those that need its contents (`willneed_count`).
+    needs: AtomicU64,
 }
 
 impl XeObject {
     /// Creates the facts about an object.
     pub(crate) fn new(created: xe::Object, private_to: Option<u64>) -> Self {
-        Self { created, private_to, mappings: AtomicU64::new(0) }
+        Self { created, private_to, mappings: AtomicU64::new(0), needs: AtomicU64::new(0) }
     }
 
     /// Returns whether the object is bound in a VM (`xe_bo_is_vm_bound`).
@@ -70,31 +73,47 @@ impl XeObject {
 
 /// An object that a VM maps; it is counted.
 #[derive(Debug)]
-pub(crate) struct MappedObject(Arc<Object>);
+pub(crate) struct MappedObject {
+    object: Arc<Object>,
+    advice: Advice,
+}
 
 impl MappedObject {
-    /// Counts a mapping of the object.
+    /// Counts a mapping of the object, which needs its contents.
     pub(crate) fn new(object: Arc<Object>) -> Self {
-        if let Some(of_xe) = &object.xe {
-            // Relaxed: see `XeObject::is_bound`.
-            of_xe.mappings.fetch_add(1, Ordering::Relaxed);
+        let mapped = Self { object, advice: Advice::WillNeed };
+        mapped.count(u64::wrapping_add);
+        mapped
+    }
+
+    /// Says whether the mapping needs the object's contents.
+    pub(crate) fn advise(&mut self, advice: Advice) {
+        self.count(u64::wrapping_sub);
+        self.advice = advice;
+        self.count(u64::wrapping_add);
+    }
+
+    fn count(&self, change: impl Fn(u64, u64) -> u64) {
+        let Some(of_xe) = &self.object.xe else { return };
+        let needed = u64::from(self.advice == Advice::WillNeed);
+        for (number, by) in [(&of_xe.mappings, 1), (&of_xe.needs, needed)] {
+            // Relaxed: see `XeObject::is_bound`. Always some.
+            let _ = number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(change(old, by)));
         }
-        Self(object)
     }
 }
 
 impl Clone for MappedObject {
     fn clone(&self) -> Self {
-        Self::new(Arc::clone(&self.0))
+        let mapped = Self { object: Arc::clone(&self.object), advice: self.advice };
+        mapped.count(u64::wrapping_add);
+        mapped
     }
 }
 
 impl Drop for MappedObject {
     fn drop(&mut self) {
-        if let Some(of_xe) = &self.0.xe {
-            // Relaxed: see `XeObject::is_bound`.
-            of_xe.mappings.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.count(u64::wrapping_sub);
     }
 }
 
@@ -102,7 +121,7 @@ impl Deref for MappedObject {
     type Target = Arc<Object>;
 
     fn deref(&self) -> &Arc<Object> {
-        &self.0
+        &self.object
     }
 }
 
@@ -279,6 +298,24 @@ impl Object {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+
+    /// Takes note that mappings were made, changed or dropped: the contents are needed as long as a mapping, or whoever has the dma-buf, needs
+    /// them (`xe_bo_willneed_get_locked`, `xe_bo_willneed_put_locked`).
+    pub(crate) fn weigh(&self) {
+        let Some(of_xe) = &self.xe else { return };
+        let mut state = self.state();
+        // Relaxed: under the object's lock.
+        let [mappings, needs] = [&of_xe.mappings, &of_xe.needs].map(|number| number.load(Ordering::Relaxed));
+        let advice = match (mappings, needs) {
+            (_, 1..) => Advice::WillNeed,
+            (1.., 0) if !self.links.is_exported() => Advice::DontNeed,
+            _ => return,
+        };
+        if !state.purged && state.advice != advice {
+            state.advice = advice;
+            Changes::happened();
+        }
     }
 
     /// Locks the caching state, unless a request holds the lock.

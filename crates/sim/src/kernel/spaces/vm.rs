@@ -67,6 +67,14 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
+    /// Returns the object that it maps.
+    pub(crate) fn object(&self) -> Option<&Arc<Object>> {
+        match &self.memory {
+            Memory::Object { object, .. } => Some(object),
+            Memory::Null => None,
+        }
+    }
+
     /// Returns whether it is a mapping of the object with this number.
     fn is_of(&self, id: u64) -> bool {
         matches!(&self.memory, Memory::Object { object, .. } if object.id() == id)
@@ -102,20 +110,19 @@ impl Vm {
         let old = cut(&mut mappings, start..start + mapping.len);
         mappings.insert(start, mapping);
         drop(mappings);
-        // May free objects.
-        drop(old);
+        release(old);
     }
 
     /// Unmaps a range.
     pub(crate) fn unmap(&self, range: Range<u64>) {
         let old = cut(&mut self.mappings(), range);
-        drop(old);
+        release(old);
     }
 
     /// Unmaps an object wherever it is.
     pub(crate) fn unmap_object(&self, id: u64) {
         let old: Vec<_> = self.mappings().extract_if(.., |_, mapping| mapping.is_of(id)).collect();
-        drop(old);
+        release(old);
     }
 
     /// Returns whether an object is mapped.
@@ -134,7 +141,7 @@ impl Vm {
         // Relaxed: see `is_closed`.
         self.is_closed.store(true, Ordering::Relaxed);
         let old = std::mem::take(&mut *self.mappings());
-        drop(old);
+        release(old.into_iter().collect());
     }
 
     /// Returns the mappings with a byte in the range, by their start.
@@ -149,6 +156,14 @@ impl Vm {
             change(&mut mapping);
             mappings.insert(start, mapping);
         }
+    }
+
+    /// Changes each mapping with a byte in the range, as a whole: the kernel does not split mappings of objects for advice (`drm_gpuvm_madvise`).
+    pub(crate) fn advise(&self, range: &Range<u64>, change: impl Fn(&mut Mapping)) {
+        let mut mappings = self.mappings();
+        let before = mappings.range_mut(..range.end).rev();
+        let found = before.take_while(|(start, mapping)| *start + mapping.len > range.start);
+        found.for_each(|(_, mapping)| change(mapping));
     }
 
     /// Returns what is at `address`.
@@ -198,6 +213,13 @@ impl Vm {
     fn mappings(&self) -> MutexGuard<'_, BTreeMap<u64, Mapping>> {
         self.mappings.lock()
     }
+}
+
+/// Drops mappings, which may free objects; what no other mapping needs may be purged.
+fn release(old: Vec<(u64, Mapping)>) {
+    let objects: Vec<_> = old.iter().filter_map(|(_, mapping)| mapping.object()).cloned().collect();
+    drop(old);
+    objects.iter().for_each(|object| object.weigh());
 }
 
 /// Returns the mappings with a byte in the range, by their start.

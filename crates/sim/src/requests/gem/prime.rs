@@ -11,7 +11,7 @@ use crate::kernel::objects::object::Object;
 use crate::process::files::File;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
-use gem_coherency::backend::Created;
+use gem_coherency::backend::{Advice, Created};
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Creation, Snapshot};
 use gem_coherency::vocabulary::Handle;
@@ -45,7 +45,7 @@ impl SimDevice {
     /// Exports an object as a dma-buf (`drm_gem_prime_handle_to_fd`).
     ///
     /// # Errors
-    /// EINVAL for unknown flags and for userptr objects; ENOENT.
+    /// EINVAL for unknown flags and for userptr objects; ENOENT; under xe EPERM for an object of one VM, EINVAL and EBUSY for one that is not wanted.
     pub(crate) fn handle_to_dma_buf_ioctl(&self, handle: u32, flags: u32) -> Result<Arc<Opened>> {
         let request = DRM_IOCTL_PRIME_HANDLE_TO_FD.name;
         self.system.enter(request, Needs::Memory)?;
@@ -63,6 +63,17 @@ impl SimDevice {
         if object.xe.as_ref().is_some_and(|of_xe| of_xe.private_to.is_some()) {
             // xe_gem_prime_export: the object shares its reservation with its VM.
             return refuse(request, Errno::EPERM);
+        }
+        let (purged, advice) = {
+            let state = object.state();
+            (state.purged, state.advice)
+        };
+        // What can be purged at any time is not shared; i915 has no such check.
+        match (purged, advice) {
+            _ if object.xe.is_none() => {}
+            (true, _) => return refuse(request, Errno::EINVAL),
+            (false, Advice::DontNeed) => return refuse(request, Errno::EBUSY),
+            (false, Advice::WillNeed) => {}
         }
         let dma_buf = object.dma_buf(flags & DRM_RDWR != 0);
         self.handles().know(handle, Arc::clone(&dma_buf));

@@ -24,8 +24,7 @@ use super::syncs::{Syncs, UserFences};
 use super::tables::Queue;
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
-use crate::kernel::objects::object::{MappedObject, Object};
-use crate::kernel::objects::state::Changes;
+use crate::kernel::objects::object::{MappedObject, Object, Origin};
 use crate::kernel::objects::userptr::UserMemory;
 use crate::kernel::spaces::vm::{Mapping, Memory, Mode, Vm, level_of};
 use crate::requests::entry::{Entry, entries};
@@ -464,7 +463,15 @@ fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
                 return Err(Errno::EINVAL);
             }
             let advice = if value == 0 { Advice::WillNeed } else { Advice::DontNeed };
-            let are_kept = keep(found.iter().map(|(_, mapping)| mapping), advice);
+            let objects: Vec<_> = found.iter().filter_map(|(_, mapping)| mapping.object()).cloned().collect();
+            drop(found);
+            vm.advise(&range, |mapping| {
+                if let Memory::Object { object, .. } = &mut mapping.memory {
+                    object.advise(advice);
+                }
+            });
+            objects.iter().for_each(|object| object.weigh());
+            let are_kept = objects.iter().all(|object| !object.state().purged);
             if retained != 0 && caller.memory.write(retained, &u32::from(are_kept).to_le_bytes()) < 4 {
                 return Err(Errno::EFAULT);
             }
@@ -472,21 +479,6 @@ fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
         }
         _ => Err(Errno::EINVAL),
     }
-}
-
-/// Says of the objects of mappings whether their contents are needed; returns whether all of them exist.
-fn keep<'a>(mappings: impl Iterator<Item = &'a Mapping>, advice: Advice) -> bool {
-    let mut are_kept = true;
-    for mapping in mappings {
-        let Memory::Object { object, .. } = &mapping.memory else { continue };
-        let mut state = object.state();
-        are_kept &= !state.purged;
-        if !state.purged && state.advice != advice {
-            state.advice = advice;
-            Changes::happened();
-        }
-    }
-    are_kept
 }
 
 /// A mapping that a MADVISE finds.
