@@ -292,11 +292,13 @@ impl Gpu {
     pub(crate) fn has_room(&self, owner: &Owner, engine: Engine) -> bool {
         match self.engines.pace {
             Pace::Instant => true,
-            Pace::Timed => {
-                let machine = self.engines.system.machine;
-                self.state().queue.in_ring(owner.timeline(), engine, machine) < RING
-            }
+            Pace::Timed => self.in_flight(owner, engine) < RING,
         }
+    }
+
+    /// Returns the number of an owner's submissions to an engine that are not done.
+    pub(crate) fn in_flight(&self, owner: &Owner, engine: Engine) -> usize {
+        self.state().queue.in_ring(owner.timeline(), engine, self.engines.system.machine)
     }
 
     /// Returns whether a submission of `file` that was made before `time` is not done.

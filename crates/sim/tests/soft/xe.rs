@@ -5,7 +5,7 @@ use gem_coherency_sim::{PREVIOUS_OWNER, Pages, SimDevice};
 use gem_coherency_uapi::drm_syncobj::{DRM_IOCTL_SYNCOBJ_CREATE, drm_syncobj_create};
 use gem_coherency_uapi::xe::*;
 
-use crate::requests::caller::{ARGS, Caller, LIST};
+use crate::requests::caller::{ARGS, Caller, HOLE, LIST, READ_ONLY};
 
 /// GPU addresses of a target and of a batch.
 const TARGET: u64 = 0x10_0000;
@@ -311,35 +311,128 @@ fn a_file_has_its_own_vms_and_the_requests_of_its_driver_alone() {
 }
 
 #[test]
-fn an_object_of_a_vm_shares_its_reservation() {
-    use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
+fn a_wait_for_a_user_fence_with_a_negative_time_has_no_end() {
     let mut xe = Xe::new("lnl");
-    let (vm, args) = (xe.vm, drm_xe_vm_create::default());
-    let other = xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, args).1.vm_id;
-    let create =
-        drm_xe_gem_create { size: SIZE, placement: 1, cpu_caching: 2, vm_id: other, ..Default::default() };
-    let handles = [(); 2].map(|()| xe.caller.on(2, DRM_IOCTL_XE_GEM_CREATE, create).1.handle);
-    let export = drm_prime_handle { handle: handles[0], ..Default::default() };
-    assert_eq!(xe.caller.on(2, DRM_IOCTL_PRIME_HANDLE_TO_FD, export).0, Some(Errno::EPERM));
-    let bo = |handle| Bo { handle, address: 0 };
-    xe.bind(other, op(bo(handles[0]), TARGET, PLAIN)).unwrap();
-    xe.bind(vm, op(bo(handles[0]), TARGET, PLAIN)).unwrap();
-    xe.run(&[]).unwrap();
-    // Two objects of one other VM would lock its reservation twice.
-    xe.bind(vm, op(bo(handles[1]), 2 * TARGET + SIZE, PLAIN)).unwrap();
-    assert_eq!(xe.run(&[]), Err(Errno::EALREADY));
+    xe.caller.put(LIST, &5_u64);
+    for flags in [0, DRM_XE_UFENCE_WAIT_FLAG_ABSTIME] {
+        let waits = |value, timeout| drm_xe_wait_user_fence {
+            addr: LIST,
+            flags,
+            value,
+            mask: u64::MAX,
+            timeout,
+            ..Default::default()
+        };
+        let (refused, back) = xe.caller.on(2, DRM_IOCTL_XE_WAIT_USER_FENCE, waits(5, -1));
+        assert_eq!(
+            (refused, back.timeout > i64::MAX / 2),
+            (None, true),
+            "the longest time, less what passed"
+        );
+        let (refused, back) = xe.caller.on(2, DRM_IOCTL_XE_WAIT_USER_FENCE, waits(6, 1));
+        assert_eq!((refused, back.timeout), (Some(Errno::ETIME), i64::from(flags)));
+    }
 }
 
 #[test]
-fn memory_is_prefetched_to_where_it_may_be() {
-    let mut xe = Xe::new("bmg");
+fn a_bind_stores_its_user_fence_where_there_is_memory() {
+    let mut xe = Xe::new("lnl");
+    let batch = xe.batch;
+    let mut bind = |addr| {
+        let fence = drm_xe_sync { r#type: DRM_XE_SYNC_TYPE_USER_FENCE, flags: 1, addr, ..Default::default() };
+        let unknown = drm_xe_sync { addr: 99, ..Default::default() };
+        let syncs = xe.caller.put(LIST, &[fence, unknown]);
+        let args = drm_xe_vm_bind {
+            vm_id: xe.vm,
+            num_binds: 1,
+            bind: op(batch, TARGET, SNOOPS),
+            num_syncs: 2,
+            syncs,
+            ..Default::default()
+        };
+        xe.caller.on(2, DRM_IOCTL_XE_VM_BIND, args).0
+    };
+    assert_eq!(bind(HOLE), Some(Errno::EFAULT));
+    assert_eq!(bind(READ_ONLY), Some(Errno::ENOENT), "memory that can be read; then, the syncobj");
+}
+
+#[test]
+fn pages_of_the_process_are_refused_by_what_is_wrong_with_them() {
+    let mut xe = Xe::new("lnl");
     let vm = xe.vm;
-    for (placement, refused) in [(1, None), (2, Some(Errno::EINVAL)), (3, None)] {
-        let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WC, placement).unwrap();
-        xe.bind(vm, op(bo, TARGET, SNOOPS)).unwrap();
-        let prefetch = drm_xe_vm_bind_op { obj: 0, op: DRM_XE_VM_BIND_OP_PREFETCH, ..op(bo, TARGET, SNOOPS) };
-        assert_eq!(xe.bind(vm, prefetch).err(), refused, "placement {placement}");
+    let mut bind = |obj_offset, flags| {
+        let op = DRM_XE_VM_BIND_OP_MAP_USERPTR;
+        let args = drm_xe_vm_bind_op {
+            op,
+            obj_offset,
+            flags,
+            range: 4096,
+            addr: TARGET,
+            pat_index: SNOOPS,
+            ..Default::default()
+        };
+        xe.bind(vm, args)
+    };
+    assert_eq!(bind(HOLE, 0), Err(Errno::EFAULT));
+    assert_eq!(bind(READ_ONLY, 0), Err(Errno::EPERM));
+    assert_eq!(bind(READ_ONLY, DRM_XE_VM_BIND_FLAG_READONLY), Ok(()));
+    assert_eq!(bind(u64::MAX - 4095, 0), Err(Errno::EINVAL));
+    let args = drm_xe_vm_bind_op {
+        op: DRM_XE_VM_BIND_OP_MAP_USERPTR,
+        obj_offset: u64::MAX - 4095,
+        range: 8192,
+        addr: TARGET,
+        pat_index: SNOOPS,
+        ..Default::default()
+    };
+    assert_eq!(xe.bind(vm, args), Err(Errno::EOVERFLOW));
+}
+
+#[test]
+fn pages_that_were_gone_at_a_submission_are_not_mapped_again() {
+    const PAGES: u64 = ARGS + 0x10_0000;
+    for is_submitted in [true, false] {
+        let mut xe = Xe::new("lnl");
+        xe.caller.process.allocate(PAGES, 4096, Pages::ReadWrite).unwrap();
+        let vm = xe.vm;
+        let args = drm_xe_vm_bind_op {
+            op: DRM_XE_VM_BIND_OP_MAP_USERPTR,
+            obj_offset: PAGES,
+            range: 4096,
+            addr: TARGET,
+            pat_index: SNOOPS,
+            ..Default::default()
+        };
+        xe.bind(vm, args).unwrap();
+        xe.gpu_writes(TARGET, 3);
+        let mut bytes = [0; 4];
+        xe.caller.process.load(PAGES, &mut bytes).unwrap();
+        assert_eq!(bytes, [3, 0, 0, 0]);
+        xe.caller.process.munmap(PAGES).unwrap();
+        if is_submitted {
+            xe.run(&[]).unwrap();
+        }
+        xe.caller.process.allocate(PAGES, 4096, Pages::ReadWrite).unwrap();
+        xe.gpu_writes(TARGET, 4);
+        xe.caller.process.load(PAGES, &mut bytes).unwrap();
+        assert_eq!(bytes, [if is_submitted { 0 } else { 4 }, 0, 0, 0]);
     }
+}
+
+#[test]
+fn a_queue_takes_a_thousand_submissions_that_wait() {
+    let mut xe = Xe::new("lnl,gpu=timed");
+    // MI_SEMAPHORE_WAIT until a dword of the batch is 1.
+    let flag = (BATCH + 4096) as u32;
+    let batch = xe.batch;
+    xe.store(batch, 0, &[0x0e00_c002, 1, flag, 0, END, 0]);
+    let args = drm_xe_exec { address: BATCH, num_batch_buffer: 1, ..Default::default() };
+    for _ in 0..1000 {
+        xe.exec(args).unwrap();
+    }
+    assert_eq!(xe.exec(args), Err(Errno::EAGAIN));
+    xe.store(batch, 4096, &[1]);
+    assert_eq!(xe.exec(args), Ok(()));
 }
 
 #[test]
@@ -377,22 +470,6 @@ fn an_object_beyond_the_range_of_offsets_has_no_space() {
 }
 
 #[test]
-fn a_property_is_refused_where_the_engine_or_the_kernel_lacks_it() {
-    let ask = |name, class, property: u32, value: u64| {
-        let mut xe = Xe::new(name);
-        let extensions = xe.caller.put(ARGS + 2048, &[0, 0, u64::from(property), value]);
-        xe.extensions = extensions;
-        xe.queue_of(class).map(drop)
-    };
-    let (render, copy) = (DRM_XE_ENGINE_CLASS_RENDER, DRM_XE_ENGINE_CLASS_COPY);
-    assert_eq!(ask("lnl", render, 6, 9), Ok(()));
-    assert_eq!(ask("lnl", copy, 6, 1), Err(Errno::EOPNOTSUPP));
-    assert_eq!(ask("lnl,kernel=6.12", render, 6, 1), Err(Errno::EINVAL));
-    assert_eq!([ask("lnl", copy, 2, 0), ask("lnl", copy, 2, 1)], [Ok(()), Err(Errno::ENODEV)]);
-    assert_eq!(ask("lnl", copy, 4, 1 << 63), Err(Errno::ENODEV));
-}
-
-#[test]
 fn an_object_that_is_not_wanted_is_not_shared() {
     use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
     let mut xe = Xe::new("lnl");
@@ -412,6 +489,40 @@ fn an_object_that_is_not_wanted_is_not_shared() {
         xe.caller.on(2, DRM_IOCTL_PRIME_HANDLE_TO_FD, args).0
     };
     assert_eq!([exports(false), exports(true)], [Some(Errno::EBUSY), None]);
+}
+
+#[test]
+fn the_last_user_fence_of_a_submission_counts() {
+    let mut xe = Xe::new("lnl");
+    let batch = xe.batch;
+    xe.store(batch, 0, &[END, 0]);
+    let fence = |addr, timeline_value| drm_xe_sync {
+        r#type: DRM_XE_SYNC_TYPE_USER_FENCE,
+        flags: 1,
+        addr,
+        timeline_value,
+        ..Default::default()
+    };
+    let syncs = xe.caller.put(LIST, &[fence(BATCH + 4096, 5), fence(BATCH + 8192, 6)]);
+    xe.exec(drm_xe_exec { address: BATCH, num_batch_buffer: 1, num_syncs: 2, syncs, ..Default::default() })
+        .unwrap();
+    assert_eq!([xe.load(batch, 4096), xe.load(batch, 8192)], [0, 6]);
+}
+
+#[test]
+fn a_property_is_refused_where_the_engine_or_the_kernel_lacks_it() {
+    let ask = |name, class, property: u32, value: u64| {
+        let mut xe = Xe::new(name);
+        let extensions = xe.caller.put(ARGS + 2048, &[0, 0, u64::from(property), value]);
+        xe.extensions = extensions;
+        xe.queue_of(class).map(drop)
+    };
+    let (render, copy) = (DRM_XE_ENGINE_CLASS_RENDER, DRM_XE_ENGINE_CLASS_COPY);
+    assert_eq!(ask("lnl", render, 6, 9), Ok(()));
+    assert_eq!(ask("lnl", copy, 6, 1), Err(Errno::EOPNOTSUPP));
+    assert_eq!(ask("lnl,kernel=6.12", render, 6, 1), Err(Errno::EINVAL));
+    assert_eq!([ask("lnl", copy, 2, 0), ask("lnl", copy, 2, 1)], [Ok(()), Err(Errno::ENODEV)]);
+    assert_eq!(ask("lnl", copy, 4, 1 << 63), Err(Errno::ENODEV));
 }
 
 #[test]
@@ -439,4 +550,36 @@ fn an_object_is_needed_until_its_last_mapping_does_not_need_it() {
     xe.bind(vm_id, unmap(3 * TARGET)).unwrap();
     advise(&mut xe, 1, TARGET + SIZE - 4096);
     assert_eq!(is_wanted(&mut xe), Err(Errno::EBUSY), "advice about a part holds for the whole mapping");
+}
+
+#[test]
+fn an_object_of_a_vm_shares_its_reservation() {
+    use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
+    let mut xe = Xe::new("lnl");
+    let (vm, args) = (xe.vm, drm_xe_vm_create::default());
+    let other = xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, args).1.vm_id;
+    let create =
+        drm_xe_gem_create { size: SIZE, placement: 1, cpu_caching: 2, vm_id: other, ..Default::default() };
+    let handles = [(); 2].map(|()| xe.caller.on(2, DRM_IOCTL_XE_GEM_CREATE, create).1.handle);
+    let export = drm_prime_handle { handle: handles[0], ..Default::default() };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_PRIME_HANDLE_TO_FD, export).0, Some(Errno::EPERM));
+    let bo = |handle| Bo { handle, address: 0 };
+    xe.bind(other, op(bo(handles[0]), TARGET, PLAIN)).unwrap();
+    xe.bind(vm, op(bo(handles[0]), TARGET, PLAIN)).unwrap();
+    xe.run(&[]).unwrap();
+    // Two objects of one other VM would lock its reservation twice.
+    xe.bind(vm, op(bo(handles[1]), 2 * TARGET + SIZE, PLAIN)).unwrap();
+    assert_eq!(xe.run(&[]), Err(Errno::EALREADY));
+}
+
+#[test]
+fn memory_is_prefetched_to_where_it_may_be() {
+    let mut xe = Xe::new("bmg");
+    let vm = xe.vm;
+    for (placement, refused) in [(1, None), (2, Some(Errno::EINVAL)), (3, None)] {
+        let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WC, placement).unwrap();
+        xe.bind(vm, op(bo, TARGET, SNOOPS)).unwrap();
+        let prefetch = drm_xe_vm_bind_op { obj: 0, op: DRM_XE_VM_BIND_OP_PREFETCH, ..op(bo, TARGET, SNOOPS) };
+        assert_eq!(xe.bind(vm, prefetch).err(), refused, "placement {placement}");
+    }
 }

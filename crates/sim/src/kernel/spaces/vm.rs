@@ -149,6 +149,16 @@ impl Vm {
         overlapping(&self.mappings(), range)
     }
 
+    /// Returns the mappings of objects like that.
+    pub(crate) fn mapped_where(&self, is_wanted: impl Fn(&Object) -> bool) -> Vec<(u64, Mapping)> {
+        let mappings = self.mappings();
+        let wanted = mappings.iter().filter(|(_, mapping)| match &mapping.memory {
+            Memory::Object { object, .. } => is_wanted(object),
+            Memory::Null => false,
+        });
+        wanted.map(|(&start, mapping)| (start, mapping.clone())).collect()
+    }
+
     /// Changes each mapping in the range, after it was split at the range's edges.
     pub(crate) fn change(&self, range: Range<u64>, change: impl Fn(&mut Mapping)) {
         let mut mappings = self.mappings();

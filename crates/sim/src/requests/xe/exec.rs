@@ -8,7 +8,9 @@ use gem_coherency_uapi::xe::{DRM_IOCTL_XE_EXEC, DRM_XE_MAX_SYNCS, drm_xe_exec};
 
 use super::syncs::{Syncs, UserFences};
 use super::tables::Queue;
+use super::vm::pin_again;
 use crate::gpu::{Batch, Bindings, Code, Privilege};
+use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
 use crate::kernel::spaces::AddressSpace;
 use crate::requests::entry::{Entry, entries};
@@ -18,6 +20,9 @@ use crate::sync::fence::Fence;
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_XE_EXEC, Everyone => exec;
 };
+
+/// The most submissions of a queue that are not done (`XE_MAX_JOB_COUNT_PER_EXEC_QUEUE`).
+const MOST_IN_FLIGHT: usize = 1000;
 
 /// `xe_exec_ioctl`.
 fn exec(caller: &mut Caller<'_>, args: &mut drm_xe_exec) -> Result<()> {
@@ -42,8 +47,12 @@ fn submit(caller: &mut Caller<'_>, args: &drm_xe_exec) -> Result<(), Errno> {
     if queue.is_reset() || device.system.injected_faults.is_wedged() {
         return Err(Errno::ECANCELED);
     }
+    let in_flight = || engines.first().map_or(0, |&engine| device.gpu.in_flight(owner, engine));
+    if in_flight() >= MOST_IN_FLIGHT && device.system.machine.kernel >= LINUX_7_2 {
+        return Err(Errno::EAGAIN);
+    }
     let is_long_running = vm.mode.is_long_running;
-    let syncs = Syncs::read(caller, args.syncs, args.num_syncs, is_long_running, UserFences::Stored)?;
+    let syncs = Syncs::read(caller, args.syncs, args.num_syncs, is_long_running, UserFences::OfGpu)?;
     let mut addresses = vec![args.address];
     if args.num_batch_buffer > 1 {
         addresses = vec![0; engines.len()];
@@ -61,9 +70,11 @@ fn submit(caller: &mut Caller<'_>, args: &drm_xe_exec) -> Result<(), Errno> {
     if vm.is_closed() && !addresses.is_empty() {
         return Err(Errno::ECANCELED);
     }
-    if let Some(&engine) = engines.first() {
-        let has_room = || device.gpu.has_room(owner, engine);
-        caller.patience.wait(request, None, has_room).map_err(|error| error.errno())?;
+    // Submissions wait outside of the ring. 6.12 takes as many as memory has room for; here it waits.
+    let has_room = || in_flight() < MOST_IN_FLIGHT;
+    caller.patience.wait(request, None, has_room).map_err(|error| error.errno())?;
+    if !is_long_running {
+        pin_again(caller, vm)?;
     }
     let mut fence = Fence::default();
     if addresses.is_empty() && is_long_running {

@@ -34,8 +34,10 @@ pub(super) struct Syncs {
 /// What user fences mean to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UserFences {
-    /// They are stored.
-    Stored,
+    /// The GPU stores them, at its addresses.
+    OfGpu,
+    /// The CPU stores them in the process's memory, where there must be some already (`user_fence_create`).
+    OfCpu,
     /// They are refused, because there is no work.
     Refused,
 }
@@ -63,7 +65,8 @@ impl Syncs {
             }
             stored += u32::from(syncs.add(caller, &entry, is_long_running, user_fences)?);
         }
-        if stored > 1 { Err(Errno::EINVAL) } else { Ok(syncs) }
+        // Of several that the GPU should store, it stores the last one.
+        if stored > 1 && user_fences == UserFences::OfCpu { Err(Errno::EINVAL) } else { Ok(syncs) }
     }
 
     /// Adds an entry; returns whether it is a user fence.
@@ -103,6 +106,9 @@ impl Syncs {
                 }
                 if !entry.addr.is_multiple_of(8) {
                     return Err(Errno::EINVAL);
+                }
+                if user_fences == UserFences::OfCpu && caller.memory.read(entry.addr, &mut [0; 8]) < 8 {
+                    return Err(Errno::EFAULT);
                 }
                 self.user_fence = Some(UserFence { address: entry.addr, value: entry.timeline_value });
                 Ok(true)

@@ -40,8 +40,10 @@ fn wait(caller: &mut Caller<'_>, args: &mut drm_xe_wait_user_fence) -> Result<()
     };
     let is_absolute = args.flags & DRM_XE_UFENCE_WAIT_FLAG_ABSTIME != 0;
     let since = caller.patience.since();
-    let until = match args.timeout {
-        ..0 if !is_absolute => None,
+    // A negative time, also an absolute one, has no end, and becomes the longest (`to_jiffies_timeout`).
+    let time = if args.timeout < 0 { i64::MAX } else { args.timeout };
+    let until = match time {
+        _ if args.timeout < 0 => None,
         time if is_absolute => Instant::now().checked_add(nanoseconds(time.saturating_sub(now_ns()))),
         time => since.checked_add(nanoseconds(time)),
     };
@@ -59,7 +61,9 @@ fn wait(caller: &mut Caller<'_>, args: &mut drm_xe_wait_user_fence) -> Result<()
     };
     if !is_absolute {
         let passed = i64::try_from(since.elapsed().as_nanos()).unwrap_or(i64::MAX);
-        args.timeout = args.timeout.saturating_sub(passed).max(0);
+        args.timeout = time.saturating_sub(passed).max(0);
+    } else {
+        args.timeout = time;
     }
     done
 }

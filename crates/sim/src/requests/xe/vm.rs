@@ -14,10 +14,11 @@ use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::xe::{self, Bind, BindFlags, BindOp, Bound, Refusal};
 use gem_coherency_uapi::xe::{
-    DRM_IOCTL_XE_MADVISE, DRM_IOCTL_XE_VM_BIND, DRM_IOCTL_XE_VM_CREATE, DRM_IOCTL_XE_VM_DESTROY,
-    DRM_XE_MAX_SYNCS, DRM_XE_VM_CREATE_FLAG_FAULT_MODE, DRM_XE_VM_CREATE_FLAG_LR_MODE,
-    DRM_XE_VM_CREATE_FLAG_NO_VM_OVERCOMMIT, DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, drm_xe_madvise,
-    drm_xe_vm_bind, drm_xe_vm_bind_op, drm_xe_vm_create, drm_xe_vm_destroy,
+    DRM_IOCTL_XE_EXEC, DRM_IOCTL_XE_MADVISE, DRM_IOCTL_XE_VM_BIND, DRM_IOCTL_XE_VM_CREATE,
+    DRM_IOCTL_XE_VM_DESTROY, DRM_XE_MAX_SYNCS, DRM_XE_VM_CREATE_FLAG_FAULT_MODE,
+    DRM_XE_VM_CREATE_FLAG_LR_MODE, DRM_XE_VM_CREATE_FLAG_NO_VM_OVERCOMMIT,
+    DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE, drm_xe_madvise, drm_xe_vm_bind, drm_xe_vm_bind_op, drm_xe_vm_create,
+    drm_xe_vm_destroy,
 };
 
 use super::syncs::{Syncs, UserFences};
@@ -53,6 +54,9 @@ const SYSTEM_LOCATION: i32 = -1;
 const MOST_POLICY: u32 = 1;
 /// The largest mode of atomics (`DRM_XE_ATOMIC_CPU`).
 const MOST_ATOMIC: u32 = 3;
+
+/// The number of operations that are copied in at a time.
+const OPERATIONS: usize = 4096;
 
 /// `xe_vm_create_ioctl`.
 fn create(caller: &mut Caller<'_>, args: &mut drm_xe_vm_create) -> Result<()> {
@@ -176,7 +180,7 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
         };
         operations.push(Operation { args, object });
     }
-    let user_fences = if operations.is_empty() { UserFences::Refused } else { UserFences::Stored };
+    let user_fences = if operations.is_empty() { UserFences::Refused } else { UserFences::OfCpu };
     let syncs = Syncs::read(caller, args.syncs, args.num_syncs, vm.mode.is_long_running, user_fences)?;
     let awaited = syncs.awaited();
     if syncs.user_fence.is_some() {
@@ -269,15 +273,17 @@ fn read_operations(caller: &Caller<'_>, args: &drm_xe_vm_bind) -> Result<Vec<drm
                 return Err(Errno::ENOBUFS);
             }
             // The union's first field is the array's address.
-            let array = args.bind.extensions;
+            let mut at = args.bind.extensions;
             let mut list = Vec::new();
-            for number in 0..u64::from(count) {
-                let mut op = drm_xe_vm_bind_op::zeroed();
-                let bytes = bytemuck::bytes_of_mut(&mut op);
-                if caller.memory.read(array.wrapping_add(number * size), bytes) < bytes.len() {
+            // Some at a time: a long array costs few copies, and one that is not there no memory.
+            while list.len() < count as usize {
+                let done = list.len();
+                list.resize((done + OPERATIONS).min(count as usize), drm_xe_vm_bind_op::zeroed());
+                let bytes: &mut [u8] = bytemuck::cast_slice_mut(list.get_mut(done..).unwrap_or_default());
+                if caller.memory.read(at, bytes) < bytes.len() {
                     return Err(Errno::EFAULT);
                 }
-                list.push(op);
+                at = at.wrapping_add(bytes.len() as u64);
             }
             Ok(list)
         }
@@ -373,7 +379,9 @@ fn mapping_of(
         let is_read_only = flags.contains(BindFlags::READONLY);
         let user = UserMemory::new(memory.id(), memory.program.clone(), args.obj_offset, is_read_only);
         let object = Object::of_user(&device.system, args.range, snapshot, user);
-        object.validate_user_pages(request, Some(memory)).map_err(|error| error.errno())?;
+        object
+            .validate_user_pages(request, Some(memory))
+            .map_err(|error| userptr_errno(error.errno(), caller, args))?;
         // The rules accept snooping indices only.
         return Ok(Some(mapping(
             Memory::Object { object: MappedObject::new(object), offset: 0 },
@@ -398,6 +406,48 @@ fn mapping_of(
         Memory::Object { object: MappedObject::new(Arc::clone(object)), offset: args.obj_offset },
         level,
     )))
+}
+
+/// Returns the errno of a userptr whose pages the kernel does not get: of the notifier for a range that does not end
+/// (`mmu_interval_notifier_insert`), of the walk over the pages for one that ends with the last address (`walk_page_range`) and for
+/// pages that are readable alone (`hmm_vma_fault`).
+fn userptr_errno(errno: Errno, caller: &Caller<'_>, args: &drm_xe_vm_bind_op) -> Errno {
+    let loads = || caller.memory.pin(args.obj_offset, args.range, false).is_some();
+    match args.obj_offset.checked_add(args.range - 1) {
+        None => Errno::EOVERFLOW,
+        Some(u64::MAX) => Errno::EINVAL,
+        Some(_) if errno == Errno::EFAULT && loads() => Errno::EPERM,
+        Some(_) => errno,
+    }
+}
+
+/// Gets the process's pages where it has others than before (`xe_vm_userptr_pin`). Addresses without pages are not mapped any more, whatever the
+/// process maps there later.
+///
+/// # Errors
+/// EPERM for pages that the GPU may write and the process may not.
+pub(super) fn pin_again(caller: &mut Caller<'_>, vm: &Vm) -> Result<(), Errno> {
+    let memory = &mut *caller.memory;
+    for (start, mapping) in vm.mapped_where(|object| matches!(&object.origin, Origin::User(_))) {
+        let Memory::Object { object, offset } = &mapping.memory else { continue };
+        let Origin::User(user) = &object.origin else { continue };
+        // The pages are those of the process that mapped them, whichever submits.
+        let address = user.address + offset;
+        if user.process != memory.id() || !mapping.is_present {
+            continue;
+        }
+        if memory.pin(address, mapping.len, !user.read_only).is_some() {
+            let is_whole = memory.pin(user.address, object.size(), !user.read_only).is_some();
+            if is_whole && let Err(error) = object.validate_user_pages(DRM_IOCTL_XE_EXEC.name, Some(memory)) {
+                return Err(error.errno());
+            }
+        } else if memory.pin(address, mapping.len, false).is_some() {
+            return Err(Errno::EPERM);
+        } else {
+            vm.change(start..start + mapping.len, |mapping| mapping.is_present = false);
+        }
+    }
+    Ok(())
 }
 
 /// `xe_vm_madvise_ioctl`.
