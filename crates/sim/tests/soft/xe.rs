@@ -553,6 +553,17 @@ fn an_object_is_needed_until_its_last_mapping_does_not_need_it() {
 }
 
 #[test]
+fn a_dumb_buffer_of_xe_has_pixels_of_any_size() {
+    use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
+    for (name, wanted) in [("tgl,driver=xe", (None, 192, 12288)), ("tgl", (Some(Errno::EINVAL), 0, 0))] {
+        let device = SimDevice::open_for_programs(&format!("sim:{name}")).unwrap();
+        let args = drm_mode_create_dumb { width: 64, height: 64, bpp: 17, ..Default::default() };
+        let (refused, made) = Caller::on_device(&device).on(0, DRM_IOCTL_MODE_CREATE_DUMB, args);
+        assert_eq!((refused, made.pitch, made.size), wanted, "{name}");
+    }
+}
+
+#[test]
 fn an_object_of_a_vm_shares_its_reservation() {
     use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
     let mut xe = Xe::new("lnl");

@@ -28,7 +28,7 @@ pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
 /// A pitch is a multiple of this.
 const PITCH_BYTES: u32 = 64;
 
-/// `drm_mode_create_dumb` and `i915_gem_dumb_create`.
+/// `drm_mode_create_dumb`, and `i915_gem_dumb_create` or `xe_bo_dumb_create`.
 fn create_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_create_dumb) -> Result<()> {
     let created = caller.device.create_dumb_ioctl(args).map(drop);
     if created.is_err() && caller.device.system.machine.kernel >= LINUX_7_2 {
@@ -93,6 +93,8 @@ impl SimDevice {
         (args.handle, args.pitch, args.size) = (0, 0, 0);
         let pixel_bytes = match args.bpp.div_ceil(8) {
             bytes @ (1 | 2 | 4) => bytes,
+            // xe asks for no format.
+            bytes if system.xe.is_some() => bytes,
             _ => return refuse(request, Errno::EINVAL),
         };
         // xe does not round a pitch up for a plane.
