@@ -564,6 +564,26 @@ fn a_dumb_buffer_of_xe_has_pixels_of_any_size() {
 }
 
 #[test]
+fn a_vm_with_page_faults_may_have_a_scratch_page_up_to_xe3() {
+    let flags =
+        DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE | DRM_XE_VM_CREATE_FLAG_LR_MODE | DRM_XE_VM_CREATE_FLAG_FAULT_MODE;
+    for (name, wanted) in [("ptl", None), ("lnl", None), ("lnl,kernel=6.12", Some(Errno::EINVAL))] {
+        let mut xe = Xe::new(name);
+        let args = drm_xe_vm_create { flags, ..Default::default() };
+        assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, args).0, wanted, "{name}");
+    }
+}
+
+#[test]
+fn the_queue_of_a_bind_is_looked_for_before_its_vm_in_6_12() {
+    for (name, wanted) in [("lnl", Errno::EINVAL), ("lnl,kernel=6.12", Errno::ENOENT)] {
+        let mut xe = Xe::new(name);
+        let args = drm_xe_vm_bind { vm_id: 99, exec_queue_id: 99, ..Default::default() };
+        assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_VM_BIND, args).0, Some(wanted), "{name}");
+    }
+}
+
+#[test]
 fn an_object_of_a_vm_shares_its_reservation() {
     use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
     let mut xe = Xe::new("lnl");
