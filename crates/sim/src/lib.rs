@@ -81,6 +81,7 @@ pub use gpu::{
 };
 pub use kernel::counterpart::Counterpart;
 pub use kernel::injected_faults::InjectedFault;
+pub use kernel::objects::system::step_of_xe;
 pub use kernel::spec::PREFIX;
 pub use memory::backing_store::PREVIOUS_OWNER;
 pub use memory::program::{Pages, ProgramMemory, Shown};

@@ -1,9 +1,9 @@
 //! The events of a trace.
 
 use super::domain_calls::MadeCall;
-use gem_coherency::policy::kernel::{Creation, Event};
+use gem_coherency::policy::kernel::{Creation, Event, Snapshot};
 use gem_coherency::units::{LINE_BYTES, LineRange};
-use gem_coherency::vocabulary::{Access, Handle};
+use gem_coherency::vocabulary::{Access, Agent, Handle};
 use gem_coherency_memory_model::Route;
 
 /// An event of an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
@@ -24,6 +24,15 @@ pub enum TraceEvent {
         size: u64,
         /// The way.
         creation: Creation,
+    },
+    /// It was created under xe.
+    CreatedByXe {
+        /// Size in bytes.
+        size: u64,
+        /// Its state. The level is that of the CPU's mapping; where CPU and GPU share a cache, that of the cache.
+        snapshot: Snapshot,
+        /// The agent whose caches have its zeroes at first.
+        zeroed_by: Agent,
     },
     /// A program maps it; the route of its accesses.
     Mapped(Route),

@@ -1,9 +1,10 @@
 //! Classes of platforms: those with the same capabilities treat an object alike.
 
-use gem_coherency::platform::{Machine, Platform};
-use gem_coherency::policy::kernel::KernelRules;
+use gem_coherency::platform::{Driver, Machine, Platform};
+use gem_coherency::policy::kernel::{Event, KernelRules, Refusal, Snapshot, Step, step};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_memory_model::Hardware;
+use gem_coherency_sim::step_of_xe;
 
 /// A set of classes; bit n is class n.
 pub(super) type Mask = u64;
@@ -20,6 +21,17 @@ impl Class {
     /// Returns the hardware.
     pub(super) fn hardware(&self) -> Hardware {
         Hardware::new(self.machine.caps)
+    }
+
+    /// Returns what the class's driver does to an object at an event; i915 has `rules`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub(super) fn step(&self, rules: &KernelRules, before: Snapshot, event: Event) -> Result<Step, Refusal> {
+        match self.machine.driver {
+            Driver::I915 => step(self.machine.caps, rules, before, event),
+            Driver::Xe => Ok(step_of_xe(before, event)),
+        }
     }
 }
 

@@ -104,6 +104,8 @@ pub(super) struct Found {
     pub(super) dirty: Mask,
     /// Those on which it was an old copy, which the flush drops.
     pub(super) old: Mask,
+    /// Those on which a store by the program, which was not seen, may have left it dirty.
+    pub(super) storable: Mask,
     /// Those on which a write by the GPU leaves an old copy in the cache, which the flush would drop.
     pub(super) leaves_old: Mask,
     /// Those on which such a write leaves a dirty line.
@@ -177,7 +179,7 @@ impl Flushes {
         found: Found,
         reach: Mask,
     ) {
-        let Found { all, dirty, old, leaves_old, leaves_dirty, foreign, mapped } = found;
+        let Found { all, dirty, old, storable, leaves_old, leaves_dirty, foreign, mapped } = found;
         let page = self.pages.entry(line / PAGE_LINES).or_default();
         let (line, bit) = (line % PAGE_LINES, 1 << (line % PAGE_LINES));
         let mut rest = all & !dirty;
@@ -189,7 +191,7 @@ impl Flushes {
         let needed = part(if keep { 0 } else { old });
         let is_written = page.written & bit != 0;
         let written = |on: Mask| if is_written { on } else { 0 };
-        let stored = if page.open > 0 || page.stored & bit != 0 { all } else { 0 };
+        let stored = if page.open > 0 || page.stored & bit != 0 { storable } else { 0 };
         let possible = part(stored | written(leaves_dirty));
         let doubted = part(if keep { 0 } else { foreign | written(leaves_old) });
         ledger.add(site, Need::Needed, needed);

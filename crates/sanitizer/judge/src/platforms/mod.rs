@@ -117,6 +117,11 @@ impl Judge {
                 self.objects.insert(number, Object::new(&self.classes, size, creation));
                 continue;
             }
+            if let TraceEvent::CreatedByXe { size, snapshot, zeroed_by } = event {
+                let object = Object::of_xe(&self.classes, size, snapshot, zeroed_by);
+                self.objects.insert(number, object);
+                continue;
+            }
             let Some(object) = self.objects.get_mut(&number) else {
                 if let TraceEvent::Called { made, .. } = event {
                     self.domain_changes.push(unjudged(&made, &self.platforms));
@@ -127,7 +132,7 @@ impl Judge {
             };
             let (classes, ledger) = (&self.classes, &mut self.ledger);
             match event {
-                TraceEvent::Created { .. } => {}
+                TraceEvent::Created { .. } | TraceEvent::CreatedByXe { .. } => {}
                 TraceEvent::Mapped(route) => object.map(classes, route),
                 TraceEvent::Event(kernel) | TraceEvent::Called { event: kernel, .. } => {
                     let (flushed, judged) = object.happen(classes, ledger, kernel, made(&event));

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use gem_coherency::platform::Caps;
-use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
+use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MocsClass};
+use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, MocsClass};
 use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sim::MadeCall;
 
@@ -33,8 +33,10 @@ pub(super) struct Object {
     pub(super) size: u64,
     /// The kernel's state on each class; `None` where the object cannot be what it is in the run.
     snapshots: Vec<Option<Snapshot>>,
+    /// The agent whose caches have the zeroes of new contents, unless they are in local memory.
+    zeroed_by: Agent,
     /// A program maps it write-back.
-    write_back: bool,
+    pub(super) write_back: bool,
     /// The routes of its other mappings, the last one first.
     pub(super) other_routes: Vec<Route>,
     /// The classes on which the kernel flushes before and after the copy of the request under way.
@@ -53,11 +55,21 @@ pub(super) struct Object {
 impl Object {
     /// Creates an object as each class does.
     pub(super) fn new(classes: &Classes, size: u64, creation: Creation) -> Self {
-        let snapshots: Vec<_> =
+        let snapshots =
             classes.all.iter().map(|class| created(classes, class.machine.caps, creation)).collect();
+        Self::with(classes, size, snapshots, Agent::Cpu)
+    }
+
+    /// Creates an object of xe, whose zeroes are in the caches of an agent. Only the run's own device judges it.
+    pub(super) fn of_xe(classes: &Classes, size: u64, snapshot: Snapshot, zeroed_by: Agent) -> Self {
+        Self::with(classes, size, vec![Some(snapshot); classes.all.len()], zeroed_by)
+    }
+
+    fn with(classes: &Classes, size: u64, snapshots: Vec<Option<Snapshot>>, zeroed_by: Agent) -> Self {
         let mut object = Self {
             size,
             snapshots,
+            zeroed_by,
             write_back: false,
             other_routes: Vec::new(),
             before_copy: 0,
@@ -76,7 +88,9 @@ impl Object {
     /// Makes the contents zeroes that were not flushed yet.
     pub(super) fn discard(&mut self, classes: &Classes) {
         self.pages.clear();
-        let by_cpu = |snapshot: &Option<Snapshot>| snapshot.is_some_and(|it| it.backing != Backing::Local);
+        let is_cpu = self.zeroed_by == Agent::Cpu;
+        let by_cpu =
+            |snapshot: &Option<Snapshot>| is_cpu && snapshot.is_some_and(|it| it.backing != Backing::Local);
         let bits = classes.with_bits().zip(&self.snapshots).filter(|(_, snapshot)| by_cpu(snapshot));
         self.untouched = States::zeroed(bits.fold(0, |set, ((bit, _), _)| set | bit));
     }
@@ -129,7 +143,7 @@ impl Object {
                 *snapshot = None;
                 continue;
             }
-            let Ok(done) = step(caps, &classes.rules, *state, event) else { continue };
+            let Ok(done) = class.step(&classes.rules, *state, event) else { continue };
             let before = std::mem::replace(state, done.next);
             for action in done.effects.actions() {
                 match action {

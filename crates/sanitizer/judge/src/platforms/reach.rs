@@ -56,6 +56,16 @@ impl Object {
         })
     }
 
+    /// Returns the classes on which a store by the program may leave a dirty line: not through mappings past the cache alone.
+    fn storable(&self, classes: &Classes) -> Mask {
+        if self.write_back || self.other_routes.is_empty() {
+            return !0;
+        }
+        let levels = self.levels();
+        let store = |&route| Effects::new(classes, &levels, route, Access::Write).leaves_dirty();
+        self.other_routes.iter().map(store).fold(0, |all, on| all | on)
+    }
+
     /// Takes note that the object's dma-buf is opened, or, with `false`, closed.
     pub(super) fn export(&mut self, opens: bool) {
         count(&mut self.reached.exported, opens);
@@ -158,6 +168,7 @@ impl Object {
             all,
             dirty: before.dirty & all,
             old: (before.old | if stale { !0 } else { 0 }) & all,
+            storable: self.storable(classes),
             leaves_old: write.leaves_old(),
             leaves_dirty: write.leaves_dirty(),
             foreign: if self.reached.was_attached { !0 } else { self.past_cache(classes).1 & mapped },

@@ -99,28 +99,7 @@ impl System {
         if self.xe.is_none() {
             return kernel::step(self.machine.caps, &self.rules, before, event);
         }
-        let next = match event {
-            Event::Release => Snapshot { pages: false, ..before },
-            Event::AddFramebuffer => Snapshot { framebuffer: true, ..before },
-            Event::RemoveFramebuffer => Snapshot { framebuffer: false, ..before },
-            Event::PinDisplay => Snapshot { pinned: true, pages: true, ..before },
-            Event::UnpinDisplay => Snapshot { pinned: false, ..before },
-            Event::Acquire | Event::Fault | Event::Exec(_) => Snapshot { pages: true, ..before },
-            Event::SetDomainCpu(_)
-            | Event::SetDomainGtt(_)
-            | Event::SetDomainWc(_)
-            | Event::SetCaching(_)
-            | Event::Pread
-            | Event::Pwrite { .. }
-            | Event::SwFinish
-            | Event::DirtyFb
-            | Event::DmaBufBegin(_)
-            | Event::DmaBufEnd
-            | Event::Suspend
-            | Event::Hibernate
-            | Event::Resume { .. } => before,
-        };
-        Ok(Step { next, effects: Effects::NONE, rule: Rule::ExecClean })
+        Ok(step_of_xe(before, event))
     }
 
     /// Applies the faults that are due to `request`.
@@ -223,4 +202,31 @@ impl System {
     fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock()
     }
+}
+
+/// Returns what xe does to an object at an event: it brings pages in, and releases them, and flushes nothing. Events of requests that xe lacks change
+/// nothing.
+pub const fn step_of_xe(before: Snapshot, event: Event) -> Step {
+    let next = match event {
+        Event::Release => Snapshot { pages: false, ..before },
+        Event::AddFramebuffer => Snapshot { framebuffer: true, ..before },
+        Event::RemoveFramebuffer => Snapshot { framebuffer: false, ..before },
+        Event::PinDisplay => Snapshot { pinned: true, pages: true, ..before },
+        Event::UnpinDisplay => Snapshot { pinned: false, ..before },
+        Event::Acquire | Event::Fault | Event::Exec(_) => Snapshot { pages: true, ..before },
+        Event::SetDomainCpu(_)
+        | Event::SetDomainGtt(_)
+        | Event::SetDomainWc(_)
+        | Event::SetCaching(_)
+        | Event::Pread
+        | Event::Pwrite { .. }
+        | Event::SwFinish
+        | Event::DirtyFb
+        | Event::DmaBufBegin(_)
+        | Event::DmaBufEnd
+        | Event::Suspend
+        | Event::Hibernate
+        | Event::Resume { .. } => before,
+    };
+    Step { next, effects: Effects::NONE, rule: Rule::ExecClean }
 }

@@ -8,7 +8,7 @@ use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Event, Snapshot};
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::PAGE_BYTES;
-use gem_coherency::vocabulary::{CacheLevel, Coherency, Domains};
+use gem_coherency::vocabulary::{Agent, CacheLevel, Coherency, Domains};
 use gem_coherency::xe::{self, CpuCaching, Create, CreateFlags, LOCAL, MapFlags, Refusal};
 use gem_coherency_uapi::xe::{
     DRM_IOCTL_XE_GEM_CREATE, DRM_IOCTL_XE_GEM_MMAP_OFFSET, drm_xe_gem_create, drm_xe_gem_mmap_offset,
@@ -22,6 +22,7 @@ use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::{Object, XeObject};
 use crate::kernel::spaces::vm::Vm;
 use crate::memory::backing_store::{BackingStore, Zeroing};
+use crate::observe::trace_event::TraceEvent;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
 use gem_coherency::vocabulary::MmapMode;
@@ -179,6 +180,15 @@ impl SimDevice {
             Zeroing::Cpu
         };
         let object = Object::of_xe(&self.system, XeObject::new(created, private_to), snapshot, zeroing);
+        let zeroed_by = match zeroing {
+            Zeroing::Cpu => Agent::Cpu,
+            Zeroing::Gpu => Agent::Gpu,
+        };
+        let shares_cache = kernel.device.platform.has_llc() && !is_local;
+        let level = if shares_cache { CacheLevel::Llc } else { snapshot.level };
+        let traced =
+            TraceEvent::CreatedByXe { size: created.size, snapshot: Snapshot { level, ..snapshot }, zeroed_by };
+        self.system.trace.add(object.id(), traced);
         if !created.flags.contains(CreateFlags::DEFER_BACKING) {
             object.happen(&mut object.state(), request, Event::Acquire)?;
         }
