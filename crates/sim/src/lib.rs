@@ -91,6 +91,7 @@ pub use observe::domain_calls::MadeCall;
 pub use observe::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
 pub use observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 pub use observe::log::KernelFlush;
+pub use observe::refusals::RefusedRequest;
 pub use observe::trace_event::{FlushKind, FoundLine, Instruction, TraceEvent, Traced};
 pub use process::files::{FileKind, OpenFile, ProgramFiles};
 pub use sync::eventfd::{EventFile, deliver_events};

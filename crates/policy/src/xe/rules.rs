@@ -240,6 +240,28 @@ rules! {
 }
 
 impl Rule {
+    /// Returns whether the rule refuses how memory is to be cached: `cpu_caching`, or a PAT index.
+    pub const fn is_of_caching(self) -> bool {
+        matches!(
+            self,
+            Self::CachingUnknown
+                | Self::LocalIsWc
+                | Self::ScanoutIsWc
+                | Self::PatIndexBeyond
+                | Self::PatIndexReserved
+                | Self::DecompressCompressed
+                | Self::UserptrNotSnooped
+                | Self::MirrorNotSnooped
+                | Self::UserptrNotFlushed
+                | Self::UserptrCompressed
+                | Self::BindNotCompressible
+                | Self::CachedNotSnooped
+                | Self::ImportNotSnooped
+                | Self::ImportCompressed
+                | Self::ImportNotFlushed
+        )
+    }
+
     /// Returns how the rule is known: [`Basis::Run`] if `ci/xe`, `ci/vm-cache xe` or `ci/vm-cache xe_display` compares it with the driver, else
     /// [`Basis::Read`]. The emulated GPU has no caches and no page faults, and none of version 35.
     pub const fn basis(self) -> Basis {

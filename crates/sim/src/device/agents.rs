@@ -15,6 +15,7 @@ use crate::kernel::objects::object::Object;
 use crate::observe::history::{LineStates, Recorded};
 use crate::observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 use crate::observe::log::KernelFlush;
+use crate::observe::refusals::RefusedRequest;
 use crate::refuse::refuse;
 #[cfg(doc)]
 use gem_coherency::backend::Drm;
@@ -22,6 +23,7 @@ use gem_coherency::backend::{Created, Placement};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::kernel::{Event, Snapshot};
 use gem_coherency::vocabulary::{Handle, MocsClass};
+use gem_coherency::xe::CpuCaching;
 use gem_coherency_memory_model::Route;
 use gem_coherency_uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
 
@@ -342,6 +344,16 @@ impl SimDevice {
     /// Returns the states of an object's lines now; `None` if nothing is recorded of the object, or it is gone.
     pub fn line_states(&self, object: u64) -> Option<LineStates> {
         self.system.object(object)?.recorded_states()
+    }
+
+    /// Returns and clears the requests of xe that a rule of caching refused, oldest first; at most 4,096.
+    pub fn refused_requests(&self) -> Vec<RefusedRequest> {
+        self.system.refusals.take()
+    }
+
+    /// Returns how the CPU maps an object of xe; `None` for an import, an object of i915, and one that is gone.
+    pub fn cpu_caching(&self, object: u64) -> Option<CpuCaching> {
+        self.system.object(object)?.xe.as_ref()?.created.caching
     }
 
     /// Returns whether the object with a number exists.

@@ -1,4 +1,4 @@
-//! What a device tells about itself: its trace, and its logs of flushes, incoherent accesses, lines and skipped work.
+//! What a device tells about itself: its trace, and its logs of flushes, incoherent accesses, refusals, lines and skipped work.
 
 pub(crate) mod bound;
 pub(crate) mod coverage;
@@ -6,5 +6,6 @@ pub(crate) mod domain_calls;
 pub(crate) mod history;
 pub(crate) mod incoherent;
 pub(crate) mod log;
+pub(crate) mod refusals;
 pub(crate) mod trace;
 pub(crate) mod trace_event;

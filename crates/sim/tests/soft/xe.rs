@@ -20,6 +20,7 @@ const END: u32 = 0x0500_0000;
 
 /// A process with a VM, a queue of the copy engine, and a batch.
 struct Xe {
+    device: SimDevice,
     caller: Caller,
     vm: u32,
     queue: u32,
@@ -39,13 +40,9 @@ impl Xe {
     #[track_caller]
     fn new(name: &str) -> Self {
         let device = SimDevice::open_for_programs(&format!("sim:{name}")).unwrap();
-        let mut xe = Self {
-            caller: Caller::on_device(&device),
-            vm: 0,
-            queue: 0,
-            batch: Bo { handle: 0, address: 0 },
-            extensions: 0,
-        };
+        let caller = Caller::on_device(&device);
+        let batch = Bo { handle: 0, address: 0 };
+        let mut xe = Self { device, caller, vm: 0, queue: 0, batch, extensions: 0 };
         let (refused, made) = xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, drm_xe_vm_create::default());
         assert_eq!(refused, None);
         xe.vm = made.vm_id;
@@ -234,6 +231,40 @@ fn madvise_takes_the_mapping_away_and_nothing_brings_it_back() {
     assert_eq!(xe.load(bo, 0), 6);
     let mut old = Xe::new("lnl,kernel=6.12");
     assert_eq!(old.caller.on(2, DRM_IOCTL_XE_MADVISE, pat).0, Some(Errno::EINVAL), "not in 6.12");
+}
+
+#[test]
+fn refusals_for_caching_are_logged_with_their_objects() {
+    let mut xe = Xe::new("lnl");
+    let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WB, 1).unwrap();
+    let vm = xe.vm;
+    assert_eq!(xe.bind(vm, op(bo, TARGET, PLAIN)), Err(Errno::EINVAL));
+    assert_eq!(xe.bind(vm, op(bo, TARGET, 20_000)), Err(Errno::EINVAL));
+    assert_eq!(
+        xe.bind(vm, drm_xe_vm_bind_op { range: 2 * SIZE, ..op(bo, TARGET, SNOOPS) }),
+        Err(Errno::EINVAL)
+    );
+    assert_eq!(xe.create(3, 1).map(|bo| bo.handle), Err(Errno::EINVAL));
+    xe.bind(vm, op(bo, TARGET, SNOOPS)).unwrap();
+    let logged: Vec<_> = xe
+        .device
+        .refused_requests()
+        .into_iter()
+        .map(|refused| {
+            assert_eq!((refused.errno, refused.size), (Errno::EINVAL, SIZE));
+            (refused.request, refused.rule.name(), refused.handle.map(|handle| handle.get()))
+        })
+        .collect();
+    let bind = "DRM_IOCTL_XE_VM_BIND";
+    assert_eq!(
+        logged,
+        [
+            (bind, "cached-not-snooped", Some(bo.handle)),
+            (bind, "pat-index-beyond", Some(bo.handle)),
+            ("DRM_IOCTL_XE_GEM_CREATE", "caching-unknown", None),
+        ]
+    );
+    assert_eq!(xe.device.refused_requests(), []);
 }
 
 #[test]

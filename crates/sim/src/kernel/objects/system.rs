@@ -17,6 +17,7 @@ use crate::memory::backing_store::AccessContext;
 use crate::observe::coverage::Counts;
 use crate::observe::incoherent::IncoherentLog;
 use crate::observe::log::{KernelFlush, Log};
+use crate::observe::refusals::Refusals;
 use crate::observe::trace::Trace;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Owner;
@@ -38,6 +39,7 @@ pub(crate) struct System {
     pub(crate) injected_faults: InjectedFaults,
     pub(crate) log: Log,
     pub(crate) incoherent: IncoherentLog,
+    pub(crate) refusals: Refusals,
     pub(crate) trace: Trace,
     pub(crate) coverage: Counts,
     /// The numbers of the objects to which programs may store past the cache, under a WB mapping.
@@ -72,6 +74,7 @@ impl System {
             injected_faults,
             log: Log::default(),
             incoherent: IncoherentLog::default(),
+            refusals: Refusals::default(),
             trace: Trace::default(),
             coverage: Counts::default(),
             aliased: Mutex::default(),

@@ -53,11 +53,10 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
     let created = match kernel.device.create(&asked) {
         Ok(created) => created,
         // The size is compared with the page of local memory when memory is allocated, after the VM was found.
-        Err(Refusal { errno, rule })
+        Err(refusal @ Refusal { rule, .. })
             if rule != xe::Rule::CreateSize || !args.size.is_multiple_of(PAGE_BYTES) || args.size == 0 =>
         {
-            tracing::debug!(%rule, "refused");
-            return refuse(request, errno);
+            return refuse(request, device.refused(request, refusal, None, args.size));
         }
         Err(_) => {
             device.vm_of(request, args.vm_id)?;
@@ -186,8 +185,11 @@ impl SimDevice {
         };
         let shares_cache = kernel.device.platform.has_llc() && !is_local;
         let level = if shares_cache { CacheLevel::Llc } else { snapshot.level };
-        let traced =
-            TraceEvent::CreatedByXe { size: created.size, snapshot: Snapshot { level, ..snapshot }, zeroed_by };
+        let traced = TraceEvent::CreatedByXe {
+            size: created.size,
+            snapshot: Snapshot { level, ..snapshot },
+            zeroed_by,
+        };
         self.system.trace.add(object.id(), traced);
         if !created.flags.contains(CreateFlags::DEFER_BACKING) {
             object.happen(&mut object.state(), request, Event::Acquire)?;

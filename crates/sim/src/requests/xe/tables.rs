@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard};
 
+use gem_coherency::Errno;
 use gem_coherency::platform::Engine;
 use gem_coherency::xe;
 
 use crate::SimDevice;
 use crate::gpu::Owner;
 use crate::kernel::numbers::Numbers;
+use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::vm::Vm;
+use crate::observe::refusals::RefusedRequest;
 
 /// An exec queue (`xe_exec_queue`).
 #[derive(Debug)]
@@ -135,5 +138,25 @@ impl SimDevice {
     ) -> Result<T, xe::Refusal> {
         let without = self.system.xe.and_then(|kernel| kernel.without);
         answer.or_else(|refusal| if Some(refusal.rule) == without { Ok(T::default()) } else { Err(refusal) })
+    }
+
+    /// Logs the refusal of a request about an object, or about `size` bytes of other memory; returns its errno.
+    pub(super) fn refused(
+        &self,
+        request: &'static str,
+        xe::Refusal { errno, rule }: xe::Refusal,
+        object: Option<&Object>,
+        size: u64,
+    ) -> Errno {
+        tracing::debug!(%rule, "refused");
+        self.system.refusals.add(RefusedRequest {
+            request,
+            errno,
+            rule,
+            object: object.map(Object::id),
+            handle: object.and_then(|object| object.state().first_handle),
+            size: object.map_or(size, Object::size),
+        });
+        errno
     }
 }

@@ -12,7 +12,7 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::GraphicsVersion;
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::vocabulary::CacheLevel;
-use gem_coherency::xe::{self, Bind, BindFlags, BindOp, Bound, Refusal};
+use gem_coherency::xe::{self, Bind, BindFlags, BindOp, Bound};
 use gem_coherency_uapi::xe::{
     DRM_IOCTL_XE_EXEC, DRM_IOCTL_XE_MADVISE, DRM_IOCTL_XE_VM_BIND, DRM_IOCTL_XE_VM_CREATE,
     DRM_IOCTL_XE_VM_DESTROY, DRM_XE_MAX_SYNCS, DRM_XE_VM_CREATE_FLAG_FAULT_MODE,
@@ -133,6 +133,7 @@ struct Operation {
 
 /// Checks the request, and changes the VM.
 fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
+    let request = DRM_IOCTL_XE_VM_BIND.name;
     let device = caller.device;
     let kernel = device.system.xe.ok_or(Errno::ENODEV)?;
     let find_vm = || device.tables().vm(args.vm_id).ok_or(Errno::EINVAL);
@@ -144,7 +145,11 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     let unknown = xe::Object::imported(0);
     for op in &list {
         let asked = asked(op, (op.obj != 0).then_some(&unknown));
-        device.unless_lacking(kernel.device.bind_arguments(&asked, has_faults)).map_err(errno)?;
+        let answer = device.unless_lacking(kernel.device.bind_arguments(&asked, has_faults));
+        answer.map_err(|refusal| {
+            let object = device.find(request, op.obj).ok();
+            device.refused(request, refusal, object.as_deref(), op.range)
+        })?;
     }
     let queue = match args.exec_queue_id {
         0 => None,
@@ -163,18 +168,18 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
         return Err(Errno::ENOENT);
     }
     for op in &list {
-        kernel.device.bind_range(&asked(op, None)).map_err(errno)?;
+        kernel.device.bind_range(&asked(op, None)).map_err(|refusal| refusal.errno)?;
     }
     let mut operations = Vec::new();
     for args in list {
         let object = match args.obj {
             0 => None,
             handle => {
-                let request = DRM_IOCTL_XE_VM_BIND.name;
                 let object = device.find(request, handle).map_err(|error| error.errno())?;
                 let created = created(&object);
                 let answer = kernel.device.bind_object(&asked(&args, Some(&created)), &created);
-                device.unless_lacking(answer).map_err(errno)?;
+                let answer = device.unless_lacking(answer);
+                answer.map_err(|refusal| device.refused(request, refusal, Some(&object), args.range))?;
                 Some(object)
             }
         };
@@ -185,7 +190,6 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     let awaited = syncs.awaited();
     if syncs.user_fence.is_some() {
         // The number is stored when the change is made.
-        let request = DRM_IOCTL_XE_VM_BIND.name;
         caller.patience.wait(request, None, || awaited.is_signalled()).map_err(|error| error.errno())?;
     }
     // What fails is found before anything is changed: a PREFETCH finds what operations before it map.
@@ -307,12 +311,6 @@ fn asked<'a>(op: &drm_xe_vm_bind_op, object: Option<&'a xe::Object>) -> Bind<'a>
 /// Returns how an object was created; an import and the process's own pages count as imports.
 fn created(object: &Object) -> xe::Object {
     object.xe.as_ref().map_or(xe::Object::imported(object.size()), |of_xe| of_xe.created)
-}
-
-/// Returns the errno of a refusal.
-fn errno(refusal: Refusal) -> Errno {
-    tracing::debug!(rule = %refusal.rule, "refused");
-    refusal.errno
 }
 
 /// Checks that what a PREFETCH finds may be in its memory region (`xe_bo_migrate`).
@@ -469,7 +467,7 @@ fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
     if args.r#type != PAT {
         let reserved = args.reserved != [0; 2];
         let plain = kernel.device.madvise_pat(args.start, args.range, 0, reserved, &[]);
-        device.unless_lacking(plain).map_err(errno)?;
+        device.unless_lacking(plain).map_err(|refusal| refusal.errno)?;
     }
     let found = vm.in_range(&range);
     match args.r#type {
@@ -480,7 +478,19 @@ fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
                 found.iter().map(|(start, mapping)| Found::new(*start, mapping, &range)).collect();
             let bound: Vec<_> = known.iter().filter_map(Found::bound).collect();
             let answer = kernel.device.madvise_pat(args.start, args.range, index, reserved, &bound);
-            device.unless_lacking(answer).map_err(errno)?;
+            device.unless_lacking(answer).map_err(|refusal| {
+                let refused = |bound: &Found| {
+                    let bound: Vec<_> = bound.bound().into_iter().collect();
+                    kernel.device.madvise_pat(args.start, args.range, index, reserved, &bound) == Err(refusal)
+                };
+                let mapping =
+                    known.iter().zip(&found).find(|(bound, _)| refused(bound)).map(|(_, (_, it))| it);
+                let object = mapping.and_then(|mapping| match &mapping.memory {
+                    Memory::Object { object, .. } => Some(&***object),
+                    Memory::Null => None,
+                });
+                device.refused(DRM_IOCTL_XE_MADVISE.name, refusal, object, args.range)
+            })?;
             vm.change(range, |mapping| {
                 mapping.pat_index = index;
                 if let Memory::Object { object, .. } = &mapping.memory {
