@@ -1,9 +1,9 @@
-//! The ways in which an access of a program misses newer bytes, or destroys them.
+//! The mistakes of programs: accesses that miss newer bytes, or destroy them, and requests that the kernel refuses because they would.
 
 use gem_coherency_policy::vocabulary::words;
 
 words! {
-    /// A missing flush or invalidate of a program, by its effect. The word is that of reports and suppressions.
+    /// A mistake of a program, by its effect. The word is that of reports and suppressions.
     Mistake, "mistake" {
         /// An agent read memory, and the CPU's cache had newer bytes.
         StaleRead = "stale read",
@@ -21,11 +21,13 @@ words! {
         DirtySurface = "dirty surface",
         /// An object of a batch had dirty lines that the GPU did not see; whether it read them is not known.
         DirtyAtSubmission = "dirty at submission",
+        /// The kernel (xe) refused how memory was to be cached: by `cpu_caching`, or by a PAT index.
+        RefusedRequest = "refused request",
     }
 }
 
 impl Mistake {
-    /// Returns whether the agent is known to have accessed the lines.
+    /// Returns whether the agent is known to have accessed the lines, or the kernel to have refused the request.
     #[must_use]
     pub const fn is_certain(self) -> bool {
         !matches!(self, Self::DirtySurface | Self::DirtyAtSubmission)

@@ -2,9 +2,10 @@
 
 use gem_coherency::backend::Drm;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency_memory_model::Mistake;
 use gem_coherency_protocol::Frame;
-use gem_coherency_sim::{Incoherent, SimDevice};
+use gem_coherency_sim::{Incoherent, RefusedRequest, SimDevice};
 use gem_coherency_uapi::drm_display::{
     DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_CURSOR2, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
@@ -77,6 +78,11 @@ pub(crate) fn placed(
 ) -> Vec<Finding> {
     let mut placed = Vec::new();
     for finding in found {
+        let finding = Finding { caching: device.cpu_caching(finding.object), ..finding };
+        if finding.lines.is_empty() {
+            placed.push(Finding { request: stack.to_vec(), ..finding });
+            continue;
+        }
         for (store, lines) in
             first_stores(findings, device.exported_as(finding.object), finding.object, &finding.lines)
         {
@@ -91,6 +97,13 @@ pub(crate) fn of_access(device: &SimDevice, access: Incoherent) -> Finding {
     let object = (access.object, access.handle, access.size);
     let finding = Finding::new(access.kind, device.name(), object, access.level, access.lines);
     Finding { route: Some(access.route), ..finding }
+}
+
+/// Returns a request that the kernel refused as a finding without a place.
+fn of_refusal(device: &SimDevice, refused: RefusedRequest) -> Finding {
+    let object = (refused.object.unwrap_or(0), refused.handle, refused.size);
+    let finding = Finding::new(Mistake::RefusedRequest, device.name(), object, CacheLevel::None, Vec::new());
+    Finding { refused: Some(refused), ..finding }
 }
 
 /// Returns the mistakes that a device logged.
@@ -113,6 +126,7 @@ fn logged(device: &SimDevice) -> Vec<Finding> {
         let kind = Mistake::DirtyAtSubmission;
         found.push(Finding::new(kind, device.name(), object, submitted.level, submitted.lines));
     }
+    found.extend(device.refused_requests().into_iter().map(|refused| of_refusal(device, refused)));
     found
 }
 

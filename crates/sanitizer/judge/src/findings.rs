@@ -10,9 +10,11 @@ use std::sync::{Arc, MutexGuard, Weak};
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, Handle};
+use gem_coherency::xe::CpuCaching;
 use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_protocol::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 use gem_coherency_server::RecordWriters;
+use gem_coherency_sim::RefusedRequest;
 
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
@@ -37,6 +39,10 @@ pub struct Finding {
     pub size: u64,
     /// The object's level.
     pub level: CacheLevel,
+    /// How the CPU maps the object, under xe, if that is known.
+    pub caching: Option<CpuCaching>,
+    /// The request of [`Mistake::RefusedRequest`]; `None` otherwise.
+    pub refused: Option<RefusedRequest>,
     /// The route of the access; `None` for [`Mistake::DirtyAtSubmission`].
     pub route: Option<Route>,
     /// The route of the write of which [`Mistake::MissingInvalidate`] missed the bytes; `None` otherwise.
@@ -75,6 +81,8 @@ impl Finding {
             handle,
             size,
             level,
+            caching: None,
+            refused: None,
             route: None,
             writer: None,
             lines,
@@ -275,6 +283,11 @@ fn records_in(file: &File) -> Vec<SiteCounts> {
 /// Without a place, it is the object that must be the same.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let top = |frames: &[Frame]| frames.iter().take(SAME_FRAMES).cloned().collect::<Vec<_>>();
+    if let (Some(refused), Some(other_refused)) = (one.refused, other.refused) {
+        let what = |refused: RefusedRequest| (refused.request, refused.rule);
+        return (what(refused), &one.device) == (what(other_refused), &other.device)
+            && top(&one.request) == top(&other.request);
+    }
     (one.kind, &one.device, one.level, one.route) == (other.kind, &other.device, other.level, other.route)
         && one.platforms == other.platforms
         && top(&one.store) == top(&other.store)

@@ -80,6 +80,7 @@ fn add_load(
             };
             let object = (stale.object, stale.handle, stale.size);
             let finding = Finding {
+                caching: devices.iter().find_map(|device| device.cpu_caching(stale.object)),
                 route: Some(Route::CpuCached),
                 writer: Some(stale.route),
                 load: load.clone(),

@@ -95,7 +95,7 @@ fn is_wrong(finding: &Finding, what: What) -> bool {
         Mistake::LostWrite => Access::Write,
         Mistake::MissingInvalidate => return what == What::Loaded,
         // No request shows it.
-        Mistake::DirtyOnScreen => return false,
+        Mistake::DirtyOnScreen | Mistake::RefusedRequest => return false,
         Mistake::DirtySurface | Mistake::DirtyAtSubmission => {
             return matches!(what, What::Request { event: Event::Exec(_), .. });
         }

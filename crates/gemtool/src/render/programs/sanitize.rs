@@ -2,13 +2,14 @@
 
 use std::io;
 
-use gem_coherency::platform::by_name;
+use gem_coherency::platform::{Driver, by_name};
 use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency::policy::{Path, Verdict, needs_flush};
 use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode, MocsClass};
+use gem_coherency::xe::CpuCaching;
 use gem_coherency_report::{
     CoverageRow, DisagreementRow, FindingRow, Picture, PlaceRow, PlatformsRow, Sanitized, Suppression,
-    VerdictRow,
+    VerdictRow, machine_of,
 };
 
 use crate::render::programs::coverage;
@@ -57,6 +58,16 @@ impl Report for Sanitized {
                 "`first store` is the first store to the line's page; a later one may have left the line dirty.",
             )?;
         }
+        let is_of_xe = |row: &&CoverageRow| {
+            row.simulated.display_reads == 0
+                && machine_of(&row.device).is_some_and(|machine| machine.driver == Driver::Xe)
+        };
+        if self.findings.is_empty() && self.coverage.iter().any(|row| is_of_xe(&row)) {
+            page.wrapped(
+                0,
+                "Under xe no flush is needed between CPU and GPU: the kernel refuses each mapping that would need one. A flush can be missing for the display.",
+            )?;
+        }
         if self.findings.is_empty() && self.platforms.is_empty() && self.nothing_judged.is_none() {
             for platform in hiding(&self.coverage) {
                 let text = format!(
@@ -81,9 +92,12 @@ fn hiding(devices: &[CoverageRow]) -> Vec<&str> {
             needs_flush(caps, object.level, cpu, gpu, Access::Read).verdict == Verdict::NotNeeded
         })
     };
+    let is_of_i915 =
+        |row: &&CoverageRow| machine_of(&row.device).is_none_or(|machine| machine.driver == Driver::I915);
     let names = devices
         .iter()
         .filter(|row| row.simulated.display_reads == 0)
+        .filter(is_of_i915)
         .filter_map(|row| row.device.strip_prefix(gem_coherency_sim::PREFIX)?.split(',').next());
     names.filter(hides).collect()
 }
@@ -282,27 +296,22 @@ fn finding_text(
     let times = if finding.times == 1 { String::new() } else { format!(", {} times", finding.times) };
     let agent = finding.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
     page.heading(&format!("{number}{}{agent}{times}", finding.kind))?;
-    let handle =
-        finding.handle.map_or_else(|| "without a handle".to_owned(), |handle| format!("BO {handle}"));
-    page.field(
-        "object",
-        &format!(
-            "{handle} of {}, level {}, {}",
-            bytes(finding.size),
-            finding.level,
-            visible(&finding.device)
-        ),
-    )?;
+    if let Some(refused) = &finding.refused {
+        page.field("request", &format!("{}: {}", short(refused.request), refused.errno))?;
+    }
+    page.field("object", &object(finding))?;
     let [first, end] = finding.bytes;
-    page.field(
-        "lines",
-        &format!(
-            "{} ({}, bytes {first} to {})",
-            finding.lines,
-            counted(finding.line_count, "line"),
-            end.saturating_sub(1)
-        ),
-    )?;
+    if finding.line_count > 0 {
+        page.field(
+            "lines",
+            &format!(
+                "{} ({}, bytes {first} to {})",
+                finding.lines,
+                counted(finding.line_count, "line"),
+                end.saturating_sub(1)
+            ),
+        )?;
+    }
     if let Some(rule) = finding.rule {
         page.field("rule", &format!("{rule}: {}", rule.reason()))?;
     }
@@ -322,7 +331,15 @@ fn finding_text(
     }
     stack(page, "first store", &finding.store)?;
     stack(page, "loaded", &finding.load)?;
-    stack(page, if finding.load.is_empty() { "seen in" } else { "written in" }, &finding.request)?;
+    let request = match (&finding.refused, finding.load.is_empty()) {
+        (Some(_), _) => "made in",
+        (None, true) => "seen in",
+        (None, false) => "written in",
+    };
+    stack(page, request, &finding.request)?;
+    if finding.refused.is_some() {
+        return Ok(());
+    }
     if finding.flushed.is_empty() {
         return page.field("flushed", "no line of the object");
     }
@@ -333,6 +350,27 @@ fn finding_text(
         page.field(if n == 0 { "flushed" } else { "" }, &text)?;
     }
     Ok(())
+}
+
+/// Returns the name of a request of xe without what all of them have.
+pub(super) fn short(request: &str) -> &str {
+    request.strip_prefix("DRM_IOCTL_XE_").unwrap_or(request)
+}
+
+/// Returns the object of a finding, with its caching in the words of its driver, and the device.
+fn object(finding: &FindingRow) -> String {
+    let handle = match (finding.handle, &finding.refused) {
+        (Some(handle), _) => format!("BO {handle}"),
+        (None, Some(_)) => "none: memory".to_owned(),
+        (None, None) => "without a handle".to_owned(),
+    };
+    let caching = match (finding.driver, finding.cpu_caching) {
+        (Driver::I915, _) => format!(", level {}", finding.level),
+        (Driver::Xe, Some(CpuCaching::Wb)) => ", mapped WB".to_owned(),
+        (Driver::Xe, Some(CpuCaching::Wc)) => ", mapped WC".to_owned(),
+        (Driver::Xe, None) => String::new(),
+    };
+    format!("{handle} of {}{caching}, {}", bytes(finding.size), visible(&finding.device))
 }
 
 /// Writes a table of verdicts: for each row the numbers, the request if it is one, and the place. `judged` by several platforms, it has

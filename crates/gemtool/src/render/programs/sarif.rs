@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::render::counted;
 use crate::render::programs::frames::first_in_source;
-use crate::render::programs::sanitize::numbered_lines;
+use crate::render::programs::sanitize::{numbered_lines, short};
 
 /// Returns the document of a report.
 pub fn of(report: &Sanitized) -> Value {
@@ -106,12 +106,12 @@ fn finding(finding: &FindingRow) -> Value {
     let agent = finding.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
     let handle = finding.handle.map_or_else(|| "an object".to_owned(), |handle| format!("BO {handle}"));
     let rule = finding.rule.map_or_else(String::new, |rule| format!(": {}", rule.reason()));
-    let text = format!(
-        "{}{agent}: {} of {handle} ({}){rule}",
-        finding.kind,
-        numbered_lines(&finding.lines),
-        counted(finding.size, "byte")
-    );
+    let what = match &finding.refused {
+        Some(refused) => format!("{}, {}, about", short(refused.request), refused.errno),
+        None => format!("{} of", numbered_lines(&finding.lines)),
+    };
+    let size = counted(finding.size, "byte");
+    let text = format!("{}{agent}: {what} {handle} ({size}){rule}", finding.kind);
     let stack = [&finding.store, &finding.load, &finding.request].into_iter().find(|stack| !stack.is_empty());
     let at = stack.and_then(|stack| first_in_source(stack));
     let locations: Vec<Value> = at.map(location).into_iter().collect();

@@ -6,10 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use gem_coherency::platform::Driver;
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::CacheLevel;
+use gem_coherency::xe::CpuCaching;
 use gem_coherency_report::{
-    DisagreementRow, DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, PlatformsRow, TestRow, VerdictRow,
+    DisagreementRow, DomainRow, DriverRule, FindingRow, FlushRow, FlushedRow, PlaceRow, PlatformsRow,
+    RefusedRow, TestRow, VerdictRow,
 };
 use serde_json::{Value, json};
 
@@ -135,16 +138,19 @@ fn sanitized() -> String {
     };
     let finding = FindingRow {
         kind: gem_coherency_sim::Mistake::StaleRead,
-        device: "sim:glk".to_owned(),
+        device: "sim:lnl".to_owned(),
+        driver: Driver::Xe,
         agent: Some("gpu".to_owned()),
         handle: Some(1),
         size: 4096,
         level: CacheLevel::None,
+        cpu_caching: Some(CpuCaching::Wb),
+        refused: Some(RefusedRow { request: "DRM_IOCTL_XE_VM_BIND", errno: "EINVAL".to_owned() }),
         lines: "0-15, 37".to_owned(),
         line_count: 17,
         bytes: [0, 2432],
         times: 1,
-        rule: Some(Rule::NonCoherentRead),
+        rule: Some(DriverRule::I915(Rule::NonCoherentRead)),
         platforms: vec!["glk"],
         store: vec![place.clone()],
         load: vec![place.clone()],

@@ -1,18 +1,16 @@
 //! The findings, with the places in programs.
 
-use gem_coherency::platform::{self, Machine};
-use gem_coherency::policy::driver::{Path, needs_flush, needs_invalidate};
-use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
-use gem_coherency::policy::{Decision, Rule, Verdict};
+use gem_coherency::platform::{self, Driver};
 use gem_coherency::units::{LINE_BYTES, LineRange};
-use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use gem_coherency::vocabulary::{CacheLevel, MocsClass};
+use gem_coherency::xe::CpuCaching;
 use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sanitizer::{Finding, RecentFlush};
-use gem_coherency_sim::SimDevice;
 use serde::Serialize;
 
 use crate::rows::key::key;
 use crate::rows::places::{PlaceRow, Places};
+use crate::rows::rules::{DriverRule, machine_of, others, rule_of};
 
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
@@ -21,6 +19,8 @@ pub struct FindingRow {
     pub kind: Mistake,
     /// The device.
     pub device: String,
+    /// The driver of the device.
+    pub driver: Driver,
     /// The agent and its path: `gpu`.
     pub agent: Option<String>,
     /// The object's handle, at the first time.
@@ -29,6 +29,10 @@ pub struct FindingRow {
     pub size: u64,
     /// The object's level.
     pub level: CacheLevel,
+    /// How the CPU maps the object, under xe; `None` if that is not known.
+    pub cpu_caching: Option<CpuCaching>,
+    /// The request that the kernel refused; `None` for another kind.
+    pub refused: Option<RefusedRow>,
     /// The lines at the first time: `0-15, 37`.
     pub lines: String,
     /// Number of these lines.
@@ -37,10 +41,10 @@ pub struct FindingRow {
     pub bytes: [u64; 2],
     /// How often it happened.
     pub times: u64,
-    /// The rule that wants a flush or an invalidate; `None` if none does.
-    pub rule: Option<Rule>,
+    /// The rule that wants a flush or an invalidate, or that refused the request; `None` if none does.
+    pub rule: Option<DriverRule>,
     /// Platforms on which it is a mistake, with several judges; otherwise other platforms on which the same accesses
-    /// want a flush or an invalidate, of objects as GEM_CREATE makes them.
+    /// want a flush or an invalidate, of objects as GEM_CREATE makes them (i915), or that are mapped write-back (xe).
     pub platforms: Vec<&'static str>,
     /// The call stack of the first store; empty if it is not known.
     pub store: Vec<PlaceRow>,
@@ -70,6 +74,15 @@ impl FindingRow {
     pub fn is_accepted(&self) -> bool {
         self.suppressed.is_some() || self.known == Some(true)
     }
+}
+
+/// A request that the kernel refused.
+#[derive(Clone, Debug, Serialize)]
+pub struct RefusedRow {
+    /// Its name in the uAPI header.
+    pub request: &'static str,
+    /// The errno's name.
+    pub errno: String,
 }
 
 /// Lines of an object that an instruction flushed.
@@ -103,19 +116,28 @@ impl Places {
         FindingRow {
             kind: finding.kind,
             device: finding.device.clone(),
+            driver: machine.map_or(Driver::I915, |machine| machine.driver),
             agent: agent.map(str::to_owned),
             handle: finding.handle.map(|handle| handle.get()),
             size: finding.size,
             level: finding.level,
+            cpu_caching: finding.caching,
+            refused: finding.refused.map(|refused| RefusedRow {
+                request: refused.request,
+                errno: refused.errno.name().map_or_else(|| refused.errno.to_string(), str::to_owned),
+            }),
             lines: LineRange::list(&finding.lines),
             line_count: lines,
             bytes: [start * LINE_BYTES, end * LINE_BYTES],
             times: finding.times,
-            rule: machine
-                .and_then(|machine| wanted(machine, finding.level, finding))
-                .map(|decision| decision.rule),
+            rule: machine.and_then(|machine| rule_of(machine, finding)),
             platforms,
-            key: key(finding.kind, agent, finding.level, [&load, &store, &request]),
+            key: key(
+                finding.kind,
+                agent.or(finding.refused.map(|refused| refused.rule.name())),
+                finding.level,
+                [&load, &store, &request],
+            ),
             store,
             load,
             request,
@@ -135,7 +157,7 @@ impl Places {
             | Mistake::DirtyOnScreen
             | Mistake::DirtySurface
             | Mistake::DirtyAtSubmission => true,
-            Mistake::StaleCpuRead | Mistake::MissingInvalidate => false,
+            Mistake::StaleCpuRead | Mistake::MissingInvalidate | Mistake::RefusedRequest => false,
         };
         let hits =
             |lines: &LineRange| finding.lines.iter().any(|dirty| !dirty.intersection(*lines).is_empty());
@@ -145,11 +167,6 @@ impl Places {
             before_store: are_dirty && flush.lines.iter().any(hits),
         }
     }
-}
-
-/// Returns the machine of a software device.
-fn machine_of(device: &str) -> Option<Machine> {
-    SimDevice::open_for_programs(device).ok().map(|soft| soft.machine())
 }
 
 fn route_name(route: Route) -> &'static str {
@@ -163,41 +180,4 @@ fn route_name(route: Route) -> &'static str {
         Route::Gpu(MocsClass::BypassLlc) => "GPU (bypassing the LLC)",
         Route::Display => "display engine",
     }
-}
-
-/// Returns the decision that wants a flush or an invalidate for the accesses of a finding, for objects of a level.
-fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Decision> {
-    let agent = match finding.route {
-        Some(Route::Display) => Path::Display,
-        Some(Route::Gpu(mocs)) => Path::Gpu(mocs),
-        _ => Path::Gpu(MocsClass::PageTable),
-    };
-    let (caps, cpu) = (machine.caps, Path::Cpu(MmapMode::Wb));
-    let decision = match finding.kind {
-        Mistake::StaleRead | Mistake::DirtyOnScreen | Mistake::DirtySurface | Mistake::DirtyAtSubmission => {
-            needs_flush(caps, level, cpu, agent, Access::Read)
-        }
-        Mistake::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),
-        Mistake::StaleCpuRead | Mistake::MissingInvalidate => {
-            let writer = match finding.writer {
-                Some(Route::Aperture) => Path::Cpu(MmapMode::Gtt),
-                Some(Route::CpuUncached) => Path::Cpu(MmapMode::Wc),
-                _ => agent,
-            };
-            needs_invalidate(caps, level, writer, cpu, Access::Read)
-        }
-    };
-    [Verdict::Flush, Verdict::Invalidate].contains(&decision.verdict).then_some(decision)
-}
-
-/// Returns the other platforms that want the same, for objects as GEM_CREATE makes them there.
-fn others(machine: Machine, finding: &Finding) -> Vec<&'static str> {
-    let Ok(rules) = KernelRules::of(machine.kernel) else { return Vec::new() };
-    let wants = |platform: &&&'static platform::Platform| {
-        let other = platform.machine(machine.kernel, false);
-        Snapshot::created(other.caps, &rules, Creation::User)
-            .is_ok_and(|created| wanted(other, created.level, finding).is_some())
-    };
-    let others = platform::all().iter().filter(|platform| platform.name != machine.platform.name);
-    others.filter(wants).map(|platform| platform.name).collect()
 }

@@ -8,3 +8,4 @@ pub(crate) mod flushes;
 mod key;
 pub(crate) mod places;
 pub(crate) mod platform_verdicts;
+pub(crate) mod rules;

@@ -214,6 +214,7 @@ fn meet(one: LineRange, other: LineRange) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gem_coherency::platform::Driver;
     use gem_coherency::policy::kernel::Event;
     use gem_coherency::vocabulary::{CacheLevel, MocsClass};
     use gem_coherency_memory_model::Route;
@@ -236,10 +237,13 @@ mod tests {
         let finding = FindingRow {
             kind: Mistake::StaleRead,
             device: "sim:glk".to_owned(),
+            driver: Driver::I915,
             agent: Some("GPU".to_owned()),
             handle: Some(1),
             size: 4096,
             level: CacheLevel::None,
+            cpu_caching: None,
+            refused: None,
             lines: String::new(),
             line_count: 1,
             bytes: [0, 64],

@@ -3,6 +3,7 @@
 mod domain;
 mod flushes;
 mod random;
+mod xe;
 
 use super::*;
 use gem_coherency::platform::by_name;

@@ -1,0 +1,77 @@
+//! Verdicts on flushes of objects of xe, in traces that are made by hand.
+
+use super::*;
+use crate::need::{Counts, Need};
+use gem_coherency::policy::kernel::{Backing, Snapshot};
+use gem_coherency::vocabulary::{Agent, Coherency, Domains};
+use gem_coherency::xe;
+
+/// The object's state under xe.
+fn state(level: CacheLevel) -> Snapshot {
+    Snapshot {
+        backing: Backing::LocalSystem,
+        level,
+        user_pat: None,
+        coherent: Coherency::empty(),
+        dirty: false,
+        read_domains: Domains::empty(),
+        write_domain: Domains::empty(),
+        pages: true,
+        framebuffer: false,
+        pinned: false,
+        user: true,
+    }
+}
+
+/// Returns the verdict on the one line that place 0 flushes of an object that the CPU maps on `route`.
+#[track_caller]
+fn need(
+    platform: &str,
+    (level, route, zeroed_by): (CacheLevel, Route, Agent),
+    events: &[TraceEvent],
+) -> Need {
+    let kernel = KernelVersion::new(7, 2);
+    let machine = xe::device(platform, kernel).unwrap().machine();
+    let mut judge = Judge::own(machine, KernelRules::of(kernel).unwrap());
+    let start = [
+        TraceEvent::CreatedByXe { size: 0x4000, snapshot: state(level), zeroed_by },
+        TraceEvent::Mapped(route),
+    ];
+    let all = start.iter().chain(events).map(|&event| Traced { object: 1, event });
+    judge.feed((all.collect(), 0));
+    let counts: Counts = judge.flushed().counts(0);
+    assert_eq!(counts.all(), 1, "{counts:?}");
+    counts.worst().unwrap()
+}
+
+const WB: (CacheLevel, Route, Agent) = (CacheLevel::Llc, Route::CpuCached, Agent::Cpu);
+const WC: (CacheLevel, Route, Agent) = (CacheLevel::None, Route::CpuUncached, Agent::Gpu);
+
+#[test]
+fn between_cpu_and_gpu_a_flush_is_useless() {
+    for platform in ["lnl", "bmg", "ptl"] {
+        for object in [WB, WC] {
+            let before = [stored(3, 4), flushed(3), read(PLAIN, 3, 4)];
+            assert_eq!(need(platform, object, &before), Need::Useless, "{platform}");
+            let opened = TraceEvent::Opened { line: 0 };
+            assert_eq!(need(platform, object, &[opened, flushed(3)]), Need::Useless, "{platform}");
+        }
+    }
+}
+
+#[test]
+fn a_flush_of_zeroes_is_needed_only_where_the_cpu_has_them() {
+    let shown = [TraceEvent::Event(Event::AddFramebuffer), flushed(3), read(Route::Display, 3, 4)];
+    assert_eq!(need("lnl", WB, &shown), Need::Needed);
+    assert_eq!(need("lnl", WC, &shown), Need::Useless);
+}
+
+#[test]
+fn for_the_display_and_other_devices_a_flush_counts() {
+    let framed = TraceEvent::Event(Event::AddFramebuffer);
+    let events = [framed, stored(3, 4), flushed(3), read(Route::Display, 3, 4)];
+    assert_eq!(need("lnl", WB, &events), Need::Needed);
+    assert_eq!(need("lnl", WB, &events[..3]), Need::Precautionary);
+    assert_eq!(need("lnl", WB, &events[1..3]), Need::Useless);
+    assert_eq!(need("lnl", WB, &[TraceEvent::Exported, stored(3, 4), flushed(3)]), Need::Precautionary);
+}
