@@ -1,0 +1,98 @@
+"""Compares reports of `gemtool sanitize` on devices of xe with what crates/programs/runtime/tests/findings/xe/expected plants.
+
+    findings_xe.py report PLATFORM PROGRAM MODE STATUS REPORT   one report, as JSON
+    findings_xe.py --self-test
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "crates/programs/runtime/tests/findings/xe"
+COLUMNS = ("kind", "rule", "lines", "found", "refused", "unflushed")
+
+
+def table():
+    rows = (line.split() for line in (FOLDER / "expected").read_text().splitlines() if not line.startswith("#"))
+    return {row[0]: dict(zip(COLUMNS, row[1:], strict=True)) for row in rows}
+
+
+def marked(program, mark, mode):
+    """Returns the numbers of the source's lines with a comment that begins with `mark`, and names no other mode."""
+    lines = (FOLDER / f"{program}.c").read_text().splitlines()
+    found = ((number, re.search(rf"/\* {mark}(?:, in the mode (\w+))? \*/", line)) for number, line in enumerate(lines, 1))
+    return {number for number, match in found if match and match[1] in (None, mode)}
+
+
+def own_lines(program, places):
+    return [place["line"] for place in places if (place["file"] or "").endswith(f"/{program}.c")]
+
+
+def problems(platform, program, mode, status, report):
+    """Returns what is wrong with a report."""
+    row, found = table()[program], report["findings"]
+    if platform in row["refused"].split(","):
+        return [] if (status, found) == (77, []) else [f"not refused: status {status}, {len(found)} findings"]
+    wrong = [] if status == 0 else [f"status {status}"]
+    planted = []
+    if mode == "wrong" and platform in row["found"].split(","):
+        planted = [(row["kind"], row["rule"], row["lines"].replace("-", "", row["lines"] == "-"))]
+    seen = [(finding["kind"].replace(" ", "-"), finding["rule"], finding["lines"]) for finding in found]
+    if seen != planted:
+        return [*wrong, f"findings {seen}, planted {planted}"]
+    for finding in found:
+        refused = row["kind"] == "refused-request"
+        if bool(finding["refused"]) != refused or finding["driver"] != "xe":
+            wrong.append(f"the request is {finding['refused']}, the driver is {finding['driver']}")
+        stack = finding["request"] if refused else finding["store"]
+        if not marked(program, "wrong", mode) & set(own_lines(program, stack)):
+            wrong.append(f"the call stack has the lines {own_lines(program, stack)}")
+        if program not in ("create", "userptr") and finding["cpu_caching"] != "wb":
+            wrong.append(f"the object is mapped {finding['cpu_caching']}")
+    for verdict, mark in [("useless", "useless"), ("needed", "needed")]:
+        rows = [flush for flush in report["flushes"] if flush["verdict"] == verdict]
+        lines = {line for flush in rows for line in own_lines(program, flush["place"])[:1]}
+        expected = marked(program, mark, mode) if program != "useless" or mode == "wrong" else set()
+        if lines != expected:
+            wrong.append(f"{verdict} flushes at {sorted(lines)}, planted {sorted(expected)}")
+    if others := [flush for flush in report["flushes"] if flush["verdict"] == "precautionary"]:
+        wrong.append(f"{len(others)} flushes without a verdict")
+    return wrong
+
+
+def self_test():
+    place = {"file": "/x/scanout.c", "line": min(marked("scanout", "wrong", "wrong")), "function": "main"}
+    flushes = [{"verdict": "needed", "place": [{**place, "line": line}]} for line in marked("scanout", "needed", "wrong")]
+    finding = {"kind": "stale read", "rule": "display-reads-memory", "lines": "8-13", "refused": None, "driver": "xe", "cpu_caching": "wb",
+               "store": [place], "request": [place]}
+    good = {"findings": [finding], "flushes": flushes}
+    assert not problems("lnl", "scanout", "wrong", 0, good)
+    assert not problems("bmg", "scanout", "wrong", 77, {**good, "findings": []})
+    for platform, mode, status, report in [
+        ("lnl", "right", 0, good),
+        ("lnl", "wrong", 1, good),
+        ("bmg", "wrong", 0, good),
+        ("lnl", "wrong", 0, {**good, "findings": []}),
+        ("lnl", "wrong", 0, {**good, "findings": [{**finding, "rule": "cached-not-snooped"}]}),
+        ("lnl", "wrong", 0, {**good, "findings": [{**finding, "lines": "8-12"}]}),
+        ("lnl", "wrong", 0, {**good, "findings": [{**finding, "driver": "i915"}]}),
+        ("lnl", "wrong", 0, {**good, "findings": [{**finding, "cpu_caching": None}]}),
+        ("lnl", "wrong", 0, {**good, "findings": [{**finding, "store": [{**place, "line": 1}]}]}),
+        ("lnl", "wrong", 0, {**good, "flushes": flushes[1:]}),
+        ("lnl", "wrong", 0, {**good, "flushes": [{**flush, "verdict": "useless"} for flush in flushes]}),
+        ("lnl", "wrong", 0, {**good, "flushes": [*flushes, {**flushes[0], "verdict": "precautionary"}]}),
+    ]:
+        assert problems(platform, "scanout", mode, status, report), (platform, mode, status, report)
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["--self-test"]:
+            self_test()
+            found = []
+        case ["report", platform, program, mode, status, path]:
+            found = problems(platform, program, mode, int(status), json.loads(Path(path).read_text()))
+        case _:
+            sys.exit(__doc__)
+    if found:
+        sys.exit("\n".join(found))

@@ -1,0 +1,204 @@
+// The parts that the programs of xe share: objects, their mappings by the CPU and the GPU, and a batch of one copy. Each program has the modes
+// `right` and `wrong`, and prints the number of lines for which the other agent has old bytes, e.g. "old: 3".
+// With -DNO_FLUSH the program's flushes do nothing. SNOOPED is a PAT index by which the GPU snoops, NOT_SNOOPED one by which it does not.
+#include <emmintrin.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <drm.h>
+
+#ifndef SNOOPED
+enum { SNOOPED = 2 };
+#endif
+enum { NOT_SNOOPED = 3 };
+
+enum { LINE = 64, SIZE = 65536, PITCH = 4096 };
+
+// From drm/xe_drm.h, which is not installed everywhere.
+struct xe_gem_create {
+    uint64_t extensions, size;
+    uint32_t placement, flags, vm_id, handle;
+    uint16_t cpu_caching, pad[3];
+    uint64_t reserved[2];
+};
+struct xe_gem_mmap_offset {
+    uint64_t extensions;
+    uint32_t handle, flags;
+    uint64_t offset, reserved[2];
+};
+struct xe_vm_create {
+    uint64_t extensions;
+    uint32_t flags, vm_id;
+    uint64_t reserved[2];
+};
+struct xe_vm_bind_op {
+    uint64_t extensions;
+    uint32_t obj;
+    uint16_t pat_index, pad;
+    uint64_t obj_offset, range, addr;
+    uint32_t op, flags, prefetch_mem_region_instance, pad2;
+    uint64_t reserved[3];
+};
+struct xe_vm_bind {
+    uint64_t extensions;
+    uint32_t vm_id, exec_queue_id, pad, num_binds;
+    struct xe_vm_bind_op bind;
+    uint32_t pad2, num_syncs;
+    uint64_t syncs, reserved[2];
+};
+struct xe_sync {
+    uint64_t extensions;
+    uint32_t type, flags;
+    uint64_t handle, timeline_value, reserved[2];
+};
+struct xe_engine {
+    uint16_t engine_class, engine_instance, gt_id, pad;
+};
+struct xe_exec_queue_create {
+    uint64_t extensions;
+    uint16_t width, num_placements;
+    uint32_t vm_id, flags, exec_queue_id;
+    uint64_t instances, reserved[2];
+};
+struct xe_exec {
+    uint64_t extensions;
+    uint32_t exec_queue_id, num_syncs;
+    uint64_t syncs, address;
+    uint16_t num_batch_buffer, pad[3];
+    uint64_t reserved[2];
+};
+struct xe_madvise {
+    uint64_t extensions, start, range;
+    uint32_t vm_id, type, pat_index, pad;
+    uint64_t more, reserved[2];
+};
+#define XE_GEM_CREATE _IOWR('d', 0x41, struct xe_gem_create)
+#define XE_GEM_MMAP_OFFSET _IOWR('d', 0x42, struct xe_gem_mmap_offset)
+#define XE_VM_CREATE _IOWR('d', 0x43, struct xe_vm_create)
+#define XE_VM_BIND _IOW('d', 0x45, struct xe_vm_bind)
+#define XE_EXEC_QUEUE_CREATE _IOWR('d', 0x46, struct xe_exec_queue_create)
+#define XE_EXEC _IOW('d', 0x49, struct xe_exec)
+#define XE_MADVISE _IOW('d', 0x4c, struct xe_madvise)
+enum { SYSTEM = 1, SCANOUT = 2, SCRATCH_PAGE = 1, WB = 1, WC = 2, COPY_ENGINE = 1, SIGNAL = 1, PAT = 2 };
+
+static int fd;
+static int wrong;
+
+static inline void start(int count, char **words) {
+    if (count != 2 || (strcmp(words[1], "right") && strcmp(words[1], "wrong"))) {
+        fprintf(stderr, "usage: %s right|wrong\n", words[0]);
+        exit(2);
+    }
+    wrong = !strcmp(words[1], "wrong");
+    fd = open("/dev/dri/card0", O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        perror("/dev/dri/card0");
+        exit(1);
+    }
+}
+
+// Makes a request; one that fails ends the program, with 77 if a discrete device does not show system memory.
+static inline void request(const char *name, unsigned long code, void *argument) {
+    if (!ioctl(fd, code, argument)) return;
+    if (errno == EREMOTE) {
+        printf("refused: %s\n", name);
+        exit(77);
+    }
+    perror(name);
+    exit(1);
+}
+
+// Creates an object in system memory.
+static inline uint32_t create(uint64_t size, uint16_t caching, uint32_t flags) {
+    struct xe_gem_create args = {.size = size, .placement = SYSTEM, .flags = flags, .cpu_caching = caching};
+    request("GEM_CREATE", XE_GEM_CREATE, &args);
+    return args.handle;
+}
+
+// Maps an object, as GEM_CREATE said.
+static inline void *map(uint32_t handle, uint64_t size) {
+    struct xe_gem_mmap_offset args = {.handle = handle};
+    request("GEM_MMAP_OFFSET", XE_GEM_MMAP_OFFSET, &args);
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, args.offset);
+    if (mapped == MAP_FAILED) {
+        perror("mmap");
+        exit(1);
+    }
+    return mapped;
+}
+
+static inline void flush_lines(const void *start, size_t bytes) {
+#ifdef NO_FLUSH
+    (void)start;
+    (void)bytes;
+#else
+    for (size_t at = 0; at < bytes; at += LINE) _mm_clflush((const char *)start + at); /* flush */
+    _mm_mfence();
+#endif
+}
+
+// Creates a VM.
+static inline uint32_t vm_create(void) {
+    struct xe_vm_create args = {.flags = SCRATCH_PAGE};
+    request("VM_CREATE", XE_VM_CREATE, &args);
+    return args.vm_id;
+}
+
+// Binds all of an object; returns what ioctl(2) does.
+static inline int bind(uint32_t vm, uint32_t handle, uint64_t size, uint64_t address, uint16_t pat_index) {
+    struct xe_vm_bind args = {.vm_id = vm, .num_binds = 1};
+    args.bind = (struct xe_vm_bind_op){.obj = handle, .pat_index = pat_index, .range = size, .addr = address};
+    return ioctl(fd, XE_VM_BIND, &args);
+}
+
+// An object of the GPU's, with its mappings.
+struct buffer {
+    char *mapped;
+    uint64_t address;
+    uint32_t handle;
+};
+
+static inline struct buffer buffer(uint32_t vm, uint16_t caching) {
+    static uint64_t last = 0x1000000;
+    struct buffer new = {.address = last += 0x200000, .handle = create(SIZE, caching, 0)};
+    new.mapped = map(new.handle, SIZE);
+    if (bind(vm, new.handle, SIZE, new.address, SNOOPED)) {
+        perror("VM_BIND");
+        exit(1);
+    }
+    return new;
+}
+
+// Copies one buffer to another by a batch (XY_FAST_COPY_BLT), and waits.
+static inline void copy(uint32_t vm, struct buffer from, struct buffer to) {
+    const struct buffer batch = buffer(vm, WB);
+    const uint32_t words[] = {2u << 29 | 0x42u << 22 | 8, 3u << 24 | PITCH, 0, SIZE / PITCH << 16 | PITCH / 4, to.address, to.address >> 32,
+                              0, PITCH, from.address, from.address >> 32, 0x05000000, 0};
+    memcpy(batch.mapped, words, sizeof words);
+    struct xe_engine engine = {.engine_class = COPY_ENGINE};
+    struct xe_exec_queue_create queue = {.width = 1, .num_placements = 1, .vm_id = vm, .instances = (uintptr_t)&engine};
+    request("EXEC_QUEUE_CREATE", XE_EXEC_QUEUE_CREATE, &queue);
+    struct drm_syncobj_create done = {0};
+    request("SYNCOBJ_CREATE", DRM_IOCTL_SYNCOBJ_CREATE, &done);
+    struct xe_sync sync = {.flags = SIGNAL, .handle = done.handle};
+    struct xe_exec exec = {
+        .exec_queue_id = queue.exec_queue_id, .num_syncs = 1, .syncs = (uintptr_t)&sync, .address = batch.address, .num_batch_buffer = 1};
+    request("EXEC", XE_EXEC, &exec);
+    struct drm_syncobj_wait wait = {.handles = (uintptr_t)&done.handle, .count_handles = 1, .timeout_nsec = INT64_MAX};
+    request("SYNCOBJ_WAIT", DRM_IOCTL_SYNCOBJ_WAIT, &wait);
+}
+
+// Prints how many lines differ.
+static inline int compare(const char *one, const char *other, size_t bytes) {
+    int old = 0;
+    for (size_t at = 0; at < bytes; at += LINE) old += memcmp(one + at, other + at, LINE) != 0;
+    printf("old: %d\n", old);
+    return 0;
+}
