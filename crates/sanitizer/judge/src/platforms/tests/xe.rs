@@ -60,6 +60,19 @@ fn between_cpu_and_gpu_a_flush_is_useless() {
 }
 
 #[test]
+fn no_request_of_xe_moves_an_object_between_domains() {
+    let kernel = KernelVersion::new(7, 2);
+    for (machine, wanted) in [
+        (xe::device("lnl", kernel).unwrap().machine(), 0),
+        (by_name("tgl").unwrap().machine(kernel, false), 1),
+    ] {
+        let mut judge = Judge::own(machine, KernelRules::of(kernel).unwrap());
+        judge.feed((vec![Traced { object: 1, event: called(1, false) }], 0));
+        assert_eq!(judge.take_domain_changes().len(), wanted, "{machine:?}");
+    }
+}
+
+#[test]
 fn a_flush_of_zeroes_is_needed_only_where_the_cpu_has_them() {
     let shown = [TraceEvent::Event(Event::AddFramebuffer), flushed(3), read(Route::Display, 3, 4)];
     assert_eq!(need("lnl", WB, &shown), Need::Needed);
