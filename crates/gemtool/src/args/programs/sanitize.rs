@@ -29,6 +29,7 @@ first store to the page and the request that shows it:
                          a shader reads or overwrites them is not known
   dirty at submission    a batch names an object with lines that the GPU
                          does not see; whether it reads them is not known
+  refused request        the kernel (xe) refused cpu_caching or a PAT index
   useless SET_DOMAIN     a request without which the kernel would have flushed
                          the same, and that had nothing to wait for
   useless flush          an instruction that flushed only lines for which
@@ -54,6 +55,7 @@ Examples:
   gemtool sanitize chv -- ./app
   gemtool sanitize --device /dev/dri/renderD128 -- ./app
   gemtool sanitize jsl --error-exitcode 9 --output report.txt -- vkcube --c 10
+  gemtool sanitize lnl -- ./app
   gemtool sanitize glk --suppressions known.txt -- ./app
   gemtool sanitize glk --baseline known --error-exitcode 9 -- ./app
   gemtool sanitize glk --tests --junit --output a.xml -- piglit run gpu out
