@@ -11,6 +11,7 @@ use gem_coherency::backend::Advice;
 use gem_coherency::error::Result;
 use gem_coherency::platform::GraphicsVersion;
 use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::xe::{self, Bind, BindFlags, BindOp, Bound};
 use gem_coherency_uapi::xe::{
@@ -192,9 +193,12 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
         // The number is stored when the change is made.
         caller.patience.wait(request, None, || awaited.is_signalled()).map_err(|error| error.errno())?;
     }
-    // What fails is found before anything is changed: a PREFETCH finds what operations before it map.
-    let prefetches = operations.iter().any(|operation| operation.args.op == BindOp::Prefetch as u32);
-    let trial = (prefetches && operations.len() > 1).then(|| vm.copy());
+    // What fails is found before anything is changed. A PREFETCH, and what splits large pages, finds what operations before it map.
+    let looks = |operation: &Operation| operation.args.op == BindOp::Prefetch as u32;
+    let has_large_pages =
+        kernel.device.platform.local_page_bytes.is_some_and(|bytes| u64::from(bytes) > PAGE_BYTES);
+    let is_tried = operations.len() > 1 && (has_large_pages || operations.iter().any(looks));
+    let trial = is_tried.then(|| vm.copy());
     let mut mappings = Vec::new();
     for operation in &operations {
         let vm = trial.as_ref().unwrap_or(&vm);
@@ -501,7 +505,7 @@ fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
             Ok(())
         }
         PREFERRED_LOCATION => {
-            // The location is that of a file of a device, of the device's own memory, or of the system's; then a policy, a region, and a reserved field.
+            // A location is a device's file, the device's own memory, or the system's; a policy, a region and a reserved field follow.
             let (location, policy, region) = (value as i32, second & 0xffff, second >> 16);
             let is_known = location >= SYSTEM_LOCATION && policy <= MOST_POLICY && (third, fourth) == (0, 0);
             match location {
