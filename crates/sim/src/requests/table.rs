@@ -46,6 +46,7 @@ static GROUPS: &[&[Entry]] = &[
 
 /// The requests of xe by module.
 static OF_XE: &[&[Entry]] = &[
+    xe::bind::ENTRIES,
     xe::exec::ENTRIES,
     xe::object::ENTRIES,
     xe::query::ENTRIES,
@@ -64,7 +65,7 @@ const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
 pub(super) fn find(number: u32, machine: Machine) -> Option<&'static Entry> {
     let kernel = machine.kernel;
     if machine.driver == Driver::Xe && OF_DRIVER.contains(&number) {
-        let advice = if kernel < LINUX_7_2 { &[] } else { xe::vm::SINCE_7_2 };
+        let advice = if kernel < LINUX_7_2 { &[] } else { xe::advice::SINCE_7_2 };
         return OF_XE.iter().copied().chain([advice]).flatten().find(|entry| entry.code & 0xff == number);
     }
     let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };

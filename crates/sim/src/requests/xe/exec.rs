@@ -6,9 +6,9 @@ use gem_coherency::Errno;
 use gem_coherency::error::Result;
 use gem_coherency_uapi::xe::{DRM_IOCTL_XE_EXEC, DRM_XE_MAX_SYNCS, drm_xe_exec};
 
+use super::bind::pin_again;
 use super::syncs::{Syncs, UserFences};
 use super::tables::Queue;
-use super::vm::pin_again;
 use crate::gpu::{Batch, Bindings, Code, Privilege};
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;

@@ -2,15 +2,19 @@
 //!
 //! * [`query`]: what the device is and has.
 //! * [`object`]: GEM_CREATE, and the offsets of mappings.
-//! * [`vm`]: VMs, what is mapped in them, and advice about it.
+//! * [`vm`]: VMs, made and destroyed.
+//! * [`bind`]: what is mapped in a VM.
+//! * [`advice`]: advice about what is mapped.
 //! * [`queue`]: exec queues.
 //! * [`exec`]: submissions of batches.
 //! * [`syncs`]: the fences of submissions and of changes of a VM.
 //! * [`user_fence`]: waits for a number in memory.
 //! * [`tables`]: the VMs and queues of a file.
 //!
-//! Not simulated: VMs with page faults, which the GPU of the emulated devices lacks, too; protected content; observation streams.
+//! Not simulated: page faults (memory is bound at once), protected content, observation streams.
 
+pub(super) mod advice;
+pub(super) mod bind;
 pub(super) mod exec;
 pub(super) mod object;
 pub(super) mod query;

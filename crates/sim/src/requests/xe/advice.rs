@@ -1,0 +1,154 @@
+//! MADVISE: a new PAT index for a range, and purgeable objects.
+
+use std::ops::Range;
+
+use gem_coherency::Errno;
+use gem_coherency::backend::Advice;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::Backing;
+use gem_coherency::xe::{self, Bound};
+use gem_coherency_uapi::xe::{DRM_IOCTL_XE_MADVISE, drm_xe_madvise};
+
+use super::bind::created;
+use crate::kernel::injected_faults::Needs;
+use crate::kernel::spaces::vm::{Mapping, Memory, level_of};
+use crate::requests::entry::{Entry, entries};
+use crate::requests::{Caller, refuse};
+
+/// The request that 6.12 lacks.
+pub(in crate::requests) static SINCE_7_2: &[Entry] = entries! {
+    DRM_IOCTL_XE_MADVISE, Everyone => madvise;
+};
+
+/// The types of advice (`DRM_XE_MEM_RANGE_ATTR_PREFERRED_LOC`, `_ATOMIC`, `_PAT`, `DRM_XE_VMA_ATTR_PURGEABLE_STATE`).
+const PREFERRED_LOCATION: u32 = 0;
+const ATOMIC: u32 = 1;
+const PAT: u32 = 2;
+const PURGEABLE: u32 = 3;
+/// The number of system memory as a location, and the largest migration policy (`DRM_XE_PREFERRED_LOC_DEFAULT_SYSTEM`,
+/// `DRM_XE_MIGRATE_ONLY_SYSTEM_PAGES`).
+const SYSTEM_LOCATION: i32 = -1;
+const MOST_POLICY: u32 = 1;
+/// The largest mode of atomics (`DRM_XE_ATOMIC_CPU`).
+const MOST_ATOMIC: u32 = 3;
+
+/// `xe_vm_madvise_ioctl`.
+fn madvise(caller: &mut Caller<'_>, args: &mut drm_xe_madvise) -> Result<()> {
+    let request = DRM_IOCTL_XE_MADVISE.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    advise(caller, args).or_else(|errno| refuse(request, errno))
+}
+
+/// Checks the request, and applies the advice.
+fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
+    let device = caller.device;
+    let kernel = device.system.xe.ok_or(Errno::ENODEV)?;
+    let vm = device.tables().vm(args.vm_id).ok_or(Errno::EINVAL)?;
+    let [value, second, third, fourth] = args.pat_index;
+    let start = args.start & ((1 << kernel.device.platform.address_bits) - 1);
+    let range = start..start.saturating_add(args.range);
+    // The other types have the checks of the range in common, which an index of no coherency passes.
+    if args.r#type != PAT {
+        let reserved = args.reserved != [0; 2];
+        let plain = kernel.device.madvise_pat(args.start, args.range, 0, reserved, &[]);
+        device.unless_lacking(plain).map_err(|refusal| refusal.errno)?;
+    }
+    let found = vm.in_range(&range);
+    match args.r#type {
+        PAT => {
+            let reserved = [second, third, fourth] != [0; 3] || args.reserved != [0; 2];
+            let index = u16::try_from(value).unwrap_or(u16::MAX);
+            let known: Vec<_> =
+                found.iter().map(|(start, mapping)| Found::new(*start, mapping, &range)).collect();
+            let bound: Vec<_> = known.iter().filter_map(Found::bound).collect();
+            let answer = kernel.device.madvise_pat(args.start, args.range, index, reserved, &bound);
+            device.unless_lacking(answer).map_err(|refusal| {
+                let refused = |bound: &Found| {
+                    let bound: Vec<_> = bound.bound().into_iter().collect();
+                    kernel.device.madvise_pat(args.start, args.range, index, reserved, &bound) == Err(refusal)
+                };
+                let mapping =
+                    known.iter().zip(&found).find(|(bound, _)| refused(bound)).map(|(_, (_, it))| it);
+                let object = mapping.and_then(|mapping| match &mapping.memory {
+                    Memory::Object { object, .. } => Some(&***object),
+                    Memory::Null => None,
+                });
+                device.refused(DRM_IOCTL_XE_MADVISE.name, refusal, object, args.range)
+            })?;
+            vm.change(range, |mapping| {
+                mapping.pat_index = index;
+                if let Memory::Object { object, .. } = &mapping.memory {
+                    mapping.level = level_of(&kernel.device, &created(object), index);
+                }
+                mapping.is_present = false;
+            });
+            Ok(())
+        }
+        PREFERRED_LOCATION => {
+            // A location is a device's file, the device's own memory, or the system's; a policy, a region and a reserved field follow.
+            let (location, policy, region) = (value as i32, second & 0xffff, second >> 16);
+            let is_known = location >= SYSTEM_LOCATION && policy <= MOST_POLICY && (third, fourth) == (0, 0);
+            match location {
+                _ if !is_known => Err(Errno::EINVAL),
+                ..=0 if region != 0 => Err(Errno::EINVAL),
+                ..=0 => Ok(()),
+                // No file here is of a device whose memory another one reaches.
+                1.. => Err(Errno::ENOENT),
+            }
+        }
+        ATOMIC if value <= MOST_ATOMIC && [second, third, fourth] == [0; 3] => Ok(()),
+        PURGEABLE if value <= 1 && second == 0 => {
+            let retained = u64::from(third) | u64::from(fourth) << 32;
+            let mut before = [0; 4];
+            if retained != 0 && caller.memory.read(retained, &mut before) < before.len() {
+                return Err(Errno::EFAULT);
+            }
+            if before != [0; 4] {
+                return Err(Errno::EINVAL);
+            }
+            let advice = if value == 0 { Advice::WillNeed } else { Advice::DontNeed };
+            let objects: Vec<_> = found.iter().filter_map(|(_, mapping)| mapping.object()).cloned().collect();
+            drop(found);
+            vm.advise(&range, |mapping| {
+                if let Memory::Object { object, .. } = &mut mapping.memory {
+                    object.advise(advice);
+                }
+            });
+            objects.iter().for_each(|object| object.weigh());
+            let are_kept = objects.iter().all(|object| !object.state().purged);
+            if retained != 0 && caller.memory.write(retained, &u32::from(are_kept).to_le_bytes()) < 4 {
+                return Err(Errno::EFAULT);
+            }
+            Ok(())
+        }
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// A mapping that a MADVISE finds.
+enum Found {
+    Object(xe::Object),
+    Process,
+    PartOfProcess,
+    Null,
+}
+
+impl Found {
+    fn new(start: u64, mapping: &Mapping, range: &Range<u64>) -> Self {
+        let Memory::Object { object, .. } = &mapping.memory else { return Self::Null };
+        if object.state().snapshot.backing != Backing::Userptr {
+            return Self::Object(created(object));
+        }
+        let is_whole = start >= range.start && start + mapping.len <= range.end;
+        if is_whole { Self::Process } else { Self::PartOfProcess }
+    }
+
+    fn bound(&self) -> Option<Bound<'_>> {
+        match self {
+            Self::Object(object) => Some(Bound::Object(object)),
+            Self::Process => Some(Bound::Process),
+            Self::PartOfProcess => Some(Bound::PartOfProcess),
+            Self::Null => None,
+        }
+    }
+}
