@@ -54,6 +54,7 @@ const LATE: &[(&str, &str)] = &[
     ("I915_FORMAT_MOD_4_TILED_MTL_RC_CCS_CC", "6.7"),
     ("DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP", "6.8"),
     ("DRM_CLIENT_CAP_CURSOR_PLANE_HOTSPOT", "6.8"),
+    ("DRM_CLIENT_CAP_PLANE_COLOR_PIPELINE", "7.2, or before"),
     ("DRM_I915_QUERY_GUC_SUBMISSION_VERSION", "6.9"),
     ("drm_xe_madvise", "7.2, or before"),
     ("DRM_IOCTL_XE_MADVISE", "7.2, or before"),
