@@ -72,6 +72,18 @@ class ExecQueueGetProperty(ctypes.Structure):
     _fields_ = layout("extensions:Q exec_queue_id:I property:I value:Q reserved:Q*2")
 
 
+class ExecQueueSetProperty(ctypes.Structure):
+    """struct drm_xe_exec_queue_set_property."""
+
+    _fields_ = layout("extensions:Q exec_queue_id:I property:I value:Q reserved:Q*2")
+
+
+class VmGetProperty(ctypes.Structure):
+    """struct drm_xe_vm_get_property."""
+
+    _fields_ = layout("extensions:Q vm_id:I property:I size:I pad:I data:Q reserved:Q*3")
+
+
 class WaitUserFence(ctypes.Structure):
     """struct drm_xe_wait_user_fence."""
 
@@ -98,6 +110,8 @@ REQUESTS = REQUESTS | {
     ExecQueueGetProperty: read_write(0x48, ExecQueueGetProperty),
     WaitUserFence: read_write(0x4A, WaitUserFence),
     Madvise: write_only(0x4C, Madvise),
+    ExecQueueSetProperty: write_only(0x4E, ExecQueueSetProperty),
+    VmGetProperty: read_write(0x4F, VmGetProperty),
     PrimeHandle: read_write(0x2D, PrimeHandle),  # PRIME_HANDLE_TO_FD
 }
 
@@ -237,6 +251,21 @@ class Calls:
         said = f"queue-property queue={queue}" + self.spoil(request)
         status = self.ioctl(request)
         self.say(said, status, request.value)
+
+    def queue_set_property(self):
+        """EXEC_QUEUE_SET_PROPERTY."""
+        queue = self.one(self.queues)
+        request = ExecQueueSetProperty(exec_queue_id=queue, property=5, value=self.random.randrange(4))
+        said = f"queue-set-property queue={queue} value={request.value}" + self.spoil(request)
+        self.say(said, self.ioctl(request))
+
+    def vm_property(self):
+        """VM_GET_PROPERTY."""
+        vm = self.one(self.vms)
+        request = VmGetProperty(vm_id=vm, size=self.random.choice((0, 0, 32)), data=self.at)
+        said = f"vm-property vm={vm} size={request.size}" + self.spoil(request, kept=("data",))
+        status = self.ioctl(request)
+        self.say(said, status, request.size)
 
     def operation(self, *, is_alone):
         """Returns an operation of VM_BIND, and its words.
@@ -427,6 +456,8 @@ KINDS = (
     (Calls.queue_create, 4),
     (Calls.queue_destroy, 1),
     (Calls.queue_property, 1),
+    (Calls.queue_set_property, 1),
+    (Calls.vm_property, 1),
     (Calls.bind, 14),
     (Calls.wait, 3),
     (Calls.madvise, 4),

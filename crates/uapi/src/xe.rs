@@ -286,6 +286,38 @@ structs! {
         reserved @ 24: [u64; 2],
     }
 
+    /// The argument of EXEC_QUEUE_SET_PROPERTY.
+    drm_xe_exec_queue_set_property: 40 {
+        /// Not read.
+        extensions @ 0: u64,
+        /// The queue.
+        exec_queue_id @ 8: u32,
+        /// `DRM_XE_EXEC_QUEUE_SET_PROPERTY_*`.
+        property @ 12: u32,
+        /// The property's value.
+        value @ 16: u64,
+        /// Must be 0.
+        reserved @ 24: [u64; 2],
+    }
+
+    /// The argument of VM_GET_PROPERTY.
+    drm_xe_vm_get_property: 56 {
+        /// Must be 0: no extension is known.
+        extensions @ 0: u64,
+        /// The VM.
+        vm_id @ 8: u32,
+        /// `DRM_XE_VM_GET_PROPERTY_*`.
+        property @ 12: u32,
+        /// Size of the memory at `data` in bytes; 0 asks for it.
+        size @ 16: u32,
+        /// Must be 0.
+        pad @ 20: u32,
+        /// Address of the answer. C has a union: for an answer of one number it is `value`.
+        data @ 24: u64,
+        /// Must be 0.
+        reserved @ 32: [u64; 3],
+    }
+
     /// A fence of a submission or of a change of an address space.
     drm_xe_sync: 48 {
         /// Must be 0: no extension is known.
@@ -485,6 +517,11 @@ values! {
     /// Whether the kernel runs nothing more of the queue, as after a hang.
     DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN: u32 = 0;
 
+    /// The priority of a queue in its group: the one property that can be set later.
+    DRM_XE_EXEC_QUEUE_SET_PROPERTY_MULTI_QUEUE_PRIORITY: u32 = 5;
+    /// The page faults of a VM that could not be handled.
+    DRM_XE_VM_GET_PROPERTY_FAULTS: u32 = 0;
+
     /// A syncobj with one fence.
     DRM_XE_SYNC_TYPE_SYNCOBJ: u32 = 0x0;
     /// A point of a syncobj.
@@ -546,4 +583,8 @@ requests! {
     DRM_IOCTL_XE_WAIT_USER_FENCE = IOWR(b'd', 0x4a, drm_xe_wait_user_fence) == 0xc048_644a;
     /// Changes an attribute of addresses.
     DRM_IOCTL_XE_MADVISE = IOW(b'd', 0x4c, drm_xe_madvise) == 0x4040_644c;
+    /// Changes a property of a queue.
+    DRM_IOCTL_XE_EXEC_QUEUE_SET_PROPERTY = IOW(b'd', 0x4e, drm_xe_exec_queue_set_property) == 0x4028_644e;
+    /// Asks about an address space.
+    DRM_IOCTL_XE_VM_GET_PROPERTY = IOWR(b'd', 0x4f, drm_xe_vm_get_property) == 0xc038_644f;
 }

@@ -55,6 +55,9 @@ static OF_XE: &[&[Entry]] = &[
     xe::vm::ENTRIES,
 ];
 
+/// The requests of xe that 6.12 lacks.
+static OF_XE_SINCE_7_2: &[&[Entry]] = &[xe::advice::SINCE_7_2, xe::queue::SINCE_7_2, xe::vm::SINCE_7_2];
+
 /// The numbers of a driver's own requests (`DRM_COMMAND_BASE`, `DRM_COMMAND_END`).
 const OF_DRIVER: std::ops::Range<u32> = 0x40..0xa0;
 
@@ -65,8 +68,8 @@ const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
 pub(super) fn find(number: u32, machine: Machine) -> Option<&'static Entry> {
     let kernel = machine.kernel;
     if machine.driver == Driver::Xe && OF_DRIVER.contains(&number) {
-        let advice = if kernel < LINUX_7_2 { &[] } else { xe::advice::SINCE_7_2 };
-        return OF_XE.iter().copied().chain([advice]).flatten().find(|entry| entry.code & 0xff == number);
+        let later = if kernel < LINUX_7_2 { &[] } else { OF_XE_SINCE_7_2 };
+        return OF_XE.iter().chain(later).copied().flatten().find(|entry| entry.code & 0xff == number);
     }
     let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };
     let events = if kernel < syncobj::EVENTS { &[] } else { syncobj::SINCE_6_6 };

@@ -615,6 +615,35 @@ fn the_queue_of_a_bind_is_looked_for_before_its_vm_in_6_12() {
 }
 
 #[test]
+fn properties_are_set_and_read_from_7_2_on() {
+    let mut xe = Xe::new("lnl");
+    let mut set = |exec_queue_id, property| {
+        let args = drm_xe_exec_queue_set_property { exec_queue_id, property, ..Default::default() };
+        xe.caller.on(2, DRM_IOCTL_XE_EXEC_QUEUE_SET_PROPERTY, args).0
+    };
+    let priority = DRM_XE_EXEC_QUEUE_SET_PROPERTY_MULTI_QUEUE_PRIORITY;
+    assert_eq!(set(99, priority), Some(Errno::ENOENT));
+    assert_eq!(set(99, 0), Some(Errno::EINVAL));
+    for (name, wanted) in [
+        ("lnl", [None, Some(Errno::EINVAL), Some(Errno::ENOENT)]),
+        ("lnl,kernel=6.12", [Some(Errno::EINVAL); 3]),
+    ] {
+        let mut xe = Xe::new(name);
+        let mut get = |vm_id, size| {
+            let args = drm_xe_vm_get_property {
+                vm_id,
+                size,
+                property: DRM_XE_VM_GET_PROPERTY_FAULTS,
+                ..Default::default()
+            };
+            xe.caller.on(2, DRM_IOCTL_XE_VM_GET_PROPERTY, args).0
+        };
+        let vm = xe.vm;
+        assert_eq!([get(vm, 0), get(vm, 32), get(99, 0)], wanted, "{name}");
+    }
+}
+
+#[test]
 fn an_object_of_a_vm_shares_its_reservation() {
     use gem_coherency_uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
     let mut xe = Xe::new("lnl");

@@ -1,4 +1,4 @@
-//! Exec queues: EXEC_QUEUE_CREATE, _DESTROY and _GET_PROPERTY.
+//! Exec queues: EXEC_QUEUE_CREATE, _DESTROY, _GET_PROPERTY and _SET_PROPERTY.
 
 use std::sync::Arc;
 
@@ -8,9 +8,11 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass, GraphicsVersion, Machine};
 use gem_coherency_uapi::xe::{
     DRM_IOCTL_XE_EXEC_QUEUE_CREATE, DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY,
-    DRM_XE_ENGINE_CLASS_RENDER, DRM_XE_ENGINE_CLASS_VM_BIND, DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN,
-    DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT, drm_xe_engine_class_instance, drm_xe_exec_queue_create,
-    drm_xe_exec_queue_destroy, drm_xe_exec_queue_get_property,
+    DRM_IOCTL_XE_EXEC_QUEUE_SET_PROPERTY, DRM_XE_ENGINE_CLASS_RENDER, DRM_XE_ENGINE_CLASS_VM_BIND,
+    DRM_XE_EXEC_QUEUE_GET_PROPERTY_BAN, DRM_XE_EXEC_QUEUE_LOW_LATENCY_HINT,
+    DRM_XE_EXEC_QUEUE_SET_PROPERTY_MULTI_QUEUE_PRIORITY, drm_xe_engine_class_instance,
+    drm_xe_exec_queue_create, drm_xe_exec_queue_destroy, drm_xe_exec_queue_get_property,
+    drm_xe_exec_queue_set_property,
 };
 
 use super::tables::Queue;
@@ -25,6 +27,11 @@ pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_XE_EXEC_QUEUE_CREATE, Everyone => create;
     DRM_IOCTL_XE_EXEC_QUEUE_DESTROY, Everyone => destroy;
     DRM_IOCTL_XE_EXEC_QUEUE_GET_PROPERTY, Everyone => get_property;
+};
+
+/// The request that 6.12 lacks.
+pub(in crate::requests) static SINCE_7_2: &[Entry] = entries! {
+    DRM_IOCTL_XE_EXEC_QUEUE_SET_PROPERTY, Everyone => set_property;
 };
 
 /// Largest number of engines of a queue (`XE_HW_ENGINE_MAX_INSTANCE`).
@@ -194,6 +201,21 @@ fn get_property(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_get_proper
         }
         (Some(_), _) => refuse(request, Errno::EINVAL),
     }
+}
+
+/// `xe_exec_queue_set_property_ioctl`.
+///
+/// The one property that can be set is the priority in a group of queues, and no simulated device has such groups
+/// (`multi_queue_engine_class_mask`): the request always fails.
+fn set_property(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_set_property) -> Result<()> {
+    let request = DRM_IOCTL_XE_EXEC_QUEUE_SET_PROPERTY.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Nothing)?;
+    let is_known = args.property == DRM_XE_EXEC_QUEUE_SET_PROPERTY_MULTI_QUEUE_PRIORITY;
+    if args.reserved == [0; 2] && is_known && device.tables().queue(args.exec_queue_id).is_none() {
+        return refuse(request, Errno::ENOENT);
+    }
+    refuse(request, Errno::EINVAL)
 }
 
 impl SimDevice {
