@@ -178,13 +178,16 @@ pub(crate) fn minor(server: &Server, stat: &libc::stat) -> Option<u32> {
         return None;
     }
     (0..FIRST_RENDER / 2).chain(FIRST_RENDER..END).find(|&minor| {
-        let mut path = server.root;
-        let kind: &[u8] = if minor < FIRST_RENDER { b"/dev/dri/card" } else { b"/dev/dri/renderD" };
-        path.push(kind)
-            && path.push(decimal(minor, &mut [0; 10]))
-            && sys::stat(libc::AT_FDCWD, path.as_ptr(), libc::AT_SYMLINK_NOFOLLOW)
-                .is_ok_and(|node| (node.st_dev, node.st_ino) == (stat.st_dev, stat.st_ino))
+        node(server, minor).is_some_and(|node| (node.st_dev, node.st_ino) == (stat.st_dev, stat.st_ino))
     })
+}
+
+/// Describes the node with a minor number, in the server's folder.
+pub(crate) fn node(server: &Server, minor: u32) -> Option<libc::stat> {
+    let mut path = server.root;
+    let kind: &[u8] = if minor < FIRST_RENDER { b"/dev/dri/card" } else { b"/dev/dri/renderD" };
+    let fits = path.push(kind) && path.push(decimal(minor, &mut [0; 10]));
+    sys::stat(libc::AT_FDCWD, path.as_ptr(), libc::AT_SYMLINK_NOFOLLOW).ok().filter(|_| fits)
 }
 
 /// Writes a number in decimal.

@@ -32,13 +32,20 @@ static void described(int devices) {
         CHECK(S_ISCHR(parts.stx_mode));
         SAME(parts.stx_rdev_major, 226);
         SAME(parts.stx_rdev_minor, 128 + n);
+        /* An open file is its node. */
+        struct stat opened;
         int fd = open_node(render);
-        OK(fstat(fd, &one));
-        is_node(&one, 128 + n);
-        OK(fstatat(fd, "", &one, AT_EMPTY_PATH));
-        is_node(&one, 128 + n);
+        OK(fstat(fd, &opened));
+        is_node(&opened, 128 + n);
+        SAME(opened.st_dev, one.st_dev);
+        SAME(opened.st_ino, one.st_ino);
+        OK(fstatat(fd, "", &opened, AT_EMPTY_PATH));
+        is_node(&opened, 128 + n);
+        SAME(opened.st_ino, one.st_ino);
         OK(statx(fd, "", AT_EMPTY_PATH, STATX_ALL, &parts));
         SAME(parts.stx_rdev_minor, 128 + n);
+        SAME(makedev(parts.stx_dev_major, parts.stx_dev_minor), one.st_dev);
+        SAME(parts.stx_ino, one.st_ino);
         OK(close(fd));
         OK(access(card, R_OK | W_OK));
         OK(faccessat(AT_FDCWD, card, R_OK, 0));

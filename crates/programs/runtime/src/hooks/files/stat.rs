@@ -16,6 +16,8 @@ struct Shown {
     mode: libc::mode_t,
     minor: Option<u32>,
     size: i64,
+    /// The node's device and inode, if the stat is that of a socket.
+    place: Option<(libc::dev_t, libc::ino_t)>,
 }
 
 /// Returns what is shown in place of a socket: a node, or the file of descriptor `fd`; `None` for other sockets.
@@ -25,7 +27,7 @@ fn shown(stat: &libc::stat, fd: Option<c_int>) -> Option<Shown> {
     }
     let _errno = KeepErrno::new();
     let server = start::server()?;
-    let node = Shown { mode: libc::S_IFCHR | 0o666, minor: None, size: 0 };
+    let node = Shown { mode: libc::S_IFCHR | 0o666, minor: None, size: 0, place: None };
     let Some(fd) = fd else {
         return paths::minor(server, stat).map(|minor| Shown { minor: Some(minor), ..node });
     };
@@ -34,7 +36,10 @@ fn shown(stat: &libc::stat, fd: Option<c_int>) -> Option<Shown> {
         return paths::minor(server, stat).map(|minor| Shown { minor: Some(minor), ..node });
     };
     Some(match paths::describe(server, cookie)? {
-        File::Device(minor) => Shown { minor: Some(minor), ..node },
+        File::Device(minor) => {
+            let place = paths::node(server, minor).map(|node| (node.st_dev, node.st_ino));
+            Shown { minor: Some(minor), place, ..node }
+        }
         // Anonymous inodes have no type.
         File::DmaBuf(size) => Shown { mode: libc::S_IFREG | 0o600, size: size as i64, ..node },
         File::Other => Shown { mode: 0o600, ..node },
@@ -53,6 +58,9 @@ pub(super) unsafe fn replaced(done: c_int, stat: *mut libc::stat, fd: Option<c_i
             stat.st_mode = shown.mode;
             stat.st_rdev = shown.minor.map_or(0, |minor| libc::makedev(MAJOR, minor));
             stat.st_size = shown.size;
+            if let Some((dev, inode)) = shown.place {
+                (stat.st_dev, stat.st_ino) = (dev, inode);
+            }
         }
     }
     done
@@ -137,6 +145,10 @@ replace! {
                 (*statx).stx_rdev_major = shown.minor.map_or(0, |_| MAJOR);
                 (*statx).stx_rdev_minor = shown.minor.unwrap_or(0);
                 (*statx).stx_size = shown.size as u64;
+                if let Some((dev, inode)) = shown.place {
+                    ((*statx).stx_dev_major, (*statx).stx_dev_minor) = (libc::major(dev), libc::minor(dev));
+                    (*statx).stx_ino = inode;
+                }
             }
         }
         done
