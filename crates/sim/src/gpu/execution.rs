@@ -323,6 +323,15 @@ impl<'a> Run<'a> {
                 let value = self.load(from);
                 self.view.write(MocsClass::PageTable, to, &value.to_le_bytes());
             }
+            Command::Atomic(atomic) => {
+                self.pay(2 * ACCESS)?;
+                let mut old = [0; 8];
+                let here = old.get_mut(..atomic.bytes).unwrap_or_default();
+                self.view.read(MocsClass::PageTable, atomic.address, here);
+                let new = atomic.apply(old);
+                let new = new.get(..atomic.bytes).unwrap_or_default();
+                self.view.write(MocsClass::PageTable, atomic.address, new);
+            }
             Command::Registers(transfer) => self.transfer(&transfer)?,
             Command::Math(instructions) => {
                 self.pay(ACCESS)?;

@@ -25,6 +25,7 @@
 //!   graphics 11 on, offsets may be relative to the engine's first;
 //! - on all engines, copy engines from graphics 8 on: MI_COPY_MEM_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END
 //!   ([`memory_commands`](commands::memory_commands));
+//! - on all engines, from graphics 8 on: MI_ATOMIC ([`atomic`](commands::atomic));
 //! - on all but copy engines, from graphics 7.5 on: MI_MATH, MI_SET_PREDICATE, predicated MI_BATCH_BUFFER_START, if registers and result are
 //!   known.
 //!

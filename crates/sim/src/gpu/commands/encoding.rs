@@ -57,6 +57,8 @@ pub(super) const MI_LOAD_REGISTER_MEM: u32 = 0x29;
 pub(super) const MI_LOAD_REGISTER_REG: u32 = 0x2a;
 /// MI_COPY_MEM_MEM.
 pub(super) const MI_COPY_MEM_MEM: u32 = 0x2e;
+/// MI_ATOMIC (graphics 8 and later).
+pub(super) const MI_ATOMIC: u32 = 0x2f;
 /// MI_BATCH_BUFFER_START.
 pub(in crate::gpu) const MI_BATCH_BUFFER_START: u32 = 0x31;
 /// MI_CONDITIONAL_BATCH_BUFFER_END.
@@ -101,11 +103,19 @@ pub(super) const PIPE_CONTROL_REGISTER: u32 = 1 << 23;
 /// PIPE_CONTROL, from graphics 7 on: the address is in the global GTT.
 pub(in crate::gpu) const PIPE_CONTROL_GLOBAL: u32 = 1 << 24;
 
-/// MI_STORE_REGISTER_MEM, MI_LOAD_REGISTER_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END, and the
+/// MI_STORE_REGISTER_MEM, MI_LOAD_REGISTER_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END, MI_ATOMIC, and the
 /// source of MI_COPY_MEM_MEM: the address is in the global GTT.
 pub(super) const MEMORY_GLOBAL: u32 = 1 << 22;
 /// MI_COPY_MEM_MEM: the destination is in the global GTT.
 pub(super) const COPY_TO_GLOBAL: u32 = 1 << 21;
+/// MI_ATOMIC: bits 20:19 select 4, 8 or 16 bytes.
+pub(super) const ATOMIC_BYTES_SHIFT: u32 = 19;
+/// MI_ATOMIC: the operands are in the command, not in registers.
+pub(super) const ATOMIC_INLINE: u32 = 1 << 18;
+/// MI_ATOMIC: the old value goes to a register.
+pub(super) const ATOMIC_RETURNS: u32 = 1 << 16;
+/// MI_ATOMIC: bits 15:8 are the operation.
+pub(super) const ATOMIC_OPERATION_SHIFT: u32 = 8;
 /// The bits of a register's offset in a command.
 pub(in crate::gpu) const REGISTER: u32 = 0x7f_fffc;
 /// MI_LOAD_REGISTER_IMM, MI_LOAD_REGISTER_MEM, MI_STORE_REGISTER_MEM, and the destination of MI_LOAD_REGISTER_REG: the register's offset

@@ -2,6 +2,7 @@
 //!
 //! Copy engines execute the comparisons and the copies of dwords, from graphics 8 on.
 
+use super::atomic::Atomic;
 use super::encoding::*;
 use super::registers::{self, Transfer};
 use super::{Command, Ends, Streamer, wide};
@@ -100,6 +101,9 @@ pub(in crate::gpu) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Res
             }
             _ => Err(HangCause::Unknown),
         },
+        MI_ATOMIC if on.is_wide() => {
+            Ok(Atomic::decode(on, first, operands)?.map_or(Command::Nothing, Command::Atomic))
+        }
         MI_SEMAPHORE_WAIT if first & WAIT_REGISTER == 0 => match operands {
             // Graphics 12 has a dword more, with a token for the kernel.
             &[value, low, high] | &[value, low, high, _] => {
@@ -113,7 +117,9 @@ pub(in crate::gpu) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Res
             let (value, address) = dword_and_address(on, first, operands)?;
             let (relation, masked) = (Relation::new(first)?, first & END_MASKED != 0);
             let ends = if first & END_CURRENT != 0 { Ends::Current } else { Ends::All };
-            Ok(Command::EndUnless(Comparison { address: address & !7, value, relation, masked }, ends))
+            // The mask is the first dword of a qword. Without one any dword is compared: that of IGT's `struct xe_spin` is a second one.
+            let address = if masked { address & !7 } else { address & !3 };
+            Ok(Command::EndUnless(Comparison { address, value, relation, masked }, ends))
         }
         MI_SET_PREDICATE if on.has_predicates() => Ok(Command::Predicate(first & 0xf)),
         MI_PREDICATE if on.has_predicates() => Ok(Command::Compare),
@@ -133,6 +139,6 @@ fn dword_and_address(on: &Streamer, first: u32, operands: &[u32]) -> Result<(u32
 }
 
 /// Checks that no address is in the global GTT. Before graphics 6 there is no other space.
-fn private(on: &Streamer, first: u32, global: u32) -> Result<(), HangCause> {
+pub(super) fn private(on: &Streamer, first: u32, global: u32) -> Result<(), HangCause> {
     if first & global != 0 && on.graphics() >= 6 { on.global() } else { Ok(()) }
 }

@@ -4,6 +4,7 @@
 //! batches set up the 3D, media and video pipelines ([`super::pipeline`] follows what they read, and runs shaders).
 
 pub(super) mod alu;
+pub(super) mod atomic;
 pub(super) mod blits;
 pub(super) mod encoding;
 pub(super) mod lengths;
@@ -14,6 +15,7 @@ pub(super) mod work;
 
 use super::fault_log::HangCause;
 use super::times::Arbitration;
+use atomic::Atomic;
 use blits::Blit;
 use encoding::*;
 use gem_coherency::platform::{EngineClass, Machine};
@@ -37,6 +39,8 @@ pub(super) enum Command {
     StoreTimestamp { address: u64 },
     /// Copies a dword of memory.
     Copy { to: u64, from: u64 },
+    /// Changes a dword or a qword of memory.
+    Atomic(Atomic),
     /// Transfers registers.
     Registers(Transfer),
     /// Computes with registers.
@@ -67,6 +71,7 @@ impl Command {
             Self::Store { .. }
             | Self::StoreTimestamp { .. }
             | Self::Copy { .. }
+            | Self::Atomic(_)
             | Self::Registers(_)
             | Self::Blit(_) => true,
         }
@@ -189,6 +194,7 @@ impl Streamer {
             MI_FLUSH_DW => post_sync::flush(self, first, operands),
             _ if skips => memory_commands::decode(self, first, operands),
             MI_SEMAPHORE_WAIT
+            | MI_ATOMIC
             | MI_COPY_MEM_MEM
             | MI_CONDITIONAL_BATCH_BUFFER_END
             | MI_LOAD_REGISTER_IMM
@@ -281,7 +287,7 @@ mod tests {
     use gem_coherency::platform::by_name;
     use gem_coherency::vocabulary::KernelVersion;
 
-    fn streamer(platform: &str) -> Streamer {
+    pub(super) fn streamer(platform: &str) -> Streamer {
         let machine = by_name(platform).unwrap().machine(KernelVersion::new(6, 12), false);
         Streamer { machine, engine: EngineClass::Copy, privilege: Privilege::User }
     }

@@ -48,6 +48,7 @@ pub(in crate::gpu) fn cover(view: &View<'_>, on: &Streamer, command: &Command, w
         Command::Copy { .. } | Command::Blit(_) => view.follow(Kind::Copy),
         Command::Store { .. }
         | Command::StoreTimestamp { .. }
+        | Command::Atomic(_)
         | Command::Registers(Transfer::Fetch { .. } | Transfer::Store { .. })
         | Command::Wait(_)
         | Command::EndUnless(..) => view.bindings.tally.stream(),

@@ -49,6 +49,9 @@ const STORE_QWORD: u32 = 1 << 21;
 const STORE_INDEX: u32 = 1 << 21;
 /// CONDITIONAL_BATCH_BUFFER_END: compare with memory.
 const COMPARE_MEMORY: u32 = 1 << 21;
+/// ATOMIC: the operands are in the command; the old value goes to a register.
+const ATOMIC_INLINE: u32 = 1 << 18;
+const ATOMIC_RETURNS: u32 = 1 << 16;
 /// SEMAPHORE_WAIT: compare with a register.
 const COMPARE_REGISTER: u32 = 1 << 16;
 /// FLUSH_DW, PIPE_CONTROL: raise a user interrupt.
@@ -133,7 +136,7 @@ impl Gpu {
                 mi::BATCH_BUFFER_END => return Continue(()),
                 mi::CONDITIONAL_BATCH_BUFFER_END if first & COMPARE_MEMORY != 0 => {
                     let global = first & USE_GLOBAL != 0;
-                    let operand = self.address(&command, 2) & !7;
+                    let operand = self.address(&command, 2) & !3;
                     watched = self.translate(context, Space::per_process_if(!global), operand);
                     let value = watched.map_or(0, |address| self.memory.read_u32(address));
                     if !compare(first, value, command.words[1]) {
@@ -238,6 +241,7 @@ impl Gpu {
                 let at = self.address(command, 2) & !3;
                 self.store(context, space, at, &[value]);
             }
+            mi::ATOMIC if self.wide() => self.atomic(context, command, space),
             mi::FLUSH_DW => self.flush(context, command),
             mi::SEMAPHORE_WAIT => {
                 let value = if first & COMPARE_REGISTER != 0 {
@@ -283,6 +287,45 @@ impl Gpu {
                 }
             }
         }
+    }
+
+    /// MI_ATOMIC without registers: its operands are in the command, or it increments or decrements; of a dword or a qword.
+    fn atomic(&self, context: &Context, command: &Command, space: Space) {
+        let (first, words) = (command.words[0], &command.words);
+        let (code, size) = (first >> 8 & 0x1f, first >> 19 & 3);
+        let has_operands = first & ATOMIC_INLINE != 0;
+        if size > 1 || first & ATOMIC_RETURNS != 0 || !has_operands && !matches!(code, 5 | 6 | 15) {
+            return self.trace(format_args!("an atomic operation with registers, or on 16 bytes"));
+        }
+        let at = self.address(command, 1) & !(if size == 1 { 7 } else { 3 });
+        let read = |at| {
+            self.translate(context, space, at).map_or(0, |address| u64::from(self.memory.read_u32(address)))
+        };
+        let join = |low: u64, high: u64| if size == 1 { high << 32 | low } else { low };
+        let old = join(read(at), if size == 1 { read(at + 4) } else { 0 });
+        let operand = |index: usize| join(words[index].into(), words[index + 2].into());
+        let (one, two) = if has_operands { (operand(3), operand(4)) } else { (0, 0) };
+        // A dword compares as signed in the upper half.
+        let signed = |value: u64| if size == 1 { value as i64 } else { (value as i64) << 32 };
+        let new = match code {
+            1 => old & one,
+            2 => old | one,
+            3 => old ^ one,
+            4 => one,
+            5 => old.wrapping_add(1),
+            6 | 15 => old.wrapping_sub(1),
+            7 => old.wrapping_add(one),
+            8 => old.wrapping_sub(one),
+            9 => one.wrapping_sub(old),
+            10 if signed(one) > signed(old) => one,
+            11 if signed(one) < signed(old) => one,
+            12 => old.max(one),
+            13 => old.min(one),
+            14 if old == one => two,
+            _ => old,
+        };
+        let values = [new as u32, (new >> 32) as u32];
+        self.store(context, space, at, &values[..1 + size as usize]);
     }
 
     /// MI_FLUSH_DW with a post-sync store.

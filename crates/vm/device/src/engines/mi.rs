@@ -12,5 +12,6 @@ pub const LOAD_REGISTER_IMM: u32 = 0x22;
 pub const UPDATE_GTT: u32 = 0x23;
 pub const STORE_REGISTER_MEM: u32 = 0x24;
 pub const FLUSH_DW: u32 = 0x26;
+pub const ATOMIC: u32 = 0x2f;
 pub const BATCH_BUFFER_START: u32 = 0x31;
 pub const CONDITIONAL_BATCH_BUFFER_END: u32 = 0x36;
