@@ -16,6 +16,7 @@ import os
 import random
 import struct
 import sys
+import zlib
 
 from xe_device import (
     LOCAL,
@@ -402,8 +403,37 @@ class Calls:
         said = f"exec queue={queue}{words}" + self.spoil(request, kept=("address", "num_batch_buffer", "syncs", "num_syncs"))
         self.say(said, self.ioctl(request))
 
+    def batch(self):
+        """Returns a batch for an object at FRESH."""
+        number = self.random.choice((0, 1, self.number, 0x7FFFFFFF, 0xFFFFFFFF))
+
+        def command(first, at, *operands):
+            return struct.pack(f"<{3 + len(operands)}I", first, FRESH + at & 0xFFFFFFFF, FRESH >> 32, *operands)
+
+        # MI_STORE_DATA_IMM of dwords.
+        words = [command(0x10000002, at, value) for at, value in ((4096, self.number), (8192, number), (8196, self.number))]
+        # MI_ATOMIC: operations that there are, and are not; of 4, 8 and 16 bytes; with operands, or without.
+        first = 0x17800000 | self.random.randrange(18) << 8 | self.random.choice((0, 0, 1, 1, 2)) << 19
+        operands = [self.random.choice((0, 1, number, self.number, 0x80000000)) for _ in range(4)]
+        inline = self.random.random() < 0.8
+        words.append(command(first | 1 << 18 | 9, 8192, *operands, *[0] * 4) if inline else command(first | 1, 8192))
+        # MI_CONDITIONAL_BATCH_BUFFER_END, on either dword, by each comparison.
+        compared = struct.pack("<2I", 0x1B200002 | self.random.randrange(6) << 12, self.random.choice((0, number, self.number)))
+        words.append(compared + struct.pack("<2I", FRESH + self.random.choice((8192, 8196)) & 0xFFFFFFFF, FRESH >> 32))
+        words.append(command(0x10000002, 4100, self.number + 1))
+        # MI_BATCH_BUFFER_END.
+        return b"".join(words) + struct.pack("<2I", 0x05000000, 0)
+
+    def table(self):
+        """Reads the PAT table in debugfs: the entries, and from 7.2 on the indices that the driver uses itself."""
+        folder = "/sys/kernel/debug/dri/0/gt0"
+        name = next(name for name in ("pat_sw_config", "pat") if os.path.exists(f"{folder}/{name}"))
+        with open(f"{folder}/{name}", encoding="ascii") as file:
+            text = "".join(line for line in file if line.startswith(("PAT", "IDX")))
+        self.say(f"table {name}", 0, zlib.crc32(text.encode()), text.count("\n"))
+
     def run(self):
-        """Runs a batch on a fresh address space: it stores twice in an object, and a user fence."""
+        """Runs a batch on a fresh address space: it stores, changes what it stored, stores again if a dword is what it may be, and a user fence."""
         vm = VmCreate(flags=1)
         self.ioctl(vm)
         engine = EngineClassInstance(engine_class=self.random.choice((0, 1, 4)))
@@ -424,9 +454,8 @@ class Calls:
         found = ""
         if not status:
             with mmap.mmap(self.fd, 64 << 10, mmap.MAP_SHARED, offset=offset.offset) as memory:
-                # MI_STORE_DATA_IMM of a dword, and MI_BATCH_BUFFER_END.
-                stores = [struct.pack("<4I", 0x10000002, FRESH + at & 0xFFFFFFFF, FRESH >> 32, self.number + at) for at in (4096, 8192)]
-                memory[:40] = b"".join(stores) + struct.pack("<2I", 0x05000000, 0)
+                batch = self.batch()
+                memory[: len(batch)] = batch
                 # The address of the GPU; the CPU's is that of the mapping.
                 fence = Sync(type=2, flags=1, handle=FRESH + 12288, timeline_value=self.number)
                 request = Exec(
@@ -466,6 +495,7 @@ KINDS = (
     (Calls.query, 3),
     (Calls.submit, 4),
     (Calls.run, 4),
+    (Calls.table, 1),
 )
 
 

@@ -105,7 +105,7 @@ use gem_coherency::backend::Param;
 use gem_coherency::device::Device;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
-use gem_coherency::platform::Machine;
+use gem_coherency::platform::{EngineClass, Machine};
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::sync::Mutex;
 use gpu::{Gpu, Pace};
@@ -300,6 +300,20 @@ impl SimDevice {
     /// Returns the machine that the device simulates.
     pub fn machine(&self) -> Machine {
         self.system.machine
+    }
+
+    /// Returns the device of xe that it simulates; `None` for one of i915.
+    pub fn xe(&self) -> Option<gem_coherency::xe::Device> {
+        self.system.xe.map(|kernel| kernel.device)
+    }
+
+    /// Returns the classes of its engines, each once, with the number of the GT under xe.
+    pub fn engine_classes(&self) -> Vec<(u16, EngineClass)> {
+        let gt = |engine| requests::xe::queue::gt_of(self.system.machine, engine);
+        let mut classes: Vec<_> =
+            self.engines().into_iter().map(|engine| (gt(engine), engine.class)).collect();
+        classes.dedup();
+        classes
     }
 
     /// Returns its PCI ID and its PCI revision.

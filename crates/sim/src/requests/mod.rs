@@ -26,7 +26,7 @@ mod legacy;
 mod query;
 mod sync;
 mod table;
-mod xe;
+pub(crate) mod xe;
 
 use gem_coherency::Errno;
 

@@ -3,6 +3,7 @@
 pub(crate) mod debug_files;
 pub(crate) mod node;
 mod tree;
+mod xe;
 
 use std::fs::{remove_dir_all, rename};
 use std::io::{self, ErrorKind};

@@ -14,6 +14,7 @@ use nix::sys::stat::{Mode, SFlag, mknod};
 
 use super::debug_files;
 use super::node::Node;
+use super::xe;
 use crate::error::ServeError;
 
 /// The vendor of all devices, and the subsystem of all.
@@ -54,7 +55,7 @@ pub(crate) fn make(root: &Path, devices: &[SimDevice]) -> Result<(), ServeError>
     }
     for node in Node::all(devices.len()) {
         if let Some(device) = devices.get(node.device) {
-            tree.node(node, device.machine().driver)?;
+            tree.node(node, device)?;
         }
     }
     Ok(())
@@ -74,6 +75,17 @@ impl Tree<'_> {
     fn file(&self, path: &str, contents: impl AsRef<[u8]>) -> Result<(), ServeError> {
         let path = self.path(path);
         write(&path, contents).map_err(|error| ServeError::File { path, error })
+    }
+
+    /// Writes files below `place`, and makes their folders.
+    fn files(&self, place: &str, files: Vec<xe::Shown>) -> Result<(), ServeError> {
+        files.into_iter().try_for_each(|(name, contents)| {
+            let path = format!("{place}/{name}");
+            if let Some((folder, _)) = path.rsplit_once('/') {
+                self.folder(folder)?;
+            }
+            self.file(&path, contents)
+        })
     }
 
     fn link(&self, path: &str, target: &str) -> Result<(), ServeError> {
@@ -121,11 +133,7 @@ impl Tree<'_> {
         self.link(&format!("{place}/subsystem"), "../../../bus/pci")?;
         self.link(&format!("{place}/driver"), &format!("../../../bus/pci/drivers/{driver}"))?;
         if driver == Driver::Xe {
-            let frequencies = format!("{place}/tile0/gt0/freq0");
-            self.folder(&frequencies)?;
-            for (file, megahertz) in [("min_freq", MIN_MEGAHERTZ), ("max_freq", MAX_MEGAHERTZ)] {
-                self.file(&format!("{frequencies}/{file}"), format!("{megahertz}\n"))?;
-            }
+            self.files(&place, xe::of_sysfs(device))?;
         }
         self.link(&format!("sys/bus/pci/devices/{slot}"), &format!("../../../devices/pci0000:00/{slot}"))?;
         self.link(
@@ -134,8 +142,9 @@ impl Tree<'_> {
         )
     }
 
-    /// Makes a node of a device of `driver`, and its places in sysfs and debugfs.
-    fn node(&self, node: Node, driver: Driver) -> Result<(), ServeError> {
+    /// Makes a node of a device, and its places in sysfs and debugfs.
+    fn node(&self, node: Node, device: &SimDevice) -> Result<(), ServeError> {
+        let driver = device.machine().driver;
         let (name, number, slot) = (node.name(), node.number(), slot(node.device));
         let path = self.path(&format!("dev/dri/{name}"));
         let made = mknod(&path, SFlag::S_IFSOCK, Mode::from_bits_truncate(0o666), 0);
@@ -166,16 +175,22 @@ impl Tree<'_> {
         let debug = debug_files::folder(node);
         self.folder(&debug)?;
         self.file(&format!("{debug}/name"), format!("{driver} dev={slot} unique={slot}\n"))?;
-        for &(file, value) in debug_files_of(driver) {
-            self.file(&format!("{debug}/{file}"), format!("{value}\n"))?;
+        match device.xe() {
+            None => DEBUG_FILES
+                .into_iter()
+                .try_for_each(|(file, value)| self.file(&format!("{debug}/{file}"), format!("{value}\n"))),
+            Some(xe) => {
+                let (files, links) = xe::of_debugfs(device, &xe);
+                self.files(&debug, files)?;
+                links.iter().try_for_each(|(link, target)| self.link(&format!("{debug}/{link}"), target))
+            }
         }
-        Ok(())
     }
 }
 
 /// The frequencies of a device's engines, which programs read.
-const MIN_MEGAHERTZ: u32 = 300;
-const MAX_MEGAHERTZ: u32 = 1000;
+pub(super) const MIN_MEGAHERTZ: u32 = 300;
+pub(super) const MAX_MEGAHERTZ: u32 = 1000;
 
 /// Returns the parameters of a driver's module that programs may read, and their values: of i915 those that test suites use, of xe all that
 /// are not root's alone (`xe_module.c`).
@@ -188,16 +203,11 @@ fn parameters_of(driver: Driver) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Returns the files of debugfs that test suites write to, and the values that they show (`i915_debugfs_files`).
+/// The files of i915 in debugfs that test suites write to, and the values that they show (`i915_debugfs_files`).
 ///
 /// A written value changes nothing but the file: the device retires requests and frees objects at once, and ends
 /// batches that hang.
-fn debug_files_of(driver: Driver) -> &'static [(&'static str, &'static str)] {
-    match driver {
-        Driver::I915 => &[("i915_gem_drop_caches", "0x000001ff"), ("i915_wedged", "0")],
-        Driver::Xe => &[],
-    }
-}
+const DEBUG_FILES: [(&str, &str); 2] = [("i915_gem_drop_caches", "0x000001ff"), ("i915_wedged", "0")];
 
 /// A line of `resource`: a base address register that is not there.
 const EMPTY_RESOURCE: &str = "0x0000000000000000 0x0000000000000000 0x0000000000000000";

@@ -18,7 +18,7 @@ pub(super) mod bind;
 pub(super) mod exec;
 pub(super) mod object;
 pub(super) mod query;
-pub(super) mod queue;
+pub(crate) mod queue;
 mod syncs;
 pub(super) mod tables;
 pub(super) mod user_fence;

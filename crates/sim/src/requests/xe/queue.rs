@@ -52,7 +52,7 @@ const HIGHEST: u64 = 2;
 const TIMESLICES: std::ops::RangeInclusive<u64> = 1..=10_000_000;
 
 /// Returns the GT that has an engine: Meteor Lake has its video engines in a GT of their own.
-pub(super) fn gt_of(machine: Machine, engine: Engine) -> u16 {
+pub(crate) fn gt_of(machine: Machine, engine: Engine) -> u16 {
     let is_video = matches!(engine.class, EngineClass::Video | EngineClass::VideoEnhance);
     u16::from(is_video && has_media_gt(machine))
 }
