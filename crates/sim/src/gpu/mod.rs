@@ -21,13 +21,13 @@
 //! - on render and compute engines, from graphics 4 on: PIPE_CONTROL with its post-sync write (immediate, timestamp, depth count of 0;
 //!   [`post_sync`](commands::post_sync)), and compute walkers, whose shaders run ([`pipeline`]);
 //! - on all engines, copy engines from graphics 8 on: MI_LOAD_REGISTER_IMM, _MEM and _REG, MI_STORE_REGISTER_MEM, before graphics 8 only in
-//!   batches that the kernel's parser accepted ([`registers`](commands::registers)). Registers that a batch may not load read as 0, but for the timestamp. From
+//!   batches that the kernel's parser accepted ([`registers`](commands::registers)). Registers that a batch may not load read as 0, but for the timestamps. From
 //!   graphics 11 on, offsets may be relative to the engine's first;
 //! - on all engines, copy engines from graphics 8 on: MI_COPY_MEM_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END
 //!   ([`memory_commands`](commands::memory_commands));
 //! - on all engines, from graphics 8 on: MI_ATOMIC ([`atomic`](commands::atomic));
-//! - on all but copy engines, from graphics 7.5 on: MI_MATH, MI_SET_PREDICATE, predicated MI_BATCH_BUFFER_START, if registers and result are
-//!   known.
+//! - on all engines, copy engines from graphics 8 on, others from 7.5 on: MI_MATH, and on all but copy engines MI_SET_PREDICATE and predicated
+//!   MI_BATCH_BUFFER_START, if registers and result are known.
 //!
 //! Any other command hangs a copy engine, unless it has no visible effect; the other engines skip it by its length
 //! ([`lengths`](commands::lengths)). What the 3D pipeline reads is read on a device that is watched or traced.

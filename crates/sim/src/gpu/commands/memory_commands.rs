@@ -1,6 +1,6 @@
 //! Decodes the MI commands that compare and copy dwords of memory, move them to and from registers, or compute with registers.
 //!
-//! Copy engines execute the comparisons and the copies of dwords, from graphics 8 on.
+//! Copy engines execute all but predicates, from graphics 8 on.
 
 use super::atomic::Atomic;
 use super::encoding::*;
@@ -123,7 +123,7 @@ pub(in crate::gpu) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Res
         }
         MI_SET_PREDICATE if on.has_predicates() => Ok(Command::Predicate(first & 0xf)),
         MI_PREDICATE if on.has_predicates() => Ok(Command::Compare),
-        MI_MATH if on.has_predicates() => Ok(Command::Math(operands.to_vec())),
+        MI_MATH if on.computes() => Ok(Command::Math(operands.to_vec())),
         _ => Ok(Command::Nothing),
     }
 }

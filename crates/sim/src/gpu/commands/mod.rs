@@ -196,6 +196,7 @@ impl Streamer {
             MI_SEMAPHORE_WAIT
             | MI_ATOMIC
             | MI_COPY_MEM_MEM
+            | MI_MATH
             | MI_CONDITIONAL_BATCH_BUFFER_END
             | MI_LOAD_REGISTER_IMM
             | MI_LOAD_REGISTER_REG
@@ -258,7 +259,12 @@ impl Streamer {
         Ok(Command::Store { address: address & !(4 * unit as u64 - 1), data: data.to_vec() })
     }
 
-    /// Returns whether commands can depend on the predicate's result, and the streamer computes.
+    /// Returns whether the streamer computes (IGT's `has_mi_math`).
+    pub(super) fn computes(&self) -> bool {
+        self.is_wide() || self.has_predicates()
+    }
+
+    /// Returns whether commands can depend on the predicate's result.
     pub(super) fn has_predicates(&self) -> bool {
         lengths::generation(&self.machine) >= 75 && self.engine != EngineClass::Copy
     }

@@ -28,6 +28,8 @@ const GENERAL_PURPOSE: std::ops::Range<u32> = 0x600..0x680;
 /// The timestamp (`RING_TIMESTAMP`) in that page, and its upper half.
 const TIMESTAMP: u32 = 0x358;
 const TIMESTAMP_UPPER: u32 = 0x35c;
+/// The time that the context has run (`RING_CTX_TIMESTAMP`), from graphics 8 on: here it is the timestamp's lower half.
+const CONTEXT_TIMESTAMP: u32 = 0x3a8;
 const PAGE: u32 = 0xfff;
 
 /// Other registers that the batches of engines with pipelines may load (`gen7_render_regs`), from the first to the last, after the start of
@@ -171,6 +173,7 @@ impl Registers {
     pub(in crate::gpu) fn read(&self, register: u32, now: u64) -> Option<u32> {
         match register & PAGE {
             TIMESTAMP => Some(now as u32),
+            CONTEXT_TIMESTAMP if generation(&self.machine) >= 80 => Some(now as u32),
             TIMESTAMP_UPPER => Some((now >> 32) as u32),
             _ => self.known(register),
         }

@@ -1,6 +1,6 @@
-//! Commands that move, compare and copy dwords of memory and registers, on other engines than copy engines.
+//! Commands that move, compare and copy dwords of memory and registers, and compute with them.
 
-use gem_coherency::platform::EngineClass::{self, Render, Video, VideoEnhance};
+use gem_coherency::platform::EngineClass::{self, Copy, Render, Video, VideoEnhance};
 use gem_coherency_sim::{HangCause, Remedy};
 
 use crate::gpu::{BATCH, END, Gpu, SOURCE, TARGET};
@@ -236,6 +236,59 @@ fn the_streamer_computes_and_jumps_by_what_it_computed() {
 }
 
 #[test]
+fn a_copy_engine_computes_from_graphics_8_on() {
+    for name in ["bdw", "glk", "tgl", "mtl"] {
+        let gpu = Gpu::new(name);
+        let register = |number: u32| 0x2_2600 + 8 * number;
+        // Register 1 minus register 0, inverted.
+        let invert = [0x0d00_0003, 0x0800_8001, 0x0800_8400, 0x1010_0000, 0x5800_0831];
+        runs(
+            &gpu,
+            Copy,
+            &[
+                &load(register(0), 5),
+                &load(register(1), 12),
+                &invert,
+                &store(register(2), TARGET),
+                &store(0x2_23a8, TARGET + 4),
+                &put(TARGET + 8, 1),
+            ],
+        );
+        let [inverted, time, last] = words(&gpu);
+        assert_eq!((inverted, last), (!7, 1), "{name}");
+        assert_ne!(time, 0, "{name}: the context has run");
+    }
+    let hsw = Gpu::new("hsw");
+    run(&hsw, Copy, &[&[0x0d00_0000, 0x1010_0000]]);
+    assert_eq!(hsw.device.take_gpu_hangs().len(), 1, "before, it hangs");
+}
+
+#[test]
+fn memory_changes_by_an_atomic_operation_and_a_conditional_end_compares_any_dword() {
+    for engine in [Render, Copy] {
+        let gpu = Gpu::new("tgl");
+        // The second dword is 2, then 3.
+        let increment = [0x1780_0501, TARGET + 4, 0];
+        let end_unless_more = |value| [0x1b20_0002, value, TARGET + 4, 0];
+        runs(
+            &gpu,
+            engine,
+            &[
+                &put(TARGET, 9),
+                &put(TARGET + 4, 2),
+                &increment,
+                &end_unless_more(2),
+                &put(TARGET + 8, 1),
+                &end_unless_more(3),
+                &put(TARGET + 8, 2),
+            ],
+        );
+        assert_eq!(words(&gpu), [9, 3, 1], "{engine:?}");
+        assert_eq!(gpu.device.coverage().unfinished.len(), 0);
+    }
+}
+
+#[test]
 fn commands_are_no_ops_while_the_predicate_says_so() {
     for (when, result, is_done) in [
         (UNLESS, 0, false),
@@ -331,7 +384,7 @@ fn a_bit_adds_the_start_of_the_engines_registers() {
     let with = |command: &[u32], bits: u32| [&[command[0] | bits], &command[1..]].concat();
     for (name, engine, start, adds) in [
         ("glk", Render, 0x2000, false),
-        ("mtl", EngineClass::Copy, 0x2_2000, true),
+        ("mtl", Copy, 0x2_2000, true),
         ("jsl", Render, 0x2000, true),
         ("tgl", Render, 0x2000, true),
         ("tgl", Video, 0x1c_0000, true),
