@@ -37,6 +37,8 @@ pub(crate) struct Batch {
     pub(crate) code: Code,
     pub(crate) bindings: Bindings,
     pub(crate) owner: Owner,
+    /// It may run as long as it likes (long-running VMs of xe).
+    pub(crate) is_long_running: bool,
     /// Numbers that are stored when it is done, by address (user fences of xe).
     pub(crate) stored: Vec<(u64, u64)>,
     /// The real GPU that runs it, too.

@@ -5,7 +5,7 @@
 //! context in their order, after those that they wait for: by their use of objects and by fences ([`queue`]). An
 //! engine that can be preempted runs the batches of several contexts beside each other; any other one runs a batch at
 //! a time. Priorities have no effect. A batch that polls memory keeps its place and goes on whenever the GPU is looked at ([`Gpu::look`]): at
-//! every request, and about once in a millisecond while a request waits. The kernel ends it after a while ([`times`]).
+//! every request, and about once in a millisecond while a request waits, and in a server also between requests. The kernel ends it after a while ([`times`]).
 //!
 //! Batches are executed command by command ([`batch`], [`execution`], [`commands`], [`blits`](commands::blits)) on the bindings at that
 //! time; the objects of a submission are kept alive at their addresses until it is done ([`memory`]). A batch that does
@@ -250,6 +250,7 @@ impl Gpu {
                 batch.never_runs(engines, batch::CANCELLED)
             }
             Some(batch) => match batch.go_on(engines, serial, before) {
+                Outcome::Waits(suspended) if batch.is_long_running => Outcome::Waits(suspended),
                 Outcome::Waits(suspended) => match times.limit(machine, suspended.arbitration()) {
                     Some((time, Remedy::Cancelled)) if waited >= time => {
                         batch.give_up(engines, &suspended, Remedy::Cancelled)

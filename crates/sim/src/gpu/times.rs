@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::fault_log::Remedy;
 use crate::kernel::spec::THREAD_TIME;
-use gem_coherency::platform::Machine;
+use gem_coherency::platform::{Driver, Machine};
 
 /// The preemption of a batch: an engine may preempt it if arbitration is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct GpuTimes {
     /// The time that a batch may take on an engine that can be preempted, its time in the queue after other batches
     /// included (`i915.request_timeout_ms`); 20 s by default.
     pub request: Duration,
+    /// The time that a batch may run under xe (`job_timeout_ms` of an engine class); 5 s by default.
+    pub job: Duration,
     /// The time that a thread of a shader may take in the simulation, which is slower than the hardware: a thread that takes longer does not
     /// end. 10 s by default; the name of a device sets it (`hang=10s`). It holds for every GPU, also without `gpu=timed`.
     pub thread: Duration,
@@ -34,23 +36,31 @@ impl Default for GpuTimes {
             heartbeat: Duration::from_millis(2500),
             preempt: Duration::from_millis(640),
             request: Duration::from_secs(20),
+            job: Duration::from_secs(5),
             thread: THREAD_TIME,
         }
     }
 }
 
 impl GpuTimes {
-    /// Returns whether a submission that could have started this long ago is cancelled before it starts.
+    /// Returns whether a submission that could have started this long ago is cancelled before it starts, as by i915.
     pub(super) fn is_over(&self, machine: Machine, waited: Duration) -> bool {
-        machine.can_preempt() && !self.request.is_zero() && waited >= self.request
+        machine.driver == Driver::I915
+            && machine.can_preempt()
+            && !self.request.is_zero()
+            && waited >= self.request
     }
 
     /// Returns the time that a batch may take, and the kernel's remedy; `None` without limit.
     ///
     /// The heartbeat is a request of its own after the batch; at each following heartbeat its priority rises, and
     /// at the highest priority the engine is reset (`heartbeat` in `intel_engine_heartbeat.c`). It passes a batch
-    /// that can be preempted. Engines without execlists know no priorities.
+    /// that can be preempted. Engines without execlists know no priorities. xe counts the time that the batch runs, whether it can be preempted or
+    /// not (`guc_exec_queue_timedout_job`).
     pub(super) fn limit(&self, machine: Machine, arbitration: Arbitration) -> Option<(Duration, Remedy)> {
+        if machine.driver == Driver::Xe {
+            return (!self.job.is_zero()).then_some((self.job, Remedy::Reset));
+        }
         let preempts = machine.can_preempt();
         let (time, remedy, is_on) = match arbitration {
             Arbitration::On if preempts => (self.request, Remedy::Cancelled, !self.request.is_zero()),
@@ -92,5 +102,12 @@ mod tests {
         {
             assert_eq!(limit(off, name, arbitration), None, "{name}");
         }
+        let lnl = gem_coherency::xe::device("lnl", KernelVersion::new(7, 2)).unwrap().machine();
+        for arbitration in [Arbitration::On, Arbitration::Off] {
+            let five = Duration::from_secs(5);
+            assert_eq!(times.limit(lnl, arbitration), Some((five, Remedy::Reset)));
+        }
+        assert_eq!(GpuTimes { job: Duration::ZERO, ..times }.limit(lnl, Arbitration::On), None);
+        assert!(!times.is_over(lnl, Duration::from_secs(60)), "it waits as long as it has to");
     }
 }

@@ -58,12 +58,9 @@ pub(crate) fn signal_done() {
     }
 }
 
-/// Lets the GPUs continue while an eventfd waits for one, because no request does; returns when to call this again.
+/// Lets the GPUs continue where no request does: an eventfd waits for them, or a batch polls memory. Returns when to call this again.
 pub fn deliver_events(now: Instant) -> Option<Instant> {
-    if awaited().is_empty() {
-        return None;
-    }
-    progress::look();
+    let is_running = progress::look();
     signal_done();
-    if awaited().is_empty() { None } else { now.checked_add(LOOK) }
+    if is_running || !awaited().is_empty() { now.checked_add(LOOK) } else { None }
 }

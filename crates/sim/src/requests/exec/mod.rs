@@ -299,6 +299,7 @@ impl<'a> Submission<'a> {
             bindings: self.bindings(),
             owner: self.owner(),
             stored: Vec::new(),
+            is_long_running: false,
             real_gpu: self.on_real_gpu(),
         })
     }

@@ -102,6 +102,7 @@ fn submit(caller: &mut Caller<'_>, args: &drm_xe_exec) -> Result<(), Errno> {
             code: Code::InPlace,
             bindings: Bindings::new(AddressSpace::Vm(Arc::clone(vm)), std::iter::empty()),
             owner: owner.clone(),
+            is_long_running,
             stored: stored.into_iter().collect(),
             real_gpu: None,
         }));

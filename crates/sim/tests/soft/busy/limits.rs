@@ -12,6 +12,7 @@ const SOON: GpuTimes = GpuTimes {
     heartbeat: Duration::from_millis(40),
     preempt: Duration::from_millis(10),
     request: Duration::from_millis(150),
+    job: Duration::from_millis(150),
     thread: Duration::ZERO,
 };
 const NEVER: GpuTimes = GpuTimes { heartbeat: Duration::ZERO, request: Duration::ZERO, ..SOON };
