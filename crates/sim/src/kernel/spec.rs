@@ -261,7 +261,7 @@ impl Settings {
             revision: self.revision.unwrap_or_else(|| production_revision(platform, id)),
             dropped: self.dropped,
             coherent: self.coherent.unwrap_or(false),
-            timed: self.timed.unwrap_or(false),
+            timed: self.timed.unwrap_or(true),
             hang: self.hang.unwrap_or(THREAD_TIME),
             self_snoops: true,
             display: self.display.unwrap_or(platform.has_display),

@@ -27,6 +27,8 @@ pub(crate) struct AccessContext<'a> {
     pub(crate) level: CacheLevel,
     /// Every agent sees every byte at once, so that all of them use the cached bytes.
     pub(crate) coherent: bool,
+    /// No mapping of the object goes through the CPU's caches, now or later.
+    pub(crate) is_uncached: bool,
     /// Is told of accesses to lines ([`Observer::access`](super::observer::Observer::access)): the log of incoherent accesses, if the device
     /// is watched.
     pub(crate) watch: Option<Observed<'a>>,
@@ -40,14 +42,14 @@ impl AccessContext<'_> {
         hardware: Hardware::new(Caps::empty()),
         level: CacheLevel::None,
         coherent: false,
+        is_uncached: false,
         watch: None,
         trace: None,
     };
 
     /// Returns the context of accesses that are neither logged nor traced.
     pub(crate) fn quiet(self) -> AccessContext<'static> {
-        let Self { hardware, level, coherent, .. } = self;
-        AccessContext { hardware, level, coherent, watch: None, trace: None }
+        AccessContext { watch: None, trace: None, ..self }
     }
 
     /// Returns the context of accesses by a mapping of another level than the object's, if it has one.

@@ -96,6 +96,8 @@ impl BackingStore {
         // A store that evicts the line counts as one to the cache, which the next access writes back.
         let evicts = effect(ctx.hardware, ctx.level, ctx.route(route), Access::Write, Line::Dirty)
             .is_some_and(|effect| effect.before == Transfer::WriteBack);
+        // Where no mapping goes through the cache, a line is dirty only by what the kernel did before.
+        let evicts = evicts && !(ctx.is_uncached && self.are_clean()?);
         let shows_cache = write_back || evicts;
         if let Some(shared) = &mut self.shared {
             shared.write_back |= write_back;
@@ -108,6 +110,22 @@ impl BackingStore {
             trace.observer.map(trace, self, route)?;
         }
         Ok(if shows_cache { Place::Cache } else { Place::Memory })
+    }
+
+    /// Returns whether no line is dirty.
+    fn are_clean(&mut self) -> Result<bool> {
+        let mut left = self.lines.all();
+        while let Some(part) = self.next_data(left)? {
+            let mut lines = part;
+            while let Some(run) = self.run(lines)? {
+                if run.line == Line::Dirty {
+                    return Ok(false);
+                }
+                lines = Lines::after(lines, run);
+            }
+            left = LineRange::new(part.end(), left.end());
+        }
+        Ok(true)
     }
 
     /// Moves the bytes to three new files that `make` creates.

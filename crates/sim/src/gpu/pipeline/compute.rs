@@ -26,8 +26,8 @@ const DESCRIPTOR_DWORDS: usize = 8;
 /// COMPUTE_WALKER: the dwords of the descriptor, and of the data for the threads.
 const DESCRIPTOR_IN_WALKER: Range<usize> = 18..26;
 const DATA_IN_WALKER: Range<usize> = 31..39;
-/// COMPUTE_WALKER: the dwords of the write after the last thread (`POSTSYNC_DATA`).
-const POST_SYNC_IN_WALKER: Range<usize> = 26..31;
+/// COMPUTE_WALKER: the dwords of the write after the last thread (`POSTSYNC_DATA`), before graphics 20 and from then on.
+const POST_SYNC_IN_WALKER: [Range<usize>; 2] = [26..31, 27..32];
 /// Bytes of a register.
 const REGISTER_BYTES: usize = 32;
 /// The dwords of a thread's first register that have the numbers of its group: x, y, z. Others are not known here.
@@ -49,20 +49,23 @@ pub(super) struct Compute {
 pub(super) enum PostSync {
     /// Eight bytes.
     Data { address: u64, data: u64 },
-    /// The times of its start and of its end, each by the context's clock and by the GPU's.
-    Times { address: u64 },
+    /// The times of its start and of its end, each by the context's clock and by the GPU's; of 8 bytes from graphics 20 on, before of 4.
+    Times { address: u64, are_wide: bool },
 }
 
 impl PostSync {
     /// Decodes the write of a walker; `None` if there is none.
-    pub(super) fn of(opcode: u32, words: &[u32]) -> Option<Self> {
-        let &[operation, low, high, data, upper] = words.get(POST_SYNC_IN_WALKER)? else { return None };
+    pub(super) fn of(encoding: Encoding, opcode: u32, words: &[u32]) -> Option<Self> {
+        let are_wide = encoding.generation >= 200;
+        let [before, from] = POST_SYNC_IN_WALKER;
+        let place = if are_wide { from } else { before };
+        let &[operation, low, high, data, upper] = words.get(place)? else { return None };
         let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
         let address = wide(low, high) & !7;
         match bits(operation, 1, 0) {
             _ if opcode != COMPUTE_WALKER => None,
             1 => Some(Self::Data { address, data: wide(data, upper) }),
-            3 => Some(Self::Times { address }),
+            3 => Some(Self::Times { address, are_wide }),
             _ => None,
         }
     }
@@ -71,9 +74,14 @@ impl PostSync {
     pub(super) fn bytes(self, start: u64, end: u64) -> (u64, Vec<u8>) {
         match self {
             Self::Data { address, data } => (address, data.to_le_bytes().to_vec()),
-            Self::Times { address } => {
-                let times = [start, start, end, end].map(|time| (time as u32).to_le_bytes());
-                (address, times.concat())
+            Self::Times { address, are_wide } => {
+                let times = [start, start, end, end];
+                let bytes = if are_wide {
+                    times.map(u64::to_le_bytes).concat()
+                } else {
+                    times.map(|time| (time as u32).to_le_bytes()).concat()
+                };
+                (address, bytes)
             }
         }
     }

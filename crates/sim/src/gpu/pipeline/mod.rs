@@ -242,7 +242,7 @@ impl Followed {
     /// The reason why the shader hangs the GPU.
     fn dispatch(&mut self, view: &View<'_>, opcode: u32, words: &[u32]) -> Result<(), Refusal> {
         let is_predicated = words.first().is_some_and(|first| bits(*first, 8, 8) != 0);
-        let Some(write) = PostSync::of(opcode, words).filter(|_| !is_predicated) else {
+        let Some(write) = PostSync::of(self.encoding, opcode, words).filter(|_| !is_predicated) else {
             return self.execute(view, opcode, words);
         };
         let start = view.engines.system.hardware.timestamp();

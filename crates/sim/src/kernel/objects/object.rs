@@ -23,7 +23,7 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Action, Backing, Effect, Event, Refusal, Snapshot};
 use gem_coherency::units::ByteRange;
-use gem_coherency::vocabulary::{Access, Handle, MmapMode};
+use gem_coherency::vocabulary::{Access, CacheLevel, Handle, MmapMode};
 use gem_coherency::xe;
 
 /// A buffer object; it exists while a handle, a mapping or a dma-buf refers to it.
@@ -288,7 +288,9 @@ impl Object {
     pub(crate) fn access_context(&self, state: &State) -> AccessContext<'_> {
         let watch = self.watch(state).map(Watch::observed);
         let trace = self.tracing(state).map(|tracing| tracing.observed(self.size));
-        AccessContext { watch, trace, ..self.system.access_context(state.snapshot.level) }
+        // xe maps an object always in one way.
+        let is_uncached = self.xe.is_some() && state.snapshot.level == CacheLevel::None;
+        AccessContext { is_uncached, watch, trace, ..self.system.access_context(state.snapshot.level) }
     }
 
     /// The backing store, for users that outlive the object.
@@ -438,7 +440,7 @@ impl Object {
     /// Writes back and drops every line; returns how many were written back.
     pub(crate) fn flush_store(&self) -> u64 {
         // The level does not affect a flush.
-        let ctx = self.system.access_context(gem_coherency::vocabulary::CacheLevel::None);
+        let ctx = self.system.access_context(CacheLevel::None);
         self.flush_all(ctx).unwrap_or_else(|error| {
             tracing::error!(%error, "wbinvd");
             0

@@ -89,7 +89,8 @@ impl System {
     /// Returns the context of accesses to an object of this level, which are neither logged nor traced.
     pub(crate) fn access_context(&self, level: CacheLevel) -> AccessContext<'_> {
         let coherent = self.hardware.coherent || self.trace.is_coherent();
-        AccessContext { hardware: self.hardware.caches, level, coherent, watch: None, trace: None }
+        let hardware = self.hardware.caches;
+        AccessContext { hardware, level, coherent, is_uncached: false, watch: None, trace: None }
     }
 
     /// Returns what the kernel does to an object at an event.
