@@ -37,14 +37,14 @@ def problems(platform, program, mode, status, report):
     planted = []
     if mode == "wrong" and platform in row["found"].split(","):
         planted = [(row["kind"], row["rule"], row["lines"].replace("-", "", row["lines"] == "-"))]
-    seen = [(finding["kind"].replace(" ", "-"), finding["rule"], finding["lines"]) for finding in found]
+    seen = [(finding["kind"].replace(" ", "-").lower(), finding["rule"] or "-", finding["lines"]) for finding in found]
     if seen != planted:
         return [*wrong, f"findings {seen}, planted {planted}"]
     for finding in found:
         refused = row["kind"] == "refused-request"
         if bool(finding["refused"]) != refused or finding["driver"] != "xe":
             wrong.append(f"the request is {finding['refused']}, the driver is {finding['driver']}")
-        stack = finding["request"] if refused else finding["store"]
+        stack = finding["request"] if refused or row["kind"] == "unflushed-gpu-write" else finding["store"]
         if not marked(program, "wrong", mode) & set(own_lines(program, stack)):
             wrong.append(f"the call stack has the lines {own_lines(program, stack)}")
         if program not in ("create", "userptr") and finding["cpu_caching"] != "wb":

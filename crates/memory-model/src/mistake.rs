@@ -21,6 +21,8 @@ words! {
         DirtySurface = "dirty surface",
         /// An object of a batch had dirty lines that the GPU did not see; whether it read them is not known.
         DirtyAtSubmission = "dirty at submission",
+        /// The command streamer of a copy engine read what a fill or a copy of its batch wrote, without a flush in between.
+        UnflushedGpuWrite = "unflushed GPU write",
         /// The kernel (xe) refused how memory was to be cached: by `cpu_caching`, or by a PAT index.
         RefusedRequest = "refused request",
     }

@@ -68,7 +68,7 @@ pub(super) struct Stuck {
 
 /// A batch that has started and waits for memory to change.
 #[derive(Debug)]
-pub(super) struct Suspended(Position);
+pub(super) struct Suspended(Box<Position>);
 
 impl Suspended {
     pub(super) fn arbitration(&self) -> Arbitration {
@@ -111,7 +111,7 @@ impl Batch {
             Some(Suspended(position)) => {
                 // Write-combining buffers are evicted within the time that a batch waits.
                 self.bindings.drain();
-                position
+                *position
             }
         };
         let stopped = Run::new(view, streamer, self, position, engines.pace).until_end();
@@ -126,7 +126,7 @@ impl Batch {
                 system.coverage.ended(&self.bindings.tally, None);
                 Outcome::Over(None)
             }
-            Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
+            Ok(End::Waits(position)) => Outcome::Waits(Suspended(Box::new(position))),
             Ok(End::Cancelled) => self.never_runs(engines, RESET),
             Err(stuck) => self.hang(engines, stuck, remedy(system, stuck)),
         }
@@ -236,7 +236,7 @@ impl Batch {
 
     /// Ends a batch that waits for too long.
     pub(super) fn give_up(&self, engines: &Engines, suspended: &Suspended, remedy: Remedy) -> Outcome {
-        let Suspended(Position { at, command, arbitration, .. }) = *suspended;
+        let &Position { at, command, arbitration, .. } = &*suspended.0;
         self.hang(engines, Stuck { cause: HangCause::Endless, at, command, arbitration, rule: None }, remedy)
     }
 

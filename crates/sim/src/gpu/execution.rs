@@ -12,7 +12,7 @@ use super::commands::alu;
 use super::commands::blits::{Blit, From, Surface};
 use super::commands::encoding::{
     CLIENT_MI, CLIENT_SHIFT, MI_ARB_CHECK, MI_ARB_ON_OFF, MI_BATCH_BUFFER_END, MI_BATCH_BUFFER_START,
-    MI_OPCODE_SHIFT, MI_SET_PREDICATE, START_PREDICATED, mi_opcode,
+    MI_FLUSH_DW, MI_OPCODE_SHIFT, MI_SET_PREDICATE, START_PREDICATED, mi_opcode,
 };
 use super::commands::memory_commands::Comparison;
 use super::commands::registers::{Registers, Transfer, Values};
@@ -22,6 +22,7 @@ use super::engines::Pace;
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
 use super::pipeline::{Pipeline, Refusal};
+use super::posted::Posted;
 use super::times::Arbitration;
 use crate::observe::coverage::Kind;
 use gem_coherency::platform::{EngineClass, Machine};
@@ -66,6 +67,7 @@ pub(super) struct Run<'a> {
     /// The reason why a shader hung the GPU.
     refusal: Option<Refusal>,
     cost: u64,
+    posted: Posted,
     /// The target of the last jump back, if no command had an effect since.
     idle_loop: Option<u64>,
     /// The batch has jumped back.
@@ -84,6 +86,7 @@ pub(super) struct Position {
     registers: Registers,
     predicate: Predicate,
     pipeline: Pipeline,
+    posted: Posted,
     idle_loop: Option<u64>,
 }
 
@@ -126,6 +129,7 @@ impl Position {
             registers,
             predicate: Predicate::Off,
             pipeline,
+            posted: Posted::default(),
             idle_loop: None,
         }
     }
@@ -152,7 +156,16 @@ impl<'a> Run<'a> {
         pace: Pace,
     ) -> Self {
         let Position {
-            at, arbitration, returns, unwritten, registers, predicate, pipeline, idle_loop, ..
+            at,
+            arbitration,
+            returns,
+            unwritten,
+            registers,
+            predicate,
+            pipeline,
+            posted,
+            idle_loop,
+            command: _,
         } = position;
         Self {
             view,
@@ -169,6 +182,7 @@ impl<'a> Run<'a> {
             pipeline,
             refusal: None,
             cost: 0,
+            posted,
             idle_loop,
             loops: idle_loop.is_some(),
         }
@@ -238,9 +252,30 @@ impl<'a> Run<'a> {
 
     /// Returns the place where the batch goes on.
     fn position(self, command: u32) -> Position {
-        let Self { at, arbitration, returns, unwritten, registers, predicate, pipeline, idle_loop, .. } =
-            self;
-        Position { at, command, arbitration, returns, unwritten, registers, predicate, pipeline, idle_loop }
+        let Self {
+            at,
+            arbitration,
+            returns,
+            unwritten,
+            registers,
+            predicate,
+            pipeline,
+            posted,
+            idle_loop,
+            ..
+        } = self;
+        Position {
+            at,
+            command,
+            arbitration,
+            returns,
+            unwritten,
+            registers,
+            predicate,
+            pipeline,
+            posted,
+            idle_loop,
+        }
     }
 
     fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
@@ -293,6 +328,15 @@ impl<'a> Run<'a> {
             self.idle_loop = None;
         }
         work::cover(&self.view, &self.streamer, &command, &words);
+        if (first >> CLIENT_SHIFT, mi_opcode(first)) == (CLIENT_MI, MI_FLUSH_DW) {
+            self.posted.flush();
+        }
+        if let Some((address, len)) = command.reads() {
+            let address = self.view.address(address);
+            if self.posted.holds(&(address..address + len)) {
+                self.view.watch_posted(address, len);
+            }
+        }
         match command {
             Command::Nothing => {}
             Command::Arbitrate(arbitration) => self.arbitration = arbitration,
@@ -522,6 +566,10 @@ impl<'a> Run<'a> {
     /// Fills or copies, row by row and from left to right.
     fn blit(&mut self, blit: &Blit) -> Result<(), HangCause> {
         let row_bytes = blit.width * blit.target.bytes_per_pixel;
+        if self.streamer.engine == EngineClass::Copy {
+            let target = Surface { start: self.view.address(blit.target.start), ..blit.target };
+            self.posted.add(&target, row_bytes, blit.rows);
+        }
         self.pay((ACCESS + row_bytes / BYTES).saturating_mul(blit.rows))?;
         // Whole pixels at a time; the largest pixel has 16 bytes.
         let piece = PIECE_BYTES - PIECE_BYTES % blit.target.bytes_per_pixel.max(1);

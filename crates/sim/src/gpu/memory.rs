@@ -215,6 +215,15 @@ impl View<'_> {
         }
     }
 
+    /// Logs the lines of bytes that the command streamer reads before the engine's writes to them are flushed.
+    pub(super) fn watch_posted(&self, address: u64, len: u64) {
+        if let Piece::Bound { object, offset, len, .. } = self.piece(Access::Read, address, len)
+            && let Ok(range) = ByteRange::within(offset, len, object.size())
+        {
+            object.watch_posted(range);
+        }
+    }
+
     /// Writes; writes to unbound addresses are lost.
     pub(super) fn write(&self, mocs: MocsClass, address: u64, data: &[u8]) {
         let (mut address, mut rest) = (address, data);

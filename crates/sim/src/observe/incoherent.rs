@@ -1,7 +1,7 @@
 //! The log of accesses that miss another agent's newer bytes, or destroy them.
 //!
 //! It is computed from the simulated hardware alone: the effect of an access on a line, and the bytes in the cache and in
-//! memory. An access whose bytes are the same in both is not logged.
+//! memory. An access whose bytes are the same in both is not logged. Reads of the GPU's own writes before their flush are told by the GPU.
 
 use std::ops::Range;
 use std::sync::MutexGuard;
@@ -14,7 +14,7 @@ use crate::memory::observer::{About, Observed, Observer, RunAccess};
 use gem_coherency::error::Result;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
-use gem_coherency::vocabulary::{CacheLevel, Handle};
+use gem_coherency::vocabulary::{CacheLevel, Handle, MocsClass};
 use gem_coherency_memory_model::{Line, Mistake, Place, Route, Transfer};
 
 /// Number of ranges of lines that each list keeps; later ones are dropped.
@@ -223,6 +223,11 @@ impl<'a> Watch<'a> {
     /// Logs dirty lines of a surface.
     pub(crate) fn surface(self, level: CacheLevel, route: Route, lines: LineRange) {
         self.access(level, Mistake::DirtySurface, route, lines);
+    }
+
+    /// Logs lines with writes of the GPU that were read before they were flushed.
+    pub(crate) fn posted(self, level: CacheLevel, lines: LineRange) {
+        self.access(level, Mistake::UnflushedGpuWrite, Route::Gpu(MocsClass::PageTable), lines);
     }
 
     /// Logs dirty lines that were shown.

@@ -7,6 +7,7 @@ use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency::policy::{Path, Verdict, needs_flush};
 use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode, MocsClass};
 use gem_coherency::xe::CpuCaching;
+use gem_coherency_memory_model::Mistake;
 use gem_coherency_report::{
     CoverageRow, DisagreementRow, FindingRow, Picture, PlaceRow, PlatformsRow, Sanitized, Suppression,
     VerdictRow, machine_of,
@@ -337,7 +338,7 @@ fn finding_text(
         (None, false) => "written in",
     };
     stack(page, request, &finding.request)?;
-    if finding.refused.is_some() {
+    if finding.refused.is_some() || finding.kind == Mistake::UnflushedGpuWrite {
         return Ok(());
     }
     if finding.flushed.is_empty() {

@@ -157,7 +157,10 @@ impl Places {
             | Mistake::DirtyOnScreen
             | Mistake::DirtySurface
             | Mistake::DirtyAtSubmission => true,
-            Mistake::StaleCpuRead | Mistake::MissingInvalidate | Mistake::RefusedRequest => false,
+            Mistake::StaleCpuRead
+            | Mistake::MissingInvalidate
+            | Mistake::UnflushedGpuWrite
+            | Mistake::RefusedRequest => false,
         };
         let hits =
             |lines: &LineRange| finding.lines.iter().any(|dirty| !dirty.intersection(*lines).is_empty());

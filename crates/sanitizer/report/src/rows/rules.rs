@@ -105,13 +105,16 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Rule
             };
             needs_invalidate(caps, level, writer, cpu, Access::Read)
         }
-        Mistake::RefusedRequest => return None,
+        Mistake::UnflushedGpuWrite | Mistake::RefusedRequest => return None,
     };
     [Verdict::Flush, Verdict::Invalidate].contains(&decision.verdict).then_some(decision.rule)
 }
 
 /// Returns the rule of xe behind a finding: that of the display's reads, or, of the GPU's accesses, the one that a kernel without it breaks.
 fn wanted_of_xe(device: xe::Device, finding: &Finding) -> Option<xe::Rule> {
+    if finding.kind == Mistake::UnflushedGpuWrite {
+        return None;
+    }
     if finding.route != Some(Route::Display) {
         let by_gpu = [finding.route, finding.writer].iter().any(|route| matches!(route, Some(Route::Gpu(_))));
         return (by_gpu || finding.route.is_none()).then_some(xe::Rule::CachedNotSnooped);

@@ -44,7 +44,7 @@ pub(super) const MI_SUSPEND_FLUSH: u32 = 0x0b;
 /// MI_STORE_DATA_IMM, which i915 calls MI_STORE_DWORD_IMM.
 pub(super) const MI_STORE_DATA_IMM: u32 = 0x20;
 /// MI_FLUSH_DW.
-pub(super) const MI_FLUSH_DW: u32 = 0x26;
+pub(in crate::gpu) const MI_FLUSH_DW: u32 = 0x26;
 /// MI_SEMAPHORE_WAIT.
 pub(super) const MI_SEMAPHORE_WAIT: u32 = 0x1c;
 /// MI_LOAD_REGISTER_IMM.

@@ -58,6 +58,30 @@ pub(super) enum Command {
 }
 
 impl Command {
+    /// Returns the address and the number of the bytes of memory that the command streamer reads by itself, once: it waits for others.
+    pub(super) fn reads(&self) -> Option<(u64, u64)> {
+        match self {
+            &Self::Copy { from, .. } => Some((from, 4)),
+            Self::Atomic(atomic) => Some((atomic.address, atomic.bytes as u64)),
+            &Self::Registers(Transfer::Fetch { address, .. }) => Some((address, 4)),
+            Self::EndUnless(comparison, _) => {
+                Some((comparison.address, if comparison.masked { 8 } else { 4 }))
+            }
+            Self::Nothing
+            | Self::End
+            | Self::Start { .. }
+            | Self::Arbitrate(_)
+            | Self::Store { .. }
+            | Self::StoreTimestamp { .. }
+            | Self::Registers(Transfer::Load(_) | Transfer::Copy { .. } | Transfer::Store { .. })
+            | Self::Math(_)
+            | Self::Compare
+            | Self::Predicate(_)
+            | Self::Wait(_)
+            | Self::Blit(_) => None,
+        }
+    }
+
     /// Returns whether it can change what later commands do, apart from the place where they are.
     pub(super) fn has_effect(&self) -> bool {
         match self {

@@ -68,6 +68,14 @@ impl Object {
         }
     }
 
+    /// Logs the lines of bytes that the command streamer reads before the GPU's own writes to them are flushed.
+    pub(crate) fn watch_posted(&self, range: ByteRange) {
+        let state = self.state();
+        if let Some(watch) = self.watch(&state) {
+            watch.posted(state.snapshot.level, range.lines());
+        }
+    }
+
     /// Traces the stores of programs before `event`, and the event, after which is the call `made`.
     pub(crate) fn trace_event(
         &self,

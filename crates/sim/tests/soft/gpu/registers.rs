@@ -1,6 +1,7 @@
 //! Commands that move, compare and copy dwords of memory and registers, and compute with them.
 
 use gem_coherency::platform::EngineClass::{self, Copy, Render, Video, VideoEnhance};
+use gem_coherency_memory_model::Mistake;
 use gem_coherency_sim::{HangCause, Remedy};
 
 use crate::gpu::{BATCH, END, Gpu, SOURCE, TARGET};
@@ -433,5 +434,30 @@ fn the_streamer_jumps_by_what_it_computed_with_registers_of_its_own() {
             assert_eq!(words(&gpu), [if jumps { 0 } else { 7 }, 0, 0], "{name}, {second}");
             assert_eq!(gpu.device.coverage().skipped_commands.len(), 0, "{name}");
         }
+    }
+}
+
+#[test]
+fn what_a_copy_engine_wrote_is_read_after_a_flush() {
+    // XY_FAST_COPY_BLT of 2 rows of 64 bytes, 4 KiB apart, from the source; MI_COPY_MEM_MEM of a dword of the target to its first one.
+    let blit = [0x5080_0008, 0x0300_1000, 0, 0x0002_0010, TARGET, 0, 0, 0x1000, SOURCE, 0];
+    let read = |offset: u32| [0x1700_0003, TARGET + 8192, 0, TARGET + offset, 0];
+    let flush = [0x1300_0003, 0, 0, 0, 0];
+    let cases: [(&[&[u32]], &[u64]); 5] = [
+        (&[&blit, &read(60)], &[0]),
+        (&[&blit, &read(64)], &[]),
+        (&[&blit, &read(4096), &read(4096)], &[64]),
+        (&[&blit, &flush, &read(0)], &[]),
+        (&[&read(0), &blit], &[]),
+    ];
+    for (commands, expected) in cases {
+        let gpu = Gpu::new("tgl");
+        gpu.device.watch(true);
+        runs(&gpu, Copy, commands);
+        let found = gpu.device.incoherent();
+        let unflushed: Vec<_> = found.iter().filter(|one| one.kind == Mistake::UnflushedGpuWrite).collect();
+        let lines: Vec<u64> =
+            unflushed.iter().flat_map(|one| &one.lines).map(|lines| lines.first()).collect();
+        assert_eq!(lines, expected, "{commands:x?}");
     }
 }

@@ -69,6 +69,9 @@ pub(super) fn wrong(view: &HistoryView) -> String {
         Mistake::DirtySurface => format!(
             "A surface has {lines}. The newest bytes are in the CPU's cache, and the GPU does not see them. Whether a shader accesses them is not known."
         ),
+        Mistake::UnflushedGpuWrite => {
+            format!("The command streamer reads {lines} before the copy engine's writes to them are flushed.")
+        }
         Mistake::RefusedRequest => "The kernel refuses the request.".to_owned(),
         Mistake::DirtyAtSubmission => format!(
             "The GPU does not see the newest bytes of {lines}, which are in the CPU's cache. Whether it reads them is not known."

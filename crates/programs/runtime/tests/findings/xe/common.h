@@ -109,12 +109,8 @@ static inline struct buffer buffer(uint32_t vm, uint16_t caching) {
     return new;
 }
 
-// Copies one buffer to another by a batch (XY_FAST_COPY_BLT), and waits.
-static inline void copy(uint32_t vm, struct buffer from, struct buffer to) {
-    const struct buffer batch = buffer(vm, WB);
-    const uint32_t words[] = {2u << 29 | 0x42u << 22 | 8, 3u << 24 | PITCH, 0, SIZE / PITCH << 16 | PITCH / 4, to.address, to.address >> 32,
-                              0, PITCH, from.address, from.address >> 32, 0x05000000, 0};
-    memcpy(batch.mapped, words, sizeof words);
+// Runs a batch on the copy engine, and waits.
+static inline void submit(uint32_t vm, struct buffer batch) {
     struct xe_engine engine = {.engine_class = COPY_ENGINE};
     struct xe_exec_queue_create queue = {.width = 1, .num_placements = 1, .vm_id = vm, .instances = (uintptr_t)&engine};
     request("EXEC_QUEUE_CREATE", XE_EXEC_QUEUE_CREATE, &queue);
@@ -126,6 +122,15 @@ static inline void copy(uint32_t vm, struct buffer from, struct buffer to) {
     request("EXEC", XE_EXEC, &exec);
     struct drm_syncobj_wait wait = {.handles = (uintptr_t)&done.handle, .count_handles = 1, .timeout_nsec = INT64_MAX};
     request("SYNCOBJ_WAIT", DRM_IOCTL_SYNCOBJ_WAIT, &wait);
+}
+
+// Copies one buffer to another by a batch (XY_FAST_COPY_BLT), and waits.
+static inline void copy(uint32_t vm, struct buffer from, struct buffer to) {
+    const struct buffer batch = buffer(vm, WB);
+    const uint32_t words[] = {2u << 29 | 0x42u << 22 | 8, 3u << 24 | PITCH, 0, SIZE / PITCH << 16 | PITCH / 4, to.address, to.address >> 32,
+                              0, PITCH, from.address, from.address >> 32, 0x05000000, 0};
+    memcpy(batch.mapped, words, sizeof words);
+    submit(vm, batch);
 }
 
 // Prints how many lines differ.
