@@ -189,9 +189,14 @@ class Calls:
         status = self.ioctl(request)
         found = ""
         if not status and request.handle in self.objects and not request.flags:
-            with mmap.mmap(self.fd, PAGE, mmap.MAP_SHARED, offset=request.offset) as memory:
-                found = memory[:8].hex()
-                memory[:4] = struct.pack("<I", self.number)
+            size = self.objects[request.handle][0]
+            length = self.random.choice((PAGE, PAGE, PAGE, size, size + PAGE))
+            try:
+                with mmap.mmap(self.fd, length, mmap.MAP_SHARED, offset=request.offset) as memory:
+                    found = memory[:8].hex()
+                    memory[:4] = struct.pack("<I", self.number)
+            except OSError as error:
+                found = f"mmap of {length}: {errno.errorcode[error.errno]}"
         self.say(said, status, found)
 
     def close(self):
@@ -356,9 +361,20 @@ class Calls:
         vm = self.one(self.vms)
         kind = self.random.choice((0, 1, 2, 2, 3, 4))
         request = Madvise(vm_id=vm, type=kind, start=self.random.randrange(8) << 16, range=64 << 10)
-        request.value[0] = self.random.randrange(6) if kind == 2 else 0
-        said = f"madvise vm={vm} type={kind} start={request.start:#x} value={request.value[0]}" + self.spoil(request, kept=("value", "start"))
-        self.say(said, self.ioctl(request))
+        request.value[0] = self.random.randrange(6) if kind == 2 else self.random.choice((0, 0, 1)) if kind == 3 else 0
+        said = f"madvise vm={vm} type={kind} start={request.start:#x} value={request.value[0]}"
+        kept = 0xFF
+        if kind == 3:
+            # Whether the contents are kept, as a dword of the process.
+            told = self.random.choice((0, self.at, self.at))
+            request.value[2], request.value[3] = told & 0xFFFFFFFF, told >> 32
+            struct.pack_into("<I", self.pages, 0, kept)
+            said += f" told={bool(told)}"
+        said += self.spoil(request, kept=("value", "start"))
+        status = self.ioctl(request)
+        if kind == 3:
+            (kept,) = struct.unpack_from("<I", self.pages, 0)
+        self.say(said, status, kept)
 
     def syncobj(self):
         """SYNCOBJ_CREATE, with a fence that is signalled or without one."""

@@ -1,7 +1,7 @@
 /* A batch that polls memory runs on without requests: the program submits it once, then gives it work and takes the answers through memory alone,
    as Intel's OpenCL does (user-mode submission).
 
-     usermode [system|local [SECONDS]]    the memory, and how long to wait for an answer (10 s) */
+     usermode [system|local [SECONDS [INDEX]]]    the memory, how long to wait for an answer (10 s), the PAT index */
 #include "check.h"
 #include "xe.h"
 
@@ -39,7 +39,8 @@ int main(int count, char **words) {
     uint32_t *const memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset.offset);
     CHECK(memory != MAP_FAILED);
     struct xe_vm_bind bind = {.vm_id = vm.vm_id, .num_binds = 1};
-    bind.bind = (struct xe_vm_bind_op){.obj = object.handle, .range = SIZE, .addr = BATCH};
+    const uint16_t index = count > 3 ? atoi(words[3]) : 0;
+    bind.bind = (struct xe_vm_bind_op){.obj = object.handle, .pat_index = index, .range = SIZE, .addr = BATCH};
     OK(ioctl(fd, XE_VM_BIND, &bind));
     struct xe_engine engine = {.engine_class = COPY_ENGINE};
     struct xe_exec_queue_create queue = {.width = 1, .num_placements = 1, .vm_id = vm.vm_id, .instances = (uintptr_t)&engine};

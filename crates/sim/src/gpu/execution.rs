@@ -12,7 +12,7 @@ use super::commands::alu;
 use super::commands::blits::{Blit, From, Surface};
 use super::commands::encoding::{
     CLIENT_MI, CLIENT_SHIFT, MI_ARB_CHECK, MI_ARB_ON_OFF, MI_BATCH_BUFFER_END, MI_BATCH_BUFFER_START,
-    MI_FLUSH_DW, MI_OPCODE_SHIFT, MI_SET_PREDICATE, START_PREDICATED, mi_opcode,
+    MI_FLUSH_DW, MI_MEM_FENCE, MI_OPCODE_SHIFT, MI_SET_PREDICATE, START_PREDICATED, mi_opcode,
 };
 use super::commands::memory_commands::Comparison;
 use super::commands::registers::{Registers, Transfer, Values};
@@ -328,7 +328,7 @@ impl<'a> Run<'a> {
             self.idle_loop = None;
         }
         work::cover(&self.view, &self.streamer, &command, &words);
-        if (first >> CLIENT_SHIFT, mi_opcode(first)) == (CLIENT_MI, MI_FLUSH_DW) {
+        if matches!((first >> CLIENT_SHIFT, mi_opcode(first)), (CLIENT_MI, MI_FLUSH_DW | MI_MEM_FENCE)) {
             self.posted.flush();
         }
         if let Some((address, len)) = command.reads() {

@@ -167,6 +167,14 @@ impl BackingStore {
         bytes(&mut self.memory, self.size)
     }
 
+    /// Returns the context of accesses to an object that no mapping shows through the CPU's caches: once one shows memory, no line is cached, and
+    /// snooping finds none.
+    fn of_uncached<'a>(&self, ctx: AccessContext<'a>) -> AccessContext<'a> {
+        let shows_memory =
+            self.shared.as_ref().is_some_and(|shared| shared.shows_memory && !shared.shows_cache);
+        if ctx.is_uncached && shows_memory { ctx.at_level(Some(CacheLevel::None)) } else { ctx }
+    }
+
     /// Reads on `route`.
     pub(crate) fn read(
         &mut self,
@@ -179,7 +187,7 @@ impl BackingStore {
         if let Some(trace) = ctx.trace {
             trace.observer.read(trace, self, ctx, route, range)?;
         }
-        let route = ctx.route(route);
+        let (ctx, route) = (self.of_uncached(ctx), ctx.route(route));
         self.drain_route(ctx, route)?;
         let mut lines = range.lines();
         while let Some(run) = self.run(lines)? {
@@ -331,6 +339,7 @@ impl BackingStore {
         data: &[u8],
     ) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.size)?;
+        let ctx = self.of_uncached(ctx);
         let mut lines = range.lines();
         while let Some(run) = self.run(lines)? {
             let part = overlap(run, range);

@@ -37,6 +37,8 @@ pub(in crate::gpu) const MI_ARB_CHECK: u32 = 0x05;
 pub(super) const MI_REPORT_HEAD: u32 = 0x07;
 /// MI_ARB_ON_OFF: bit 0 enables preemption.
 pub(in crate::gpu) const MI_ARB_ON_OFF: u32 = 0x08;
+/// MI_MEM_FENCE (Xe2 and later): earlier accesses are done before later ones, of one kind or of all.
+pub(in crate::gpu) const MI_MEM_FENCE: u32 = 0x09;
 /// MI_BATCH_BUFFER_END.
 pub(in crate::gpu) const MI_BATCH_BUFFER_END: u32 = 0x0a;
 /// MI_SUSPEND_FLUSH.

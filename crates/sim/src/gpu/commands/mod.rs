@@ -205,6 +205,7 @@ impl Streamer {
             MI_NOOP | MI_USER_INTERRUPT | MI_FLUSH | MI_ARB_CHECK | MI_REPORT_HEAD | MI_SUSPEND_FLUSH => {
                 Ok(Command::Nothing)
             }
+            MI_MEM_FENCE if self.graphics() >= 20 => Ok(Command::Nothing),
             MI_ARB_ON_OFF if first & 1 != 0 => Ok(Command::Arbitrate(Arbitration::On)),
             MI_ARB_ON_OFF => Ok(Command::Arbitrate(Arbitration::Off)),
             MI_BATCH_BUFFER_END => Ok(Command::End),

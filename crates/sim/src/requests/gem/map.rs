@@ -12,7 +12,7 @@ use crate::kernel::objects::object::Object;
 use crate::memory::program::Pages;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
-use gem_coherency::backend::Drm;
+use gem_coherency::backend::{Advice, Drm};
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Backing;
@@ -151,7 +151,8 @@ impl SimDevice {
     /// Maps `len` bytes of the device's file (`i915_gem_mmap`).
     ///
     /// # Errors
-    /// EINVAL if no node contains the range; EACCES if the file did not request the offset.
+    /// EINVAL if no node contains the range; EACCES if the file did not request the offset; under xe EBUSY for an object that is not needed, and
+    /// EINVAL for a purged one (`xe_gem_object_mmap`).
     pub(crate) fn mmap_file(&self, len: u64, offset: u64) -> Result<Window> {
         let request = "mmap";
         if let Some(barrier) = self.barrier_page(len, offset)? {
@@ -168,6 +169,16 @@ impl SimDevice {
         }
         match object.filter(|_| self.handles().may_map(node.start)) {
             Some(object) => {
+                let (is_purged, advice) = {
+                    let state = object.state();
+                    (state.purged, state.advice)
+                };
+                match advice {
+                    _ if self.system.xe.is_none() => {}
+                    _ if is_purged => return refuse(request, Errno::EINVAL),
+                    Advice::DontNeed => return refuse(request, Errno::EBUSY),
+                    Advice::WillNeed => {}
+                }
                 tracing::debug!(mode = %node.mode, bytes = len, "mmap");
                 Ok(Window::of_object(object, node.mode, (start - node.start) * PAGE_BYTES))
             }

@@ -128,7 +128,9 @@ fn an_object_is_needed_until_its_last_mapping_does_not_need_it() {
     xe.bind(vm_id, unmap(3 * TARGET)).unwrap();
     xe.bind(vm_id, unmap(TARGET + SIZE)).unwrap();
     assert_eq!(is_wanted(&mut xe), Err(Errno::EBUSY), "the last one does not");
+    assert_eq!(xe.map(bo.handle), Err(Errno::EBUSY));
     advise(&mut xe, 0, TARGET);
+    xe.map(bo.handle).unwrap();
     assert_eq!(is_wanted(&mut xe), Ok(()));
     xe.bind(vm_id, unmap(3 * TARGET)).unwrap();
     advise(&mut xe, 1, TARGET + SIZE - 4096);

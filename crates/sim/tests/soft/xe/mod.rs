@@ -79,11 +79,15 @@ impl Xe {
         let args = drm_xe_gem_create { size: SIZE, placement, cpu_caching, ..Default::default() };
         let (refused, made) = self.caller.on(2, DRM_IOCTL_XE_GEM_CREATE, args);
         let handle = refused.map_or(Ok(made.handle), Err)?;
+        Ok(Bo { handle, address: self.map(handle)? })
+    }
+
+    /// Maps an object; returns its address.
+    fn map(&mut self, handle: u32) -> Result<u64, Errno> {
         let args = drm_xe_gem_mmap_offset { handle, ..Default::default() };
         let (refused, made) = self.caller.on(2, DRM_IOCTL_XE_GEM_MMAP_OFFSET, args);
         let offset = refused.map_or(Ok(made.offset), Err)?;
-        let address = self.caller.process.mmap(SIZE, Pages::ReadWrite, self.caller.fds[2], offset)?;
-        Ok(Bo { handle, address })
+        self.caller.process.mmap(SIZE, Pages::ReadWrite, self.caller.fds[2], offset)
     }
 
     fn bind(&mut self, vm_id: u32, bind: drm_xe_vm_bind_op) -> Result<(), Errno> {
