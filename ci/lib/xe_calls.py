@@ -175,6 +175,12 @@ class Calls:
             cpu_caching=self.random.choice((WB, WC)),
         )
         said = f"create size={create.size} placement={placement} flags={create.flags} vm={vm} caching={create.cpu_caching}"
+        if self.random.random() < 0.1:
+            # A chain of properties: protected content, or none of it.
+            fields = [self.random.choice((0, 0, 0, 0, 0, 0, 1, 2)) for _ in range(4)]
+            struct.pack_into("<QIIIIQ", self.pages, 0, self.random.choice((0, 0, self.at)), *fields, self.random.choice((0, 0, 1, 2)))
+            create.extensions = self.at
+            said += f" properties={self.pages[:32].hex()[16:]}"
         said += self.spoil(create, kept=("extensions", "vm_id"), values=SMALL)
         status = self.ioctl(create)
         if not status:
@@ -404,6 +410,11 @@ class Calls:
         found = ""
         if not status and request.query != 1 and request.query != 6:
             data = ctypes.create_string_buffer(request.size + 1)
+            if request.query == 7 and request.size >= 32:
+                # A question about firmware: its kind, and fields that must be 0, or are ignored.
+                struct.pack_into("<HHIIIIIQ", data, 0, *(self.random.choice((0, 0, 0, 0, 0, 1, 1, 2)) for _ in range(8)))
+                data[2:4] = bytes(2) if self.random.random() < 0.8 else data[2:4]
+                data[20:32] = bytes(12) if self.random.random() < 0.8 else data[20:32]
             request.data = ctypes.addressof(data)
             request.size += self.random.choice((0, 0, 0, 1))
             status = self.ioctl(request)

@@ -6,6 +6,7 @@
 //! * [`bind`]: what is mapped in a VM.
 //! * [`advice`]: advice about what is mapped.
 //! * [`queue`]: exec queues.
+//! * `properties`: extensions of objects and queues.
 //! * [`exec`]: submissions of batches.
 //! * [`syncs`]: the fences of submissions and of changes of a VM.
 //! * [`user_fence`]: waits for a number in memory.
@@ -17,6 +18,7 @@ pub(super) mod advice;
 pub(super) mod bind;
 pub(super) mod exec;
 pub(super) mod object;
+mod properties;
 pub(super) mod query;
 pub(crate) mod queue;
 mod syncs;

@@ -14,6 +14,7 @@ use gem_coherency_uapi::xe::{
     DRM_IOCTL_XE_GEM_CREATE, DRM_IOCTL_XE_GEM_MMAP_OFFSET, drm_xe_gem_create, drm_xe_gem_mmap_offset,
 };
 
+use super::properties;
 use crate::SimDevice;
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
@@ -24,7 +25,7 @@ use crate::kernel::spaces::vm::Vm;
 use crate::memory::backing_store::{BackingStore, Zeroing};
 use crate::observe::trace_event::TraceEvent;
 use crate::requests::entry::{Entry, entries};
-use crate::requests::{Caller, extensions, refuse};
+use crate::requests::{Caller, refuse};
 use gem_coherency::vocabulary::MmapMode;
 
 pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
@@ -34,6 +35,9 @@ pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
 
 /// The offset of the barrier page in the device's file (`XE_PCI_BARRIER_MMAP_OFFSET`).
 const BARRIER_OFFSET: u64 = 0x50 << 12;
+
+/// The property of an object (`DRM_XE_GEM_CREATE_SET_PROPERTY_PXP_TYPE`).
+const PXP_TYPE: u32 = 0;
 
 /// `xe_gem_create_ioctl`.
 fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
@@ -64,8 +68,10 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
         }
     };
     let vm = device.vm_of(request, args.vm_id)?;
-    // The only extension is PXP_TYPE, and no device here has protected content.
-    let walked = extensions::walk(caller.memory, args.extensions, |_, _| Err(Errno::EINVAL));
+    let walked = properties::walk(caller, args.extensions, |property, value| match property {
+        PXP_TYPE => properties::set_pxp_type(value),
+        _ => Err(Errno::EINVAL),
+    });
     let object = device.create_of_xe(request, created, vm.map(|vm| vm.number))?;
     walked.or_else(|errno| refuse(request, errno))?;
     args.handle = device.named(request, object)?.handle.get();

@@ -44,6 +44,9 @@ const UC_FW_VERSION_BYTES: usize = 32;
 const OA_UNITS_BYTES: usize = 16;
 const PXP_STATUS_BYTES: usize = 8;
 const CYCLES_BYTES: u32 = 40;
+/// The kinds of firmware (`XE_QUERY_UC_TYPE_GUC_SUBMISSION`, `_HUC`).
+const GUC: u16 = 0;
+const HUC: u16 = 1;
 /// The frequency of the GT's clock in hertz (`RPM_CONFIG0` of the emulated devices).
 const CLOCK_HZ: u32 = 3_000_000;
 /// The revision of the graphics IP, where the device says its version.
@@ -81,6 +84,13 @@ fn query(caller: &mut Caller<'_>, args: &mut drm_xe_device_query) -> Result<()> 
     }
     if args.size != size {
         return refuse(request, Errno::EINVAL);
+    }
+    if args.query == UC_FW_VERSION {
+        let mut asked = [0; UC_FW_VERSION_BYTES];
+        if caller.memory.read(args.data, &mut asked) < asked.len() {
+            return refuse(request, Errno::EFAULT);
+        }
+        firmware(&asked).or_else(|errno| refuse(request, errno))?;
     }
     if args.query == PXP_STATUS {
         // No device here has protected content.
@@ -133,6 +143,21 @@ fn list(items: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = (items.len() as u64).to_le_bytes().to_vec();
     items.iter().for_each(|item| bytes.extend(item));
     bytes
+}
+
+/// Checks a question about firmware (`query_uc_fw_version`), whose answer is zeroes: the emulated devices have none.
+fn firmware(asked: &[u8; UC_FW_VERSION_BYTES]) -> Result<(), Errno> {
+    // The type and a pad; the version, which is ignored; a pad and the reserved field.
+    let [kind, kind_high, pad, rest @ ..] = asked;
+    let reserved = rest.get(17..).unwrap_or_default();
+    if [pad].into_iter().chain(rest.first()).chain(reserved).any(|&byte| byte != 0) {
+        return Err(Errno::EINVAL);
+    }
+    match u16::from_le_bytes([*kind, *kind_high]) {
+        GUC => Ok(()),
+        HUC => Err(Errno::ENODEV),
+        _ => Err(Errno::EINVAL),
+    }
 }
 
 impl SimDevice {

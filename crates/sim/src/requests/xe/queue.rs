@@ -15,6 +15,7 @@ use gem_coherency_uapi::xe::{
     drm_xe_exec_queue_set_property,
 };
 
+use super::properties;
 use super::tables::Queue;
 use crate::SimDevice;
 use crate::gpu::{Lane, Owner};
@@ -36,10 +37,6 @@ pub(in crate::requests) static SINCE_7_2: &[Entry] = entries! {
 
 /// Largest number of engines of a queue (`XE_HW_ENGINE_MAX_INSTANCE`).
 const MOST_ENGINES: u32 = 9;
-/// Largest number of extensions in a chain (`MAX_USER_EXTENSIONS`).
-const MOST_EXTENSIONS: u32 = 16;
-/// The name of the extension that sets a property (`DRM_XE_EXEC_QUEUE_EXTENSION_SET_PROPERTY`).
-const SET_PROPERTY: u32 = 0;
 /// The properties (`DRM_XE_EXEC_QUEUE_SET_PROPERTY_PRIORITY`, `_TIMESLICE`, `_PXP_TYPE`, `_MULTI_GROUP`,
 /// `DRM_XE_EXEC_QUEUE_SET_DISABLE_STATE_CACHE_PERF_FIX`).
 const PRIORITY: u32 = 0;
@@ -134,35 +131,16 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_create) -> Resul
 /// replayed.
 fn extend(caller: &Caller<'_>, first: u64, class: u16) -> Result<(), Errno> {
     let is_7_2 = caller.device.system.machine.kernel >= LINUX_7_2;
-    let read = |address: u64, bytes: &mut [u8]| {
-        if caller.memory.read(address, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(()) }
-    };
-    let mut address = first;
-    for _ in 0..MOST_EXTENSIONS {
-        if address == 0 {
-            return Ok(());
-        }
-        let mut words = [0_u64; 4];
-        read(address, bytemuck::bytes_of_mut(&mut words))?;
-        let [next, name, property, value] = words;
-        let low = |word: u64| (word as u32, (word >> 32) as u32);
-        if low(name) != (SET_PROPERTY, 0) {
-            return Err(Errno::EINVAL);
-        }
-        match low(property) {
-            (PRIORITY, 0) if value <= HIGHEST => {}
-            (TIMESLICE, 0) if TIMESLICES.contains(&value) => {}
-            (PXP_TYPE, 0) if is_7_2 && value == 0 => {}
-            // No device here has protected content, nor queues in groups.
-            (PXP_TYPE, 0) if is_7_2 && value == 1 => return Err(Errno::ENODEV),
-            (MULTI_GROUP, 0) if is_7_2 => return Err(Errno::ENODEV),
-            (STATE_CACHE, 0) if is_7_2 && class == DRM_XE_ENGINE_CLASS_RENDER => {}
-            (STATE_CACHE, 0) if is_7_2 => return Err(Errno::EOPNOTSUPP),
-            _ => return Err(Errno::EINVAL),
-        }
-        address = next;
-    }
-    if address == 0 { Ok(()) } else { Err(Errno::E2BIG) }
+    properties::walk(caller, first, |property, value| match property {
+        PRIORITY if value <= HIGHEST => Ok(()),
+        TIMESLICE if TIMESLICES.contains(&value) => Ok(()),
+        PXP_TYPE if is_7_2 => properties::set_pxp_type(value),
+        // No device here has queues in groups.
+        MULTI_GROUP if is_7_2 => Err(Errno::ENODEV),
+        STATE_CACHE if is_7_2 && class == DRM_XE_ENGINE_CLASS_RENDER => Ok(()),
+        STATE_CACHE if is_7_2 => Err(Errno::EOPNOTSUPP),
+        _ => Err(Errno::EINVAL),
+    })
 }
 
 /// `xe_exec_queue_destroy_ioctl`.
