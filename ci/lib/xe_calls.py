@@ -49,6 +49,7 @@ PAGE = 4096
 SIZES = (64 << 10, 128 << 10, 256 << 10, 4096, 12288)
 # Where things are bound: far from what the calls guess.
 FRESH = 1 << 40
+OTHER = FRESH + (1 << 20)
 MAP, UNMAP, MAP_USERPTR, UNMAP_ALL, PREFETCH = range(5)
 # What a field may become. Larger sizes would run out of memory here and there.
 VALUES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 19, 31, 32, 255, 4095, 4096, 8192, 1 << 16, 1 << 20, (1 << 32) - 1, 1 << 47, (1 << 48) - PAGE, (1 << 64) - 1)
@@ -85,6 +86,12 @@ class VmGetProperty(ctypes.Structure):
     _fields_ = layout("extensions:Q vm_id:I property:I size:I pad:I data:Q reserved:Q*3")
 
 
+class QueryAttributes(ctypes.Structure):
+    """struct drm_xe_vm_query_mem_range_attr."""
+
+    _fields_ = layout("extensions:Q vm_id:I number:I start:Q range:Q size:Q vector:Q reserved:Q*2")
+
+
 class WaitUserFence(ctypes.Structure):
     """struct drm_xe_wait_user_fence."""
 
@@ -111,6 +118,7 @@ REQUESTS = REQUESTS | {
     ExecQueueGetProperty: read_write(0x48, ExecQueueGetProperty),
     WaitUserFence: read_write(0x4A, WaitUserFence),
     Madvise: write_only(0x4C, Madvise),
+    QueryAttributes: read_write(0x4D, QueryAttributes),
     ExecQueueSetProperty: write_only(0x4E, ExecQueueSetProperty),
     VmGetProperty: read_write(0x4F, VmGetProperty),
     PrimeHandle: read_write(0x2D, PrimeHandle),  # PRIME_HANDLE_TO_FD
@@ -279,6 +287,24 @@ class Calls:
         status = self.ioctl(request)
         self.say(said, status, request.size)
 
+    def attributes(self):
+        """VM_QUERY_MEM_RANGE_ATTRS: the number of mappings, and then what is said about them."""
+        vm = self.one(self.vms)
+        start, length = self.random.choice((0, 0, 1 << 16, 3 << 16, 0x28000)), self.random.choice((1 << 40, 1 << 16, 1 << 18, 4096, 0))
+        request = QueryAttributes(vm_id=vm, start=start, range=length)
+        said = f"attributes vm={vm} start={start:#x} range={length:#x}" + self.spoil(request, kept=("vector",))
+        status = self.ioctl(request)
+        found = ""
+        if not status:
+            count = request.number + self.random.choice((0, 0, 0, 1, -1))
+            found = f"{request.number} of {request.size}"
+            if 0 < count < 1000:
+                array = ctypes.create_string_buffer(64 * count)
+                request = QueryAttributes(vm_id=vm, start=request.start, range=request.range, number=count, size=64, vector=ctypes.addressof(array))
+                status = self.ioctl(request)
+                found += " " + " ".join(array.raw[at : at + 64].hex() for at in range(0, len(array), 64))
+        self.say(said, status, found)
+
     def operation(self, *, is_alone):
         """Returns an operation of VM_BIND, and its words.
 
@@ -367,7 +393,7 @@ class Calls:
         vm = self.one(self.vms)
         kind = self.random.choice((0, 1, 2, 2, 3, 4))
         request = Madvise(vm_id=vm, type=kind, start=self.random.randrange(8) << 16, range=64 << 10)
-        request.value[0] = self.random.randrange(6) if kind == 2 else self.random.choice((0, 0, 1)) if kind == 3 else 0
+        request.value[0] = (0, self.random.randrange(5), self.random.randrange(6), self.random.choice((0, 0, 1)), 0)[kind]
         said = f"madvise vm={vm} type={kind} start={request.start:#x} value={request.value[0]}"
         kept = 0xFF
         if kind == 3:
@@ -431,7 +457,7 @@ class Calls:
         self.say(said, self.ioctl(request))
 
     def batch(self):
-        """Returns a batch for an object at FRESH."""
+        """Returns a batch for an object at FRESH, which also stores to one at OTHER."""
         number = self.random.choice((0, 1, self.number, 0x7FFFFFFF, 0xFFFFFFFF))
 
         def command(first, at, *operands):
@@ -448,6 +474,7 @@ class Calls:
         compared = struct.pack("<2I", 0x1B200002 | self.random.randrange(6) << 12, self.random.choice((0, number, self.number)))
         words.append(compared + struct.pack("<2I", FRESH + self.random.choice((8192, 8196)) & 0xFFFFFFFF, FRESH >> 32))
         words.append(command(0x10000002, 4100, self.number + 1))
+        words.append(command(0x10000002, OTHER - FRESH, self.number))
         # MI_BATCH_BUFFER_END.
         return b"".join(words) + struct.pack("<2I", 0x05000000, 0)
 
@@ -478,9 +505,24 @@ class Calls:
         bound = VmBind(vm_id=vm.vm_id, num_binds=1, bind=operation)
         status = status or self.ioctl(bound)
         said += f" placement={placement} caching={caching} pat={index}"
+        # Another object, with advice about it or not, which can take its mapping away.
+        other = GemCreate(size=64 << 10, placement=placement, cpu_caching=caching)
+        status = status or self.ioctl(other)
+        other_offset = GemMmapOffset(handle=other.handle)
+        status = status or self.ioctl(other_offset)
+        bound = VmBind(vm_id=vm.vm_id, num_binds=1, bind=VmBindOp(obj=other.handle, pat_index=index, range=64 << 10, addr=OTHER))
+        status = status or self.ioctl(bound)
+        kind = self.random.choice((None, 1, 2, 2))
+        if not status and kind is not None:
+            advice = Madvise(vm_id=vm.vm_id, type=kind, start=OTHER, range=self.random.choice((4096, 64 << 10)))
+            advice.value[0] = self.random.randrange(4) if kind == 1 else self.random.choice((index, 0, 1, 2, 3))
+            said += f" advice={kind},{advice.range:#x},{advice.value[0]}: {self.ioctl(advice)}"
         found = ""
         if not status:
-            with mmap.mmap(self.fd, 64 << 10, mmap.MAP_SHARED, offset=offset.offset) as memory:
+            with (
+                mmap.mmap(self.fd, 64 << 10, mmap.MAP_SHARED, offset=offset.offset) as memory,
+                mmap.mmap(self.fd, 64 << 10, mmap.MAP_SHARED, offset=other_offset.offset) as other_memory,
+            ):
                 batch = self.batch()
                 memory[: len(batch)] = batch
                 # The address of the GPU; the CPU's is that of the mapping.
@@ -496,10 +538,12 @@ class Calls:
                 at = ctypes.addressof(ctypes.c_char.from_buffer(memory, 12288)) if not status else 0
                 waits = WaitUserFence(addr=at, value=self.number, mask=(1 << 64) - 1, timeout=10**10)
                 found = (self.ioctl(waits) if not status else "", memory[4096:4104].hex(), memory[8192:8200].hex(), memory[12288:12296].hex())
+                found += (other_memory[:4].hex(),)
         self.say(said, status, found)
         self.ioctl(ExecQueueDestroy(exec_queue_id=queue.exec_queue_id))
         self.ioctl(VmDestroy(vm_id=vm.vm_id))
         self.ioctl(GemClose(handle=made.handle))
+        self.ioctl(GemClose(handle=other.handle))
 
 
 # Each kind of call, and how often it is made.
@@ -514,6 +558,7 @@ KINDS = (
     (Calls.queue_property, 1),
     (Calls.queue_set_property, 1),
     (Calls.vm_property, 1),
+    (Calls.attributes, 3),
     (Calls.bind, 14),
     (Calls.wait, 3),
     (Calls.madvise, 4),

@@ -318,6 +318,48 @@ structs! {
         reserved @ 32: [u64; 3],
     }
 
+    /// A mapping, as VM_QUERY_MEM_RANGE_ATTRS describes it. C has a struct for each of the pairs.
+    drm_xe_mem_range_attr: 64 {
+        /// 0.
+        extensions @ 0: u64,
+        /// The first address.
+        start @ 8: u64,
+        /// The address after the last one.
+        end @ 16: u64,
+        /// The location of the process's memory, as MADVISE said, and the policy: `preferred_mem_loc`.
+        preferred_mem_loc @ 24: [u32; 2],
+        /// `DRM_XE_ATOMIC_*`.
+        atomic @ 32: u32,
+        /// 0: `atomic.reserved`.
+        atomic_reserved @ 36: u32,
+        /// The PAT index.
+        pat_index @ 40: u32,
+        /// 0: `pat_index.reserved`.
+        pat_index_reserved @ 44: u32,
+        /// 0.
+        reserved @ 48: [u64; 2],
+    }
+
+    /// The argument of VM_QUERY_MEM_RANGE_ATTRS.
+    drm_xe_vm_query_mem_range_attr: 64 {
+        /// Not read.
+        extensions @ 0: u64,
+        /// The VM.
+        vm_id @ 8: u32,
+        /// Number of `drm_xe_mem_range_attr` at `vector_of_mem_attr`; 0 asks for it.
+        num_mem_ranges @ 12: u32,
+        /// The first address.
+        start @ 16: u64,
+        /// Bytes.
+        range @ 24: u64,
+        /// Bytes of a `drm_xe_mem_range_attr`; 0 with the number.
+        sizeof_mem_range_attr @ 32: u64,
+        /// Address of the answer; 0 with the number.
+        vector_of_mem_attr @ 40: u64,
+        /// Not read.
+        reserved @ 48: [u64; 2],
+    }
+
     /// A fence of a submission or of a change of an address space.
     drm_xe_sync: 48 {
         /// Must be 0: no extension is known.
@@ -583,6 +625,8 @@ requests! {
     DRM_IOCTL_XE_WAIT_USER_FENCE = IOWR(b'd', 0x4a, drm_xe_wait_user_fence) == 0xc048_644a;
     /// Changes an attribute of addresses.
     DRM_IOCTL_XE_MADVISE = IOW(b'd', 0x4c, drm_xe_madvise) == 0x4040_644c;
+    /// Describes the mappings of addresses.
+    DRM_IOCTL_XE_VM_QUERY_MEM_RANGE_ATTRS = IOWR(b'd', 0x4d, drm_xe_vm_query_mem_range_attr) == 0xc040_644d;
     /// Changes a property of a queue.
     DRM_IOCTL_XE_EXEC_QUEUE_SET_PROPERTY = IOW(b'd', 0x4e, drm_xe_exec_queue_set_property) == 0x4028_644e;
     /// Asks about an address space.

@@ -1,7 +1,7 @@
 //! A buffer object: its caching state and its bytes.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::Errno;
@@ -52,6 +52,8 @@ pub(crate) struct XeObject {
     pub(crate) created: xe::Object,
     /// The number of the VM with which it shares its reservation, if it was created for one.
     pub(crate) private_to: Option<u64>,
+    /// The last advice about atomics.
+    pub(crate) atomic: AtomicU32,
     /// The number of its mappings in VMs.
     mappings: AtomicU64,
     /// The number of those that need its contents (`willneed_count`).
@@ -61,7 +63,13 @@ pub(crate) struct XeObject {
 impl XeObject {
     /// Creates the facts about an object.
     pub(crate) fn new(created: xe::Object, private_to: Option<u64>) -> Self {
-        Self { created, private_to, mappings: AtomicU64::new(0), needs: AtomicU64::new(0) }
+        Self {
+            created,
+            private_to,
+            atomic: AtomicU32::new(0),
+            mappings: AtomicU64::new(0),
+            needs: AtomicU64::new(0),
+        }
     }
 
     /// Returns whether the object is bound in a VM (`xe_bo_is_vm_bound`).

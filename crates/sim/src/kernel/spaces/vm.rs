@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
+use gem_coherency::policy::kernel::Backing;
 use gem_coherency::sync::Mutex;
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::xe::{self, LOCAL};
@@ -62,6 +63,8 @@ pub(crate) struct Mapping {
     /// The level by which the memory model takes its accesses ([`level_of`]).
     pub(crate) level: CacheLevel,
     pub(crate) is_read_only: bool,
+    /// The advice about atomics (`DRM_XE_ATOMIC_*`).
+    pub(crate) atomic: u32,
     /// The page-table entries are there: MADVISE takes them away, and in a VM without page faults nothing brings them back.
     pub(crate) is_present: bool,
 }
@@ -159,16 +162,21 @@ impl Vm {
         wanted.map(|(&start, mapping)| (start, mapping.clone())).collect()
     }
 
-    /// Changes each mapping in the range, after it was split at the range's edges.
-    pub(crate) fn change(&self, range: Range<u64>, change: impl Fn(&mut Mapping)) {
+    /// Splits the mappings of the process's own pages, and of none, at the range's edges; for advice the kernel splits no mapping of an object
+    /// (`xe_vm_alloc_madvise_vma`).
+    pub(crate) fn split(&self, range: &Range<u64>) {
         let mut mappings = self.mappings();
-        for (start, mut mapping) in cut(&mut mappings, range) {
-            change(&mut mapping);
-            mappings.insert(start, mapping);
+        for (start, mapping) in overlapping(&mappings, range) {
+            let is_of_process = |object: &Arc<Object>| object.state().snapshot.backing == Backing::Userptr;
+            if mapping.object().is_none_or(is_of_process) {
+                let (from, to) = (start.max(range.start), (start + mapping.len).min(range.end));
+                let parts = cut(&mut mappings, from..to);
+                mappings.extend(parts);
+            }
         }
     }
 
-    /// Changes each mapping with a byte in the range, as a whole: the kernel does not split mappings of objects for advice (`drm_gpuvm_madvise`).
+    /// Changes each mapping with a byte in the range, as a whole.
     pub(crate) fn advise(&self, range: &Range<u64>, change: impl Fn(&mut Mapping)) {
         let mut mappings = self.mappings();
         let before = mappings.range_mut(..range.end).rev();

@@ -283,6 +283,7 @@ fn mapping_of(
     let Operation { args, object } = operation;
     let flags = BindFlags::from_bits_retain(args.flags);
     let mapping = |memory, level| Mapping {
+        atomic: 0,
         len: args.range,
         memory,
         pat_index: args.pat_index,
@@ -362,7 +363,7 @@ pub(super) fn pin_again(caller: &mut Caller<'_>, vm: &Vm) -> Result<(), Errno> {
         } else if memory.pin(address, mapping.len, false).is_some() {
             return Err(Errno::EPERM);
         } else {
-            vm.change(start..start + mapping.len, |mapping| mapping.is_present = false);
+            vm.advise(&(start..start + mapping.len), |mapping| mapping.is_present = false);
         }
     }
     Ok(())

@@ -66,10 +66,17 @@ fn madvise_takes_the_mapping_away_and_nothing_brings_it_back() {
         xe.caller.on(2, DRM_IOCTL_XE_MADVISE, drm_xe_madvise { range: 0, ..pat }).0,
         Some(Errno::EINVAL)
     );
-    xe.gpu_writes(TARGET, 6);
     assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_MADVISE, pat).0, None);
-    xe.gpu_writes(TARGET, 7);
-    assert_eq!(xe.load(bo, 0), 6);
+    for address in [TARGET, TARGET + 8192] {
+        xe.gpu_writes(address, 6);
+    }
+    assert_eq!([0, 8192].map(|offset| xe.load(bo, offset)), [6, 6], "the index that it has is no news");
+    let other = drm_xe_madvise { pat_index: [SNOOPS.into(), 0, 0, 0], ..pat };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_MADVISE, other).0, None);
+    for address in [TARGET, TARGET + 8192] {
+        xe.gpu_writes(address, 7);
+    }
+    assert_eq!([0, 8192].map(|offset| xe.load(bo, offset)), [6, 6], "the mapping is taken away as a whole");
     let mut old = Xe::new("lnl,kernel=6.12");
     assert_eq!(old.caller.on(2, DRM_IOCTL_XE_MADVISE, pat).0, Some(Errno::EINVAL), "not in 6.12");
 }

@@ -110,3 +110,52 @@ fn a_vm_with_page_faults_may_have_a_scratch_page_up_to_xe3() {
         assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_VM_CREATE, args).0, wanted, "{name}");
     }
 }
+
+#[test]
+fn a_vm_describes_its_mappings_and_the_advice_about_them() {
+    let mut xe = Xe::new("bmg");
+    let vm_id = xe.vm;
+    let bo = xe.create(DRM_XE_GEM_CPU_CACHING_WC, 3).unwrap();
+    xe.bind(vm_id, op(bo, TARGET, PLAIN)).unwrap();
+    let atomic = |xe: &mut Xe, start, value| {
+        let args = drm_xe_madvise {
+            vm_id,
+            start,
+            range: 4096,
+            r#type: DRM_XE_MEM_RANGE_ATTR_ATOMIC,
+            pat_index: [value, 0, 0, 0],
+            ..Default::default()
+        };
+        xe.caller.on(2, DRM_IOCTL_XE_MADVISE, args).0
+    };
+    assert_eq!(atomic(&mut xe, TARGET + 4096, 2), None);
+    assert_eq!(atomic(&mut xe, BATCH, 2), Some(Errno::EINVAL), "the batch is in system memory alone");
+    let ask = |xe: &mut Xe, number, vector| {
+        let size = if number == 0 { 0 } else { 64 };
+        let args = drm_xe_vm_query_mem_range_attr {
+            vm_id,
+            num_mem_ranges: number,
+            start: TARGET + 8192,
+            range: BATCH - TARGET,
+            sizeof_mem_range_attr: size,
+            vector_of_mem_attr: vector,
+            ..Default::default()
+        };
+        let (refused, made) = xe.caller.on(2, DRM_IOCTL_XE_VM_QUERY_MEM_RANGE_ATTRS, args);
+        refused.map_or(Ok((made.num_mem_ranges, made.sizeof_mem_range_attr)), Err)
+    };
+    assert_eq!(ask(&mut xe, 0, 0), Ok((2, 64)));
+    let list = xe.caller.put(LIST, &[drm_xe_mem_range_attr::default(); 3]);
+    assert_eq!(ask(&mut xe, 1, list), Err(Errno::ENOSPC));
+    assert_eq!(ask(&mut xe, 0, list), Err(Errno::EINVAL));
+    assert_eq!(ask(&mut xe, 3, list), Ok((2, 64)));
+    let mut found = [drm_xe_mem_range_attr::default(); 2];
+    xe.caller.process.load(list, bytemuck::cast_slice_mut(&mut found)).unwrap();
+    let facts = found.map(|one| (one.start, one.end, one.pat_index, one.atomic));
+    let plain = u32::from(PLAIN);
+    assert_eq!(
+        facts,
+        [(TARGET, TARGET + SIZE, plain, 2), (BATCH, BATCH + SIZE, SNOOPS.into(), 0)],
+        "advice about a part is about the whole mapping"
+    );
+}
