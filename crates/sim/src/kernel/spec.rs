@@ -101,15 +101,26 @@ impl Spec {
     }
 
     fn parse_for(users: Users, text: &str) -> Result<Self> {
-        read(users, text).map_err(|why| {
+        let bad = |why| OpenError::BadDeviceSpec { spec: text.to_owned(), why };
+        let spec = read(users, text).map_err(|why| {
             // A wrong name of a platform needs no list of settings.
             let name = text.strip_prefix(PREFIX).and_then(|body| body.split(',').next());
             let is_known = name.is_none_or(|name| {
                 name.is_empty() || platform::by_name(name).is_ok() || xe::by_name(name).is_ok()
             });
-            let why = if is_known { format!("{why} (allowed: {ALLOWED})") } else { why };
-            OpenError::BadDeviceSpec { spec: text.to_owned(), why }.into()
-        })
+            bad(if is_known { format!("{why} (allowed: {ALLOWED})") } else { why })
+        })?;
+        match (users, &spec.xe) {
+            // Other settings would not help.
+            (Users::Library, Some(kernel)) => {
+                let platform = kernel.device.platform;
+                Err(bad(format!(
+                    "a software device of xe is for programs: gemtool sim {platform} -- COMMAND"
+                ))
+                .into())
+            }
+            (Users::Library | Users::Programs, _) => Ok(spec),
+        }
     }
 }
 
@@ -142,7 +153,7 @@ fn read(users: Users, text: &str) -> Result<Spec, String> {
     let default = if platform.is_ok() { Driver::I915 } else { Driver::Xe };
     match settings.driver.unwrap_or(default) {
         Driver::I915 => settings.into_spec(users, platform?),
-        Driver::Xe => settings.into_spec_of_xe(users, of_xe.map_err(|error| error.to_string())?),
+        Driver::Xe => settings.into_spec_of_xe(of_xe.map_err(|error| error.to_string())?),
     }
 }
 
@@ -225,13 +236,8 @@ impl Settings {
         })
     }
 
-    /// As [`Self::into_spec`], for a device of xe, which only programs use so far.
-    fn into_spec_of_xe(self, users: Users, platform: &'static xe::Platform) -> Result<Spec, String> {
-        if users == Users::Library {
-            return Err(format!(
-                "a software device of xe is for programs: gemtool sim {platform} -- COMMAND"
-            ));
-        }
+    /// As [`Self::into_spec`], for a device of xe.
+    fn into_spec_of_xe(self, platform: &'static xe::Platform) -> Result<Spec, String> {
         let kernel = self.kernel.unwrap_or(DEFAULT_KERNEL_OF_XE);
         let device = platform.device(kernel).map_err(|error| error.to_string())?;
         let machine = device.machine();
@@ -441,8 +447,8 @@ mod tests {
         let error = Spec::parse(text).unwrap_err();
         assert!(matches!(error, gem_coherency::Error::Open(OpenError::BadDeviceSpec { .. })), "{error:?}");
         let message = error.to_string();
-        // The settings are listed unless the platform's name is wrong.
-        let is_listed = !matches!(text, "sim:vax");
+        // The settings are listed where another one would help.
+        let is_listed = !matches!(text, "sim:vax" | "sim:lnl");
         assert!(message.contains(part) && message.contains("kernel=X.Y") == is_listed, "{message}");
     }
 
