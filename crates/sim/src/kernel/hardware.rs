@@ -1,6 +1,7 @@
 //! The hardware of a software device: facts that it reports, its memory system, and its clock.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use super::limits::{LOCAL_BYTES, SYSTEM_BYTES};
 use super::spec::Spec;
@@ -10,8 +11,10 @@ use gem_coherency::platform::{self, Caps, Machine};
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_memory_model::{self as memory_model, Assumptions};
 
-/// Ticks between two reads of the GPU's timestamp.
+/// Ticks between two reads of the GPU's timestamp, where batches take no time.
 const TICKS: u64 = 1000;
+/// The frequency of the timestamp of a device of xe in hertz (`RPM_CONFIG0` of the emulated devices).
+pub(crate) const XE_CLOCK_HZ: u32 = 3_000_000;
 
 /// The kernel that lacks CREATE_EXT, the probe of USERPTR, the mode FIXED of MMAP_OFFSET, and all queries after
 /// PERF_CONFIG. In 5.14 they are known.
@@ -48,6 +51,8 @@ pub(crate) struct Hardware {
     seed: Option<u64>,
     /// The GPU's timestamp.
     ticks: AtomicU64,
+    /// The time of tick 0, and the frequency, where batches take time.
+    clock: Option<(Instant, u64)>,
 }
 
 impl Hardware {
@@ -68,13 +73,23 @@ impl Hardware {
             awake: AtomicBool::new(true),
             seed: spec.adversary.then_some(spec.seed),
             ticks: AtomicU64::new(1),
+            clock: spec.timed.then(|| {
+                let hz = if spec.xe.is_some() { XE_CLOCK_HZ } else { spec.machine.timestamp_hz() };
+                (Instant::now(), hz.into())
+            }),
         }
     }
 
     /// Returns the GPU's timestamp, which advances with each read.
     pub(crate) fn timestamp(&self) -> u64 {
-        // Relaxed: a counter; it publishes no other data.
-        self.ticks.fetch_add(TICKS, Ordering::Relaxed)
+        let Some((start, hz)) = self.clock else {
+            // Relaxed: a counter; it publishes no other data.
+            return self.ticks.fetch_add(TICKS, Ordering::Relaxed);
+        };
+        let now = (start.elapsed().as_nanos() * u128::from(hz) / 1_000_000_000) as u64;
+        // Relaxed: as above.
+        let before = self.ticks.fetch_max(now, Ordering::Relaxed);
+        if now > before { now } else { self.ticks.fetch_add(1, Ordering::Relaxed) + 1 }
     }
 
     /// Returns whether caches are simulated without an adversary.

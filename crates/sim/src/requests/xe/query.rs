@@ -18,7 +18,7 @@ use gem_coherency_uapi::xe::{
 
 use super::queue::{gt_of, has_media_gt};
 use crate::SimDevice;
-use crate::kernel::hardware::LINUX_7_2;
+use crate::kernel::hardware::{LINUX_7_2, XE_CLOCK_HZ};
 use crate::kernel::injected_faults::Needs;
 use crate::kernel::limits::{LOCAL_BYTES, SYSTEM_BYTES};
 use crate::requests::entry::{Entry, entries};
@@ -47,8 +47,6 @@ const CYCLES_BYTES: u32 = 40;
 /// The kinds of firmware (`XE_QUERY_UC_TYPE_GUC_SUBMISSION`, `_HUC`).
 const GUC: u16 = 0;
 const HUC: u16 = 1;
-/// The frequency of the GT's clock in hertz (`RPM_CONFIG0` of the emulated devices).
-const CLOCK_HZ: u32 = 3_000_000;
 /// The revision of the graphics IP, where the device says its version.
 const IP_REVISION: u16 = 4;
 /// The highest priority that a process with CAP_SYS_NICE gives a queue (`XE_EXEC_QUEUE_PRIORITY_HIGH`).
@@ -270,7 +268,7 @@ impl SimDevice {
             r#type: gt_type,
             tile_id: 0,
             gt_id,
-            reference_clock: CLOCK_HZ,
+            reference_clock: XE_CLOCK_HZ,
             near_mem_regions: if discrete { 2 } else { 1 },
             far_mem_regions: u64::from(discrete),
             ip_ver_major: major.into(),
