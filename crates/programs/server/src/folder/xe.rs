@@ -69,7 +69,7 @@ pub(super) fn of_debugfs(device: &SimDevice, xe: &Device) -> (Vec<Shown>, Vec<Sh
     let gts = device.engine_classes().into_iter().map(|(gt, _)| gt).max().unwrap_or(0);
     for gt in 0..=gts {
         let folder = if is_7_2 { format!("tile0/gt{gt}") } else { format!("gt{gt}") };
-        let table = table(xe.pat, graphics);
+        let table = table(xe.pat, graphics, is_7_2);
         if is_7_2 {
             links.push((format!("gt{gt}"), folder.clone()));
             files.push((format!("{folder}/pat_sw_config"), table.clone() + &own(xe.pat, graphics)));
@@ -80,10 +80,11 @@ pub(super) fn of_debugfs(device: &SimDevice, xe: &Device) -> (Vec<Shown>, Vec<Sh
 }
 
 /// Returns the PAT table as the driver prints it (`xe_pat_dump`): from graphics version 20 on with the fields "no promote", compression, class
-/// of service, L3, L4 and coherency.
-fn table(pat: &PatTable, graphics: u32) -> String {
+/// of service, L3, L4 and coherency, and from 7.2 on with a mark of reserved entries.
+fn table(pat: &PatTable, graphics: u32, is_7_2: bool) -> String {
     let mut text = "PAT table:".to_owned();
-    text += if graphics >= 2000 { " (* = reserved entry)\n" } else { "\n" };
+    let is_marked = graphics >= 2000 && is_7_2;
+    text += if is_marked { " (* = reserved entry)\n" } else { "\n" };
     for (index, (entry, number)) in pat.entries.iter().zip(0..).enumerate() {
         let value = pat.register(number).unwrap_or(0);
         let field = |shift: u32, bits: u32| value >> shift & ((1 << bits) - 1);
@@ -92,7 +93,7 @@ fn table(pat: &PatTable, graphics: u32) -> String {
             2000.. => {
                 let fields = [(10, 1), (9, 1), (6, 2), (4, 2), (2, 2), (0, 2)];
                 let fields = fields.map(|(shift, bits)| field(shift, bits).to_string()).join(", ");
-                let reserved = if entry.is_none() { " *" } else { "" };
+                let reserved = if is_marked && entry.is_none() { " *" } else { "" };
                 writeln!(text, "PAT[{index:2}] = [ {fields} ]  ({value:#8x}){reserved}")
             }
             1270..=1299 => {
