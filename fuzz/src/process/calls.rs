@@ -60,12 +60,23 @@ fn is_shown() -> bool {
     *SHOWN.get_or_init(|| std::env::var_os("FUZZ_SHOW").is_some())
 }
 
-/// A process makes the calls that an input chooses, and ends.
+/// A process makes the calls that an input chooses on devices of i915, and ends.
 ///
 /// # Panics
 /// If it finds a fault.
 pub fn make_all(input: &mut Input<'_>) {
-    let Some(mut world) = World::new(input) else { return };
+    World::new(input).into_iter().for_each(|world| make(world, input));
+}
+
+/// The same on a device of xe.
+///
+/// # Panics
+/// If it finds a fault.
+pub fn make_all_of_xe(input: &mut Input<'_>) {
+    World::of_xe(input).into_iter().for_each(|world| make(world, input));
+}
+
+fn make(mut world: World, input: &mut Input<'_>) {
     for _ in 0..MOST_CALLS {
         if input.is_over() {
             break;
@@ -80,6 +91,7 @@ impl World {
     fn call(&mut self, input: &mut Input<'_>) {
         match input.byte() {
             pick @ 0..128 => self.any(pick % 32, input),
+            128.. if self.is_of_xe => self.likely_of_xe(input),
             128.. => self.likely(input),
         }
     }

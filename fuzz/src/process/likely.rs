@@ -18,7 +18,7 @@ use crate::process::world::{MOST_FILES, Owned, World};
 
 const PAGE: u64 = 4096;
 /// The device's file that is open from the start.
-const DEVICE: i32 = 0;
+pub(super) const DEVICE: i32 = 0;
 /// Objects that are remembered.
 const MOST_OWNED: usize = 8;
 /// Contexts, and dma-bufs, that are remembered.
@@ -92,7 +92,7 @@ impl World {
     }
 
     /// A request with its struct; the struct as it comes back if the request succeeds.
-    fn ask<T>(&mut self, fd: i32, request: Ioctl<T>, args: T) -> Option<T>
+    pub(super) fn ask<T>(&mut self, fd: i32, request: Ioctl<T>, args: T) -> Option<T>
     where
         T: Pod,
     {
@@ -111,7 +111,7 @@ impl World {
     }
 
     /// Puts what a struct points to somewhere; returns the address.
-    fn put(&mut self, bytes: &[u8]) -> u64 {
+    pub(super) fn put(&mut self, bytes: &[u8]) -> u64 {
         let len = (bytes.len() as u64).next_multiple_of(64);
         if self.next_slot % LISTS_LEN + len > LISTS_LEN {
             self.next_slot = 0;

@@ -5,4 +5,5 @@ pub(super) mod batches;
 pub mod calls;
 pub mod fields;
 pub(super) mod likely;
+pub(super) mod likely_xe;
 pub mod world;

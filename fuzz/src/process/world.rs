@@ -8,6 +8,7 @@ use crate::input::Input;
 use crate::names;
 use crate::process::arena;
 use crate::process::arena::ARGS;
+use crate::process::likely_xe::LeftOfXe;
 
 /// Files that one process opens at most.
 pub(crate) const MOST_FILES: usize = 64;
@@ -46,6 +47,10 @@ pub struct World {
     pub(crate) next_slot: u64,
     /// The results of successful calls, for the next calls.
     pub(crate) left: Left,
+    /// The same of a device of xe.
+    pub(crate) left_of_xe: LeftOfXe,
+    /// Set if the device is one of xe.
+    pub(crate) is_of_xe: bool,
     /// Files that were opened.
     pub(crate) opened: usize,
     /// Set if a device's GPU is stopped.
@@ -57,6 +62,27 @@ pub struct World {
 impl World {
     /// A process with a file of one or two devices; `None` if the input names none.
     pub fn new(input: &mut Input<'_>) -> Option<Self> {
+        let mut world = Self::empty();
+        world.devices.push(names::open(&names::choose_with_faults(input)).ok()?);
+        world.open(0, Minor::Primary);
+        if input.one_in(2) {
+            world.devices.push(names::open(&names::choose(input)).ok()?);
+            world.open(1, Minor::Render);
+        }
+        world.create(usize::from(input.byte() % 5));
+        Some(world)
+    }
+
+    /// A process with a file of a device of xe; `None` if the input names none.
+    pub fn of_xe(input: &mut Input<'_>) -> Option<Self> {
+        let mut world = Self { is_of_xe: true, ..Self::empty() };
+        world.devices.push(SimDevice::open_for_programs(&names::choose_of_xe(input)).ok()?);
+        world.open(0, Minor::Primary);
+        Some(world)
+    }
+
+    /// A process without devices.
+    fn empty() -> Self {
         let mut world = Self {
             process: Process::default(),
             devices: Vec::new(),
@@ -66,19 +92,14 @@ impl World {
             built: Vec::new(),
             next_slot: 0,
             left: Left::default(),
+            left_of_xe: LeftOfXe::default(),
+            is_of_xe: false,
             opened: 0,
             stalled: false,
             has_made_one: false,
         };
         arena::make(&mut world.process);
-        world.devices.push(names::open(&names::choose_with_faults(input)).ok()?);
-        world.open(0, Minor::Primary);
-        if input.one_in(2) {
-            world.devices.push(names::open(&names::choose(input)).ok()?);
-            world.open(1, Minor::Render);
-        }
-        world.create(usize::from(input.byte() % 5));
-        Some(world)
+        world
     }
 
     /// Makes some objects, on the first file: most requests want one.

@@ -15,6 +15,7 @@ use super::commands::encoding::{
     MI_FLUSH_DW, MI_MEM_FENCE, MI_OPCODE_SHIFT, MI_SET_PREDICATE, START_PREDICATED, mi_opcode,
 };
 use super::commands::memory_commands::Comparison;
+use super::commands::posted::Posted;
 use super::commands::registers::{Registers, Transfer, Values};
 use super::commands::work;
 use super::commands::{Command, Ends, Level, Privilege, Streamer};
@@ -22,7 +23,6 @@ use super::engines::Pace;
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
 use super::pipeline::{Pipeline, Refusal};
-use super::posted::Posted;
 use super::times::Arbitration;
 use crate::observe::coverage::Kind;
 use gem_coherency::platform::{EngineClass, Machine};

@@ -46,7 +46,6 @@ mod execution;
 mod fault_log;
 mod memory;
 mod pipeline;
-mod posted;
 mod queue;
 pub(crate) mod real_gpu;
 mod shader_clock;

@@ -63,7 +63,8 @@ pub(super) fn of_debugfs(device: &SimDevice, xe: &Device) -> (Vec<Shown>, Vec<Sh
     let info = format!(
         "graphics_verx100 {graphics}\nis_dgfx {discrete}\ndevid {id:#x}\nrevid {revision}\ntile_count 1\nhas_flat_ccs no\n"
     );
-    let mut files = vec![("info".to_owned(), info)];
+    // Test suites keep the device awake by an open file.
+    let mut files = vec![("info".to_owned(), info), ("forcewake_all".to_owned(), String::new())];
     let mut links = Vec::new();
     let is_7_2 = xe.kernel >= LINUX_7_2;
     let gts = device.engine_classes().into_iter().map(|(gt, _)| gt).max().unwrap_or(0);

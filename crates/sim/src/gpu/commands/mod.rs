@@ -10,6 +10,7 @@ pub(super) mod encoding;
 pub(super) mod lengths;
 pub(super) mod memory_commands;
 pub(super) mod post_sync;
+pub(super) mod posted;
 pub(super) mod registers;
 pub(super) mod work;
 

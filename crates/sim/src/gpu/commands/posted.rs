@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use super::commands::blits::Surface;
+use super::blits::Surface;
 
 /// Number of fills and copies that are kept; of a batch with more of them between two flushes the first ones count.
 const KEPT: usize = 1 << 12;
 
 /// The writes since the last flush.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Posted(Vec<Rows>);
+pub(in crate::gpu) struct Posted(Vec<Rows>);
 
 /// Rows of bytes.
 #[derive(Clone, Copy, Debug)]
@@ -25,19 +25,19 @@ struct Rows {
 
 impl Posted {
     /// Adds what a fill or a copy wrote.
-    pub(super) fn add(&mut self, target: &Surface, bytes: u64, rows: u64) {
+    pub(in crate::gpu) fn add(&mut self, target: &Surface, bytes: u64, rows: u64) {
         if self.0.len() < KEPT {
             self.0.push(Rows { start: target.start, pitch: target.pitch, bytes, rows });
         }
     }
 
     /// Takes note of a flush.
-    pub(super) fn flush(&mut self) {
+    pub(in crate::gpu) fn flush(&mut self) {
         self.0.clear();
     }
 
     /// Returns whether a byte at these addresses is among them.
-    pub(super) fn holds(&self, read: &Range<u64>) -> bool {
+    pub(in crate::gpu) fn holds(&self, read: &Range<u64>) -> bool {
         self.0.iter().any(|rows| rows.meets(read))
     }
 }
