@@ -150,8 +150,17 @@ fn each_device_has_its_driver_and_no_other() {
             let debug = root.join("sys/kernel/debug/dri").join(minor.to_string());
             let said = fs::read_to_string(debug.join("name")).unwrap();
             assert_eq!(said, format!("{driver} dev={slot} unique={slot}\n"), "{name}");
-            let files = ["i915_gem_drop_caches", "i915_gem_objects", "i915_wedged", "name"];
-            assert_eq!(names(&debug), if *driver == "i915" { &files[..] } else { &files[3..] }, "{name}");
+            let files = match *driver {
+                "i915" => ["i915_gem_drop_caches", "i915_gem_objects", "i915_wedged", "name"].as_slice(),
+                // A link of 7.2, to the folder of the tile.
+                _ if debug.join("tile0").exists() => &["forcewake_all", "gt0", "info", "name", "tile0"],
+                _ => &["forcewake_all", "gt0", "info", "name"],
+            };
+            assert_eq!(names(&debug), files, "{name}");
+            if *driver == "xe" {
+                let table = fs::read_to_string(debug.join("gt0/pat")).unwrap();
+                assert!(table.starts_with("PAT table:"), "{name}: {table}");
+            }
         }
     }
     let of_driver = |driver: &str| names(&root.join("sys/bus/pci/drivers").join(driver));

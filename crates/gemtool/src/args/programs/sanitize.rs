@@ -29,8 +29,9 @@ first store to the page and the request that shows it:
                          a shader reads or overwrites them is not known
   dirty at submission    a batch names an object with lines that the GPU
                          does not see; whether it reads them is not known
-  unflushed GPU write    the command streamer of a copy engine read what a fill or a
-                         copy of its batch wrote, without MI_FLUSH_DW in between
+  unflushed GPU write    the command streamer of a copy engine read what a
+                         fill or a copy of its batch wrote, before
+                         MI_FLUSH_DW
   refused request        the kernel (xe) refused cpu_caching or a PAT index
   useless SET_DOMAIN     a request without which the kernel would have flushed
                          the same, and that had nothing to wait for
