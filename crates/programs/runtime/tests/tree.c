@@ -62,9 +62,24 @@ static void described(int devices) {
     close(pair[0]), close(pair[1]);
 }
 
+/* Returns how often a folder has an entry of a name; of another kind of folder, and after a second reading, none. */
+static int has(const char *path, const char *name) {
+    DIR *folder = opendir(path);
+    CHECK(folder);
+    int found = 0;
+    for (const struct dirent *entry; (entry = readdir(folder));) found += !strcmp(entry->d_name, name);
+    CHECK(!readdir(folder));
+    OK(closedir(folder));
+    return found;
+}
+
 static int is_card(const struct dirent *entry) { return strncmp(entry->d_name, "card", 4) == 0; }
 
 static void listed(int devices) {
+    /* Also on a machine without a GPU of its own. */
+    SAME(has("/dev", "dri"), 1);
+    SAME(has("/sys/class/", "drm"), 1);
+    SAME(has("/sys", "drm"), 0);
     DIR *folder = opendir("/dev/dri");
     CHECK(folder != NULL);
     int nodes = 0, folders = 0;

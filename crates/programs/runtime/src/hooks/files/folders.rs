@@ -2,12 +2,13 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use super::listed;
 use crate::hooks::replace;
 use crate::paths::{self, File, Redirected};
 use crate::real::real;
 use crate::server::connection;
 use crate::start;
-use crate::system::sys;
+use crate::system::sys::{self, KeepErrno};
 
 /// The longest text of a link to a file of a device.
 const LINK_BYTES: usize = 64;
@@ -82,8 +83,24 @@ unsafe fn link(
 replace! {
     /// Opens a folder.
     fn opendir(path: *const c_char) -> *mut libc::DIR {
-        let path = Redirected::new(path);
-        real!(opendir: fn(path.as_ptr() => *const c_char) -> *mut libc::DIR)
+        let redirected = Redirected::new(path);
+        let folder = real!(opendir: fn(redirected.as_ptr() => *const c_char) -> *mut libc::DIR);
+        let _errno = KeepErrno::new();
+        listed::opened(folder, sys::bytes(path));
+        folder
+    }
+
+    /// Reads a folder by its descriptor.
+    fn fdopendir(fd: c_int) -> *mut libc::DIR {
+        let folder = real!(fdopendir: fn(fd => c_int) -> *mut libc::DIR);
+        listed::closed(folder);
+        folder
+    }
+
+    /// Closes a folder.
+    fn closedir(folder: *mut libc::DIR) -> c_int {
+        listed::closed(folder);
+        real!(closedir: fn(folder => *mut libc::DIR) -> c_int)
     }
 
     /// Reads an entry of a folder; nodes are character devices.
@@ -96,7 +113,10 @@ replace! {
         {
             (*entry).d_type = libc::DT_CHR;
         }
-        entry
+        match entry.is_null().then(|| listed::last(folder)).flatten() {
+            Some(last) => last,
+            None => entry,
+        }
     }
 
     /// Reads the entries of a folder.

@@ -2,6 +2,7 @@
 
 pub(super) mod attributes;
 pub(super) mod folders;
+mod listed;
 pub(super) mod open;
 pub(super) mod resolve;
 pub(super) mod stat;

@@ -1,0 +1,81 @@
+//! Entries that a folder of the machine lacks: `dri` in /dev and `drm` in /sys/class, where there is no GPU. libudev looks for them.
+
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::start;
+use crate::system::sys;
+
+/// Folders at a time that lack their entry; of more none gets it.
+const MOST: usize = 8;
+
+/// The open folders whose entry is still to come, by kind.
+static OPEN: [[AtomicPtr<libc::DIR>; MOST]; 2] =
+    [const { [const { AtomicPtr::new(ptr::null_mut()) }; MOST] }; 2];
+
+/// The folders, with the entry's name.
+const FOLDERS: [(&[u8], &[u8], &[u8]); 2] =
+    [(b"/dev", b"/dev/dri\0", b"dri"), (b"/sys/class", b"/sys/class/drm\0", b"drm")];
+
+/// The entries.
+static ENTRIES: [Entry; 2] = [Entry(entry(FOLDERS[0].2)), Entry(entry(FOLDERS[1].2))];
+
+/// An entry, which nobody changes.
+#[repr(transparent)]
+struct Entry(libc::dirent64);
+
+const fn entry(name: &[u8]) -> libc::dirent64 {
+    let mut bytes = [0 as c_char; 256];
+    let mut at = 0;
+    while at < name.len() {
+        bytes[at] = name[at] as c_char;
+        at += 1;
+    }
+    libc::dirent64 { d_ino: 1, d_off: i64::MAX, d_reclen: 280, d_type: libc::DT_DIR, d_name: bytes }
+}
+
+/// Takes note that a folder was opened by a path.
+pub(super) fn opened(folder: *mut libc::DIR, path: &[u8]) {
+    closed(folder);
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let kind = FOLDERS.iter().position(|(folder, ..)| *folder == path);
+    let is_missing = |name: &[u8]| {
+        sys::stat(libc::AT_FDCWD, name.as_ptr().cast(), 0).is_err_and(|errno| errno == libc::ENOENT)
+    };
+    let is_wanted =
+        |&kind: &usize| !folder.is_null() && start::server().is_some() && is_missing(FOLDERS[kind].1);
+    let Some(kind) = kind.filter(is_wanted) else { return };
+    for place in &OPEN[kind] {
+        // Relaxed: a folder is read by one thread at a time.
+        if place.compare_exchange(ptr::null_mut(), folder, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Takes note that a folder is closed, or is another one now.
+pub(super) fn closed(folder: *mut libc::DIR) {
+    take(folder);
+}
+
+/// Returns the entry that comes after the last one of a folder, once.
+pub(super) fn last(folder: *mut libc::DIR) -> Option<*mut libc::dirent64> {
+    let kind = take(folder)?;
+    Some(ptr::from_ref(&ENTRIES[kind].0).cast_mut())
+}
+
+/// Forgets a folder; returns its kind if it was known.
+fn take(folder: *mut libc::DIR) -> Option<usize> {
+    let mut found = None;
+    for (kind, places) in OPEN.iter().enumerate() {
+        for place in places {
+            // Relaxed: as in `opened`.
+            let was = place.compare_exchange(folder, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);
+            if !folder.is_null() && was.is_ok() {
+                found = Some(kind);
+            }
+        }
+    }
+    found
+}
