@@ -53,40 +53,32 @@ pub(super) struct Run<'a> {
     streamer: Streamer,
     batch: &'a Batch,
     pace: Pace,
-    at: u64,
+    place: Position,
     /// Prefetched commands: up to the end of their line, the minimum that hardware prefetches.
     line: Option<(Range<u64>, Vec<u32>)>,
-    /// The return addresses of second-level batches.
-    returns: Vec<u64>,
-    /// The batch that a skipped shader should have written, inside of one.
-    unwritten: Option<Unwritten>,
-    arbitration: Arbitration,
-    registers: Registers,
-    predicate: Predicate,
-    pipeline: Pipeline,
     /// The reason why a shader hung the GPU.
     refusal: Option<Refusal>,
     cost: u64,
-    posted: Posted,
-    /// The target of the last jump back, if no command had an effect since.
-    idle_loop: Option<u64>,
     /// The batch has jumped back.
     loops: bool,
 }
 
-/// The place where a batch goes on.
+/// The place of a batch's execution, with all that it takes to go on there.
 #[derive(Debug)]
 pub(super) struct Position {
     pub(super) at: u64,
     /// The command at which it stopped.
     pub(super) command: u32,
     pub(super) arbitration: Arbitration,
+    /// The return addresses of second-level batches.
     returns: Vec<u64>,
+    /// The batch that a skipped shader should have written, inside of one.
     unwritten: Option<Unwritten>,
     registers: Registers,
     predicate: Predicate,
     pipeline: Pipeline,
     posted: Posted,
+    /// The target of the last jump back, if no command had an effect since.
     idle_loop: Option<u64>,
 }
 
@@ -147,45 +139,16 @@ pub(super) enum End {
 }
 
 impl<'a> Run<'a> {
-    /// Prepares to run `batch` from `position` on.
+    /// Prepares to run `batch` from `place` on.
     pub(super) fn new(
         view: View<'a>,
         streamer: Streamer,
         batch: &'a Batch,
-        position: Position,
+        place: Position,
         pace: Pace,
     ) -> Self {
-        let Position {
-            at,
-            arbitration,
-            returns,
-            unwritten,
-            registers,
-            predicate,
-            pipeline,
-            posted,
-            idle_loop,
-            command: _,
-        } = position;
-        Self {
-            view,
-            streamer,
-            batch,
-            pace,
-            at,
-            line: None,
-            returns,
-            unwritten,
-            arbitration,
-            registers,
-            predicate,
-            pipeline,
-            refusal: None,
-            cost: 0,
-            posted,
-            idle_loop,
-            loops: idle_loop.is_some(),
-        }
+        let loops = place.idle_loop.is_some();
+        Self { view, streamer, batch, pace, place, line: None, refusal: None, cost: 0, loops }
     }
 
     /// Runs the batch until it ends or waits.
@@ -194,7 +157,7 @@ impl<'a> Run<'a> {
     /// The place and the cause of a hang.
     pub(super) fn until_end(mut self) -> Result<End, Stuck> {
         loop {
-            let at = self.at;
+            let at = self.place.at;
             let stepped = match self.next_word() {
                 Ok(first) => self.step(first).map(|step| (step, first)).map_err(|cause| (cause, first)),
                 Err(cause) => Err((cause, NOTHING)),
@@ -211,7 +174,9 @@ impl<'a> Run<'a> {
                     return Ok(End::Waits(self.position(first)));
                 }
                 Step::On => {}
-                Step::Ended => return Ok(End::Ended(self.pipeline, self.registers.into_values())),
+                Step::Ended => {
+                    return Ok(End::Ended(self.place.pipeline, self.place.registers.into_values()));
+                }
                 Step::Cancelled => return Ok(End::Cancelled),
                 Step::Waits => return Ok(End::Waits(self.position(first))),
             }
@@ -223,59 +188,36 @@ impl<'a> Run<'a> {
     /// # Errors
     /// Those of [`Self::word`]; after the end of a batch that a skipped shader should have written, [`HangCause::Endless`].
     fn next_word(&mut self) -> Result<u32, HangCause> {
-        let is_past = self.unwritten.as_ref().is_some_and(|Unwritten { levels, object }| {
-            self.returns.len() == *levels && !object.contains(&self.at)
+        let is_past = self.place.unwritten.as_ref().is_some_and(|Unwritten { levels, object }| {
+            self.place.returns.len() == *levels && !object.contains(&self.place.at)
         });
-        if is_past { Err(HangCause::Endless) } else { self.word(self.at) }
+        if is_past { Err(HangCause::Endless) } else { self.word(self.place.at) }
     }
 
     /// Takes note of a start of `target`, of which [`Self::returns`] has the return address already.
     fn enter(&mut self, target: u64, level: Level) {
-        let levels = self.returns.len();
+        let levels = self.place.returns.len();
         // A chained batch takes the place of the one that starts it.
         let replaces = |inside: &Unwritten| level == Level::Chained && inside.levels == levels;
-        if self.unwritten.as_ref().is_none_or(replaces) {
+        if self.place.unwritten.as_ref().is_none_or(replaces) {
             let object = self.view.unwritten(target);
-            self.unwritten = object.map(|object| Unwritten { levels, object });
+            self.place.unwritten = object.map(|object| Unwritten { levels, object });
         }
     }
 
     /// Ends a batch that a skipped shader should have written, whose commands mean nothing; returns `None` outside of one, and if the batch has
     /// cost too much.
     fn leave_unwritten(&mut self) -> Option<Step> {
-        let Unwritten { levels, .. } = self.unwritten.take()?;
+        let Unwritten { levels, .. } = self.place.unwritten.take()?;
         self.view.skip(Kind::Other(UNWRITTEN), UNWRITTEN);
         self.refusal = None;
-        self.returns.truncate(levels);
+        self.place.returns.truncate(levels);
         self.end().ok()
     }
 
     /// Returns the place where the batch goes on.
     fn position(self, command: u32) -> Position {
-        let Self {
-            at,
-            arbitration,
-            returns,
-            unwritten,
-            registers,
-            predicate,
-            pipeline,
-            posted,
-            idle_loop,
-            ..
-        } = self;
-        Position {
-            at,
-            command,
-            arbitration,
-            returns,
-            unwritten,
-            registers,
-            predicate,
-            pipeline,
-            posted,
-            idle_loop,
-        }
+        Position { command, ..self.place }
     }
 
     fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
@@ -283,19 +225,19 @@ impl<'a> Run<'a> {
             Some(Refusal::Rule(rule)) => Some(rule.name()),
             Some(Refusal::Endless | Refusal::Unwanted) | None => None,
         };
-        Stuck { cause, at, command, arbitration: self.arbitration, rule }
+        Stuck { cause, at, command, arbitration: self.place.arbitration, rule }
     }
 
     /// Executes the current command.
     fn step(&mut self, first: u32) -> Result<Step, HangCause> {
         self.pay(1)?;
         if first == NOTHING {
-            self.at = self.view.address(self.at.wrapping_add(4));
+            self.place.at = self.view.address(self.place.at.wrapping_add(4));
             return Ok(Step::On);
         }
         // Relaxed: a statistic.
         self.view.bindings.tally.commands.fetch_add(1, Ordering::Relaxed);
-        let here = self.at;
+        let here = self.place.at;
         let dwords = self.streamer.dwords(first)?;
         let reads = self.streamer.reads(first, dwords);
         if self.streamer.engine != EngineClass::Copy {
@@ -311,12 +253,12 @@ impl<'a> Run<'a> {
             }
         }
         let next = self.view.address(here.wrapping_add(4 * dwords as u64));
-        self.at = next;
-        if self.predicate == (Predicate::Known { skips: true }) && self.is_skipped(first) {
+        self.place.at = next;
+        if self.place.predicate == (Predicate::Known { skips: true }) && self.is_skipped(first) {
             return Ok(Step::On);
         }
         let command = self.streamer.decode(&words)?;
-        if let Err(refusal) = self.pipeline.follow(&self.view, &words) {
+        if let Err(refusal) = self.place.pipeline.follow(&self.view, &words) {
             self.refusal = Some(refusal);
             return match refusal {
                 Refusal::Rule(_) => Err(HangCause::InvalidShader),
@@ -325,27 +267,27 @@ impl<'a> Run<'a> {
             };
         }
         if command.has_effect() {
-            self.idle_loop = None;
+            self.place.idle_loop = None;
         }
         work::cover(&self.view, &self.streamer, &command, &words);
         if matches!((first >> CLIENT_SHIFT, mi_opcode(first)), (CLIENT_MI, MI_FLUSH_DW | MI_MEM_FENCE)) {
-            self.posted.flush();
+            self.place.posted.flush();
         }
         if let Some((address, len)) = command.reads() {
             let address = self.view.address(address);
-            if self.posted.holds(&(address..address + len)) {
+            if self.place.posted.holds(&(address..address + len)) {
                 self.view.watch_posted(address, len);
             }
         }
         match command {
             Command::Nothing => {}
-            Command::Arbitrate(arbitration) => self.arbitration = arbitration,
+            Command::Arbitrate(arbitration) => self.place.arbitration = arbitration,
             Command::End => return self.end(),
             Command::Start { is_predicated: true, .. } if !self.jumps() => {}
             Command::Start { target, level, .. } => {
                 match level {
                     Level::Chained => {}
-                    Level::Second if self.returns.len() < MOST_LEVELS => self.returns.push(next),
+                    Level::Second if self.place.returns.len() < MOST_LEVELS => self.place.returns.push(next),
                     Level::Second => return Err(HangCause::Unknown),
                 }
                 let target = self.view.address(target);
@@ -379,15 +321,15 @@ impl<'a> Run<'a> {
             Command::Registers(transfer) => self.transfer(&transfer)?,
             Command::Math(instructions) => {
                 self.pay(ACCESS)?;
-                alu::math(&mut self.registers, &instructions);
+                alu::math(&mut self.place.registers, &instructions);
             }
-            Command::Compare => self.registers.forget_predicate(),
+            Command::Compare => self.place.registers.forget_predicate(),
             Command::Predicate(when) => self.predicate_by(when),
             Command::Wait(comparison) if self.holds(comparison)? => {}
             // Batches run one after another, so nothing changes the memory meanwhile.
             Command::Wait(_) if self.pace == Pace::Instant => return Err(HangCause::Endless),
             Command::Wait(_) => {
-                self.at = here;
+                self.place.at = here;
                 return Ok(Step::Waits);
             }
             Command::EndUnless(comparison, _) if self.holds(comparison)? => {}
@@ -409,12 +351,12 @@ impl<'a> Run<'a> {
 
     /// Sets when the next commands are no-ops (MI_SET_PREDICATE).
     fn predicate_by(&mut self, when: u32) {
-        let result = self.registers.predicate();
+        let result = self.place.registers.predicate();
         let skips = match when {
             0 => {
-                self.predicate = Predicate::Off;
-                self.pipeline.depend(false);
-                self.registers.doubt(false);
+                self.place.predicate = Predicate::Off;
+                self.place.pipeline.depend(false);
+                self.place.registers.doubt(false);
                 return;
             }
             3 => result.map(|result| !result),
@@ -427,37 +369,38 @@ impl<'a> Run<'a> {
             let name = "MI_SET_PREDICATE";
             self.view.skip(Kind::Other(name), name);
         }
-        self.predicate = skips.map_or(Predicate::Unknown, |skips| Predicate::Known { skips });
-        self.pipeline.depend(skips.is_none());
-        self.registers.doubt(skips.is_none());
+        self.place.predicate = skips.map_or(Predicate::Unknown, |skips| Predicate::Known { skips });
+        self.place.pipeline.depend(skips.is_none());
+        self.place.registers.doubt(skips.is_none());
     }
 
     /// Returns whether a start that depends on the predicate jumps; where that is not known, it does, and what follows is not judged.
     fn jumps(&mut self) -> bool {
-        let jumps = match self.predicate {
-            Predicate::Off => self.registers.predicate(),
+        let jumps = match self.place.predicate {
+            Predicate::Off => self.place.registers.predicate(),
             Predicate::Known { skips } => Some(!skips),
             Predicate::Unknown => None,
         };
         if jumps.is_none() {
             self.view.stray("they jump if a predicate holds");
-            self.pipeline.stray();
-            self.registers.stray();
+            self.place.pipeline.stray();
+            self.place.registers.stray();
         }
         jumps.unwrap_or(true)
     }
 
     /// Notes a jump back; a second one to the same target waits, because nothing can have changed since.
     fn jumped_back(&mut self, target: u64) -> Step {
-        let again = self.idle_loop.replace(target) == Some(target);
+        let again = self.place.idle_loop.replace(target) == Some(target);
         self.loops = true;
         if again && self.pace == Pace::Timed { Step::Waits } else { Step::On }
     }
 
     /// Returns to the batch that started this one, if there is one.
     fn end(&mut self) -> Result<Step, HangCause> {
-        let Some(back) = self.returns.pop() else { return Ok(Step::Ended) };
-        self.unwritten = self.unwritten.take().filter(|inside| self.returns.len() >= inside.levels);
+        let Some(back) = self.place.returns.pop() else { return Ok(Step::Ended) };
+        self.place.unwritten =
+            self.place.unwritten.take().filter(|inside| self.place.returns.len() >= inside.levels);
         self.jump(back)?;
         Ok(Step::On)
     }
@@ -484,15 +427,15 @@ impl<'a> Run<'a> {
         self.pay(ACCESS)?;
         match transfer {
             Transfer::Load(pairs) => {
-                pairs.iter().for_each(|&(to, value)| self.registers.load(to, Some(value)))
+                pairs.iter().for_each(|&(to, value)| self.place.registers.load(to, Some(value)))
             }
             &Transfer::Fetch { register, address } => {
                 let value = self.load(address);
-                self.registers.load(register, Some(value));
+                self.place.registers.load(register, Some(value));
             }
-            &Transfer::Copy { from, to } => self.registers.copy(from, to, self.now()),
+            &Transfer::Copy { from, to } => self.place.registers.copy(from, to, self.now()),
             &Transfer::Store { register, address } => {
-                let value = self.registers.value(register, self.now());
+                let value = self.place.registers.value(register, self.now());
                 self.view.write(MocsClass::PageTable, address, &value.to_le_bytes());
             }
         }
@@ -516,7 +459,7 @@ impl<'a> Run<'a> {
 
     fn jump(&mut self, target: u64) -> Result<(), HangCause> {
         self.pay(JUMP)?;
-        self.at = target;
+        self.place.at = target;
         self.line = None;
         Ok(())
     }
@@ -568,7 +511,7 @@ impl<'a> Run<'a> {
         let row_bytes = blit.width * blit.target.bytes_per_pixel;
         if self.streamer.engine == EngineClass::Copy {
             let target = Surface { start: self.view.address(blit.target.start), ..blit.target };
-            self.posted.add(&target, row_bytes, blit.rows);
+            self.place.posted.add(&target, row_bytes, blit.rows);
         }
         self.pay((ACCESS + row_bytes / BYTES).saturating_mul(blit.rows))?;
         // Whole pixels at a time; the largest pixel has 16 bytes.

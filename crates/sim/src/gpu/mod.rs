@@ -4,8 +4,9 @@
 //! at once, or when a stalled GPU resumes. With `gpu=timed` ([`Pace::Timed`]) each engine runs the submissions of each
 //! context in their order, after those that they wait for: by their use of objects and by fences ([`queue`]). An
 //! engine that can be preempted runs the batches of several contexts beside each other; any other one runs a batch at
-//! a time. Priorities have no effect. A batch that polls memory keeps its place and goes on whenever the GPU is looked at ([`Gpu::look`]): at
-//! every request, and about once in a millisecond while a request waits, and in a server also between requests. The kernel ends it after a while ([`times`]).
+//! a time. Priorities have no effect. A batch that polls memory keeps its place and goes on whenever the GPU is looked
+//! at ([`Gpu::look`]): at every request, about once in a millisecond while a request waits, and in a server also
+//! between requests. The kernel ends it after a while ([`times`]).
 //!
 //! Batches are executed command by command ([`batch`], [`execution`], [`commands`], [`blits`](commands::blits)) on the bindings at that
 //! time; the objects of a submission are kept alive at their addresses until it is done ([`memory`]). A batch that does
@@ -21,8 +22,8 @@
 //! - on render and compute engines, from graphics 4 on: PIPE_CONTROL with its post-sync write (immediate, timestamp, depth count of 0;
 //!   [`post_sync`](commands::post_sync)), and compute walkers, whose shaders run ([`pipeline`]);
 //! - on all engines, copy engines from graphics 8 on: MI_LOAD_REGISTER_IMM, _MEM and _REG, MI_STORE_REGISTER_MEM, before graphics 8 only in
-//!   batches that the kernel's parser accepted ([`registers`](commands::registers)). Registers that a batch may not load read as 0, but for the timestamps. From
-//!   graphics 11 on, offsets may be relative to the engine's first;
+//!   batches that the kernel's parser accepted ([`registers`](commands::registers)). Registers that a batch may not load read as 0, except
+//!   for the timestamps. From graphics 11 on, offsets may be relative to the engine's first;
 //! - on all engines, copy engines from graphics 8 on: MI_COPY_MEM_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END
 //!   ([`memory_commands`](commands::memory_commands));
 //! - on all engines, from graphics 8 on: MI_ATOMIC ([`atomic`](commands::atomic));

@@ -86,8 +86,8 @@ fn table(pat: &PatTable, graphics: u32, is_7_2: bool) -> String {
     let mut text = "PAT table:".to_owned();
     let is_marked = graphics >= 2000 && is_7_2;
     text += if is_marked { " (* = reserved entry)\n" } else { "\n" };
-    for (index, (entry, number)) in pat.entries.iter().zip(0..).enumerate() {
-        let value = pat.register(number).unwrap_or(0);
+    for (entry, index) in pat.entries.iter().zip(0..) {
+        let value = pat.register(index).unwrap_or(0);
         let field = |shift: u32, bits: u32| value >> shift & ((1 << bits) - 1);
         // Writing to a string does not fail.
         let _ = match graphics {

@@ -113,10 +113,7 @@ replace! {
         {
             (*entry).d_type = libc::DT_CHR;
         }
-        match entry.is_null().then(|| listed::last(folder)).flatten() {
-            Some(last) => last,
-            None => entry,
-        }
+        if entry.is_null() { listed::last(folder).unwrap_or(entry) } else { entry }
     }
 
     /// Reads the entries of a folder.

@@ -1,4 +1,4 @@
-//! Entries that a folder of the machine lacks: `dri` in /dev and `drm` in /sys/class, where there is no GPU. libudev looks for them.
+//! The entries `dri` of /dev and `drm` of /sys/class, which a machine without a GPU lacks. libudev looks for them.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -7,23 +7,19 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::start;
 use crate::system::sys;
 
-/// Folders at a time that lack their entry; of more none gets it.
+/// The most open folders of a kind that get their entry; a further one is listed without it.
 const MOST: usize = 8;
 
-/// The open folders whose entry is still to come, by kind.
+/// The open folders of which the entry was not read yet, by kind.
 static OPEN: [[AtomicPtr<libc::DIR>; MOST]; 2] =
     [const { [const { AtomicPtr::new(ptr::null_mut()) }; MOST] }; 2];
 
-/// The folders, with the entry's name.
+/// The paths of the folders and of their entries, and the entries' names.
 const FOLDERS: [(&[u8], &[u8], &[u8]); 2] =
     [(b"/dev", b"/dev/dri\0", b"dri"), (b"/sys/class", b"/sys/class/drm\0", b"drm")];
 
 /// The entries.
-static ENTRIES: [Entry; 2] = [Entry(entry(FOLDERS[0].2)), Entry(entry(FOLDERS[1].2))];
-
-/// An entry, which nobody changes.
-#[repr(transparent)]
-struct Entry(libc::dirent64);
+static ENTRIES: [libc::dirent64; 2] = [entry(FOLDERS[0].2), entry(FOLDERS[1].2)];
 
 const fn entry(name: &[u8]) -> libc::dirent64 {
     let mut bytes = [0 as c_char; 256];
@@ -35,7 +31,7 @@ const fn entry(name: &[u8]) -> libc::dirent64 {
     libc::dirent64 { d_ino: 1, d_off: i64::MAX, d_reclen: 280, d_type: libc::DT_DIR, d_name: bytes }
 }
 
-/// Takes note that a folder was opened by a path.
+/// Notes that a folder was opened by a path.
 pub(super) fn opened(folder: *mut libc::DIR, path: &[u8]) {
     closed(folder);
     let path = path.strip_suffix(b"/").unwrap_or(path);
@@ -54,7 +50,7 @@ pub(super) fn opened(folder: *mut libc::DIR, path: &[u8]) {
     }
 }
 
-/// Takes note that a folder is closed, or is another one now.
+/// Notes that a folder is closed, or that its address now belongs to one that was opened by a descriptor.
 pub(super) fn closed(folder: *mut libc::DIR) {
     take(folder);
 }
@@ -62,7 +58,7 @@ pub(super) fn closed(folder: *mut libc::DIR) {
 /// Returns the entry that comes after the last one of a folder, once.
 pub(super) fn last(folder: *mut libc::DIR) -> Option<*mut libc::dirent64> {
     let kind = take(folder)?;
-    Some(ptr::from_ref(&ENTRIES[kind].0).cast_mut())
+    Some(ptr::from_ref(&ENTRIES[kind]).cast_mut())
 }
 
 /// Forgets a folder; returns its kind if it was known.
