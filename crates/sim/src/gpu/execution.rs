@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
         if is_past { Err(HangCause::Endless) } else { self.word(self.place.at) }
     }
 
-    /// Takes note of a start of `target`, of which [`Self::returns`] has the return address already.
+    /// Takes note of a start of `target`, of which [`Position::returns`] has the return address already.
     fn enter(&mut self, target: u64, level: Level) {
         let levels = self.place.returns.len();
         // A chained batch takes the place of the one that starts it.
