@@ -1,7 +1,7 @@
-//! Traps for the cache flushes and non-temporal stores of a running, unmodified program.
+//! Traps for the cache flushes, non-temporal stores and fences of a running, unmodified program.
 //!
 //! A preloaded library calls [`install`] with a function. From then on each CLFLUSH, CLFLUSHOPT, CLWB and, if asked for,
-//! each non-temporal store of the loaded objects calls that function instead, with the address that it names:
+//! each non-temporal store, SFENCE and MFENCE of the loaded objects calls that function instead, with the address that it names:
 //!
 //! 1. [`scan`] finds the instructions. Bytes that look like one are decoded from the start of their function, so that
 //!    neither data nor the immediate of another instruction is taken for one.
@@ -78,6 +78,6 @@ pub use live::signals::{keep_trap_unblocked, on_own_stack, owns_signal, program_
 pub use live::trap::{Event, Handler, Outcome};
 pub use live::watch;
 pub use live::{
-    Options, Report, SiteInfo, install, is_ours, locate, locate_in_handler, remove, rescan, sites,
+    Options, Report, SiteInfo, install, is_ours, locate, locate_in_handler, remove, rescan, search_for, sites,
 };
 pub use scan::Kind;

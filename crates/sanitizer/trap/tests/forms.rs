@@ -273,3 +273,26 @@ fn performed_flushes_and_errno() {
     }
     assert_eq!(value, [1; 8]);
 }
+
+#[test]
+fn fences_are_trapped_and_performed() {
+    let _alone = alone();
+    let mut source = ".intel_syntax noprefix\n.text\n".to_owned();
+    // LFENCE orders loads: it is left alone.
+    let fences = [("sfence", 1), ("mfence", 1), ("lfence", 0)];
+    for (fence, _) in fences {
+        function(&mut source, &format!("{fence}_alone"), |source| writeln!(source, "{fence}").unwrap());
+    }
+    source += DATA;
+    let library = Library::open(&compile("fences", "s", &source, &[]));
+    install();
+    PERFORM.store(true, SeqCst);
+    for (fence, count) in fences {
+        let before = COUNT.load(SeqCst);
+        library.call(&format!("{fence}_alone"), [0; 3]);
+        assert_eq!(COUNT.load(SeqCst), before + count, "{fence}");
+        if count > 0 {
+            assert_eq!((KIND.load(SeqCst), bytes().len()), (number(Kind::Fence), 0), "{fence}");
+        }
+    }
+}

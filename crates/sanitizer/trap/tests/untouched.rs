@@ -37,9 +37,8 @@ ret
 .cfi_endproc
 .globl opcode_and_modrm
 .type opcode_and_modrm, @function
-opcode_and_modrm:               # SFENCE, LFENCE and FXSAVE have the same opcode
+opcode_and_modrm:               # LFENCE and FXSAVE have the same opcode
 .cfi_startproc
-sfence
 lfence
 mov eax, 1
 ret

@@ -113,6 +113,42 @@ struct Known {
 }
 
 impl Known {
+    /// Searches the object for instructions to trap.
+    fn search(&mut self, object: &Object<'_>, options: Options, report: &mut Report) {
+        if object.is_vdso() || object.contains(options.own) {
+            return;
+        }
+        let kinds = if object.is_libc() { Search::Flushes } else { options.search };
+        let found = scan(&object.image, kinds);
+        report.objects += 1;
+        report.bytes += found.bytes;
+        report.doubtful += found.doubtful.len();
+        self.originals = found
+            .instructions
+            .iter()
+            .filter_map(|site| object.image.from(site.address).and_then(|bytes| bytes.first().copied()))
+            .collect();
+        self.sites = found.instructions;
+        self.steps = found.steps;
+    }
+
+    /// Puts the instructions of the loaded object back.
+    fn put_back(&mut self, protections: &Protections) -> Result<(), Error> {
+        if !self.is_trapped {
+            return Ok(());
+        }
+        let bytes: Vec<_> = self
+            .sites
+            .iter()
+            .zip(&self.originals)
+            .map(|(site, &byte)| (site.address as usize, byte))
+            .collect();
+        // SAFETY: the object is loaded, and these are its own bytes.
+        unsafe { patch::store(&bytes, protections)? };
+        self.is_trapped = false;
+        Ok(())
+    }
+
     /// True if this is the loaded object. A library that was unloaded and loaded again at its place has no traps.
     fn is(&self, object: &Object<'_>) -> bool {
         let is_expected = |(site, &original): (&Instruction, &u8)| {
@@ -224,6 +260,38 @@ pub fn rescan() -> Result<Report, Error> {
     Ok(report)
 }
 
+/// Traps these kinds of instructions from now on, in place of those that [`install`] was asked for.
+///
+/// # Errors
+/// [`Error::NotInstalled`]; [`Error::Protect`], with which some objects have the former traps or none.
+pub fn search_for(search: Search) -> Result<Report, Error> {
+    let mut report = Report::default();
+    {
+        let (mut state, _blocked) = lock();
+        let state = state.as_mut().ok_or(Error::NotInstalled)?;
+        if state.options.search == search {
+            return Ok(report);
+        }
+        state.options.search = search;
+        state.generation = Generation::default();
+        let options = state.options;
+        let protections = Protections::default();
+        let mut result = Ok(());
+        each_object(|object| {
+            if let Some(known) = state.objects.iter_mut().find(|known| known.is(object)) {
+                match known.put_back(&protections) {
+                    Ok(()) => known.search(object, options, &mut report),
+                    Err(error) => result = Err(error),
+                }
+            }
+            true
+        });
+        result?;
+    }
+    let Report { trapped, failed, error, unloaded, .. } = rescan()?;
+    Ok(Report { trapped, failed, error, unloaded, ..report })
+}
+
 /// Looks at all objects again: they were not searched for system calls.
 fn search_again() -> Result<Report, Error> {
     {
@@ -274,21 +342,7 @@ fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
         calls: None,
         is_trapped: false,
     };
-    if object.is_vdso() || object.contains(options.own) {
-        return known;
-    }
-    let kinds = if object.is_libc() { Search::Flushes } else { options.search };
-    let found = scan(&object.image, kinds);
-    report.objects += 1;
-    report.bytes += found.bytes;
-    report.doubtful += found.doubtful.len();
-    known.originals = found
-        .instructions
-        .iter()
-        .filter_map(|site| object.image.from(site.address).and_then(|bytes| bytes.first().copied()))
-        .collect();
-    known.sites = found.instructions;
-    known.steps = found.steps;
+    known.search(object, options, report);
     known
 }
 
@@ -308,18 +362,10 @@ pub fn remove() -> Result<(), Error> {
         if let Some(Err(error)) = calls.map(|calls| calls.put_back(&protections)) {
             result = Err(error);
         }
-        if let Some(known) = state.objects.iter_mut().find(|known| known.is_trapped && known.is(object)) {
-            let bytes: Vec<_> = known
-                .sites
-                .iter()
-                .zip(&known.originals)
-                .map(|(site, &byte)| (site.address as usize, byte))
-                .collect();
-            // SAFETY: the object is loaded, and these are its own bytes.
-            match unsafe { patch::store(&bytes, &protections) } {
-                Ok(()) => known.is_trapped = false,
-                Err(error) => result = Err(error),
-            }
+        if let Some(known) = state.objects.iter_mut().find(|known| known.is(object))
+            && let Err(error) = known.put_back(&protections)
+        {
+            result = Err(error);
         }
         true
     });

@@ -1,4 +1,4 @@
-//! Performs a trapped instruction in its place: a plain store, or the flush itself.
+//! Performs a trapped instruction in its place: a plain store, or the flush or the fence itself.
 //!
 //! # Safety
 //! The functions access what the trapped instruction would have accessed. Their fault is its fault: while they execute,
@@ -69,10 +69,16 @@ pub(super) unsafe fn flush(kind: Kind, address: usize, registers: Registers) {
         Kind::Flush => 0,
         Kind::FlushOpt => 1,
         Kind::WriteBack => 2,
-        Kind::Store => return,
+        Kind::Store | Kind::Fence => return,
     };
     // SAFETY: the caller's obligation. The CPU has the instruction, or the program would have failed, too.
     unsafe { gem_coherency_trap_flush(address, number, 0, registers.frame()) };
+}
+
+/// Executes MFENCE, or SFENCE.
+pub(super) fn fence(is_full: bool) {
+    // SAFETY: SSE2, which every x86-64 CPU has.
+    unsafe { if is_full { core::arch::x86_64::_mm_mfence() } else { core::arch::x86_64::_mm_sfence() } }
 }
 
 /// Returns the frame of the trap whose instruction was being performed when the signal of `registers` came.

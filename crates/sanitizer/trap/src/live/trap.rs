@@ -22,9 +22,9 @@ pub struct Event<'a> {
     pub site: usize,
     /// Its kind.
     pub kind: Kind,
-    /// Linear address of its operand.
+    /// Linear address of its operand. 0 for fences.
     pub address: usize,
-    /// Bytes that it stores. Empty for flushes.
+    /// Bytes that it stores. Empty for flushes and fences.
     pub bytes: &'a [u8],
     registers: Registers,
     // The frame belongs to one thread, and ends with the handler.
@@ -52,7 +52,7 @@ impl Event<'_> {
 pub enum Outcome {
     /// Nothing: the handler has carried the instruction out.
     Done,
-    /// The trap executes the flush, or stores the bytes by plain stores. It faults as the instruction would have.
+    /// The trap executes the flush or the fence, or stores the bytes by plain stores. It faults as the instruction would have.
     Perform,
 }
 
@@ -162,6 +162,7 @@ fn serve(site: &Instruction, handler: Handler, registers: Registers) {
             },
             // SAFETY: as above.
             Kind::Store => unsafe { perform::store(address, bytes, registers) },
+            Kind::Fence => perform::fence(matches!(site.operation, Operation::Fence { is_full: true })),
         },
     }
 }

@@ -1,6 +1,7 @@
 //! Bytes that may be the opcode of an instruction to trap.
 //!
-//! Opcodes (Intel SDM, volume 2): CLFLUSH is 0F AE /7, CLFLUSHOPT and CLWB are 66 0F AE /7 and /6, MOVNTI is 0F C3,
+//! Opcodes (Intel SDM, volume 2): CLFLUSH is 0F AE /7, CLFLUSHOPT and CLWB are 66 0F AE /7 and /6, SFENCE and MFENCE are 0F AE /7 and /6
+//! without memory, MOVNTI is 0F C3,
 //! MOVNTQ and MOVNTDQ are 0F E7, MOVNTPS and MOVNTPD (and AMD's MOVNTSS and MOVNTSD) are 0F 2B. VEX and EVEX prefixes
 //! replace 0F.
 
@@ -19,7 +20,8 @@ pub(super) fn candidates(code: &[u8], search: Search) -> Vec<usize> {
             let finder = memmem::Finder::new(&[0x0f, 0xae]);
             found.extend(finder.find_iter(code).map(|at| at + 1).filter(|&at| may_be_flush(code, at)));
         }
-        Search::FlushesAndStores => {
+        Search::FlushesAndStores | Search::All => {
+            let may_be_fence = |at| search == Search::All && may_be_fence(code, at);
             let finder = memmem::Finder::new(&[0x0f, 0xc3]);
             let mut start = 0;
             while let Some(rest) = code.get(start..).filter(|rest| !rest.is_empty()) {
@@ -28,7 +30,7 @@ pub(super) fn candidates(code: &[u8], search: Search) -> Vec<usize> {
                 let pairs = rest.get(..CHUNK_BYTES + 1).unwrap_or(rest);
                 let before = found.len();
                 for at in memchr3_iter(0xae, 0xe7, 0x2b, chunk).map(|at| start + at) {
-                    if may_be_flush(code, at) || may_be_vector_store(code, at) {
+                    if may_be_flush(code, at) || may_be_vector_store(code, at) || may_be_fence(at) {
                         found.push(at);
                     }
                 }
@@ -56,10 +58,19 @@ fn has_memory_operand(code: &[u8], opcode: usize) -> bool {
 
 /// True if the byte may be the opcode of CLFLUSH, CLFLUSHOPT or CLWB.
 fn may_be_flush(code: &[u8], opcode: usize) -> bool {
+    is_flush_or_fence(code, opcode) && has_memory_operand(code, opcode)
+}
+
+/// True if the byte may be the opcode of SFENCE or MFENCE.
+fn may_be_fence(code: &[u8], opcode: usize) -> bool {
+    is_flush_or_fence(code, opcode) && code.get(opcode + 1).is_some_and(|modrm| modrm >> 6 == 3)
+}
+
+/// True if the byte may be the opcode of a flush or of such a fence.
+fn is_flush_or_fence(code: &[u8], opcode: usize) -> bool {
     let extension = code.get(opcode + 1).map(|modrm| modrm >> 3 & 7);
     code.get(opcode) == Some(&0xae)
         && byte_before(code, opcode, 1) == Some(0x0f)
-        && has_memory_operand(code, opcode)
         && matches!(extension, Some(6 | 7))
 }
 
@@ -102,7 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn fences_and_truncated_bytes_are_no_candidates() {
+    fn fences_are_candidates_if_wanted_and_truncated_bytes_are_not() {
+        for (bytes, count) in [([0x0f, 0xae, 0xf8], 1), ([0x0f, 0xae, 0xf0], 1), ([0x0f, 0xae, 0xe8], 0)] {
+            assert_eq!(candidates(&bytes, Search::All).len(), count, "{bytes:x?}");
+        }
         // SFENCE, LFENCE, FXSAVE, XSAVE; an opcode at the end.
         for bytes in [&[0x0f, 0xae, 0xf8][..], &[0x0f, 0xae, 0xe8], &[0x0f, 0xae, 0x00], &[0x0f, 0xae, 0x20]]
         {

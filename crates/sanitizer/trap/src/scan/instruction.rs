@@ -13,6 +13,8 @@ pub enum Kind {
     WriteBack,
     /// A non-temporal store.
     Store,
+    /// SFENCE or MFENCE, which drain the write-combining buffers.
+    Fence,
 }
 
 /// Register that a non-temporal store takes its bytes from, by number.
@@ -42,6 +44,11 @@ pub enum Operation {
         /// Number of bytes: 4, 8, 16, 32 or 64.
         bytes: u8,
     },
+    /// SFENCE, or MFENCE, which loads wait for, too. It has no operand: its address is 0.
+    Fence {
+        /// MFENCE.
+        is_full: bool,
+    },
 }
 
 impl Operation {
@@ -53,6 +60,7 @@ impl Operation {
             Operation::FlushOpt => Kind::FlushOpt,
             Operation::WriteBack => Kind::WriteBack,
             Operation::Store { .. } => Kind::Store,
+            Operation::Fence { .. } => Kind::Fence,
         }
     }
 }
@@ -142,11 +150,13 @@ pub(super) fn operand(decoded: &iced_x86::Instruction) -> Option<Operand> {
     })
 }
 
-/// Mnemonics of flushes.
-const FLUSHES: [(Mnemonic, Operation); 3] = [
+/// Mnemonics of flushes and fences.
+const FLUSHES_AND_FENCES: [(Mnemonic, Operation); 5] = [
     (Mnemonic::Clflush, Operation::Flush),
     (Mnemonic::Clflushopt, Operation::FlushOpt),
     (Mnemonic::Clwb, Operation::WriteBack),
+    (Mnemonic::Sfence, Operation::Fence { is_full: false }),
+    (Mnemonic::Mfence, Operation::Fence { is_full: true }),
 ];
 
 /// Mnemonics of non-temporal stores.
@@ -166,7 +176,7 @@ const STORES: [Mnemonic; 10] = [
 /// Returns what a decoded instruction does, or `None` if it is not one to trap.
 pub(super) fn operation(decoded: &iced_x86::Instruction) -> Option<Operation> {
     let mnemonic = decoded.mnemonic();
-    if let Some((_, operation)) = FLUSHES.iter().find(|(flush, _)| *flush == mnemonic) {
+    if let Some((_, operation)) = FLUSHES_AND_FENCES.iter().find(|(known, _)| *known == mnemonic) {
         return Some(*operation);
     }
     if !STORES.contains(&mnemonic) {

@@ -1,4 +1,4 @@
-//! Finds cache flushes and non-temporal stores in machine code, without executing or changing it.
+//! Finds cache flushes, non-temporal stores and fences in machine code, without executing or changing it.
 //!
 //! The code comes as an [`Image`]: bytes with their addresses, of a loaded object or of a file.
 
@@ -30,6 +30,8 @@ pub enum Search {
     Flushes,
     /// These and non-temporal stores.
     FlushesAndStores,
+    /// These, SFENCE and MFENCE.
+    All,
 }
 
 /// Result of [`scan`].
@@ -125,7 +127,8 @@ fn alone(segment: &Segment<'_>, opcode: usize) -> Option<u64> {
         let at = opcode.checked_sub(before)?;
         let address = segment.address_of(at);
         let decoded = iced_x86::Decoder::with_ip(64, segment.bytes.get(at..)?, address, 0).decode();
-        let is_flush = operation(&decoded).is_some_and(|operation| operation.kind() != Kind::Store);
+        let is_flush = operation(&decoded)
+            .is_some_and(|operation| !matches!(operation.kind(), Kind::Store | Kind::Fence));
         // The opcode byte must be this instruction's own: after prefixes, not in its displacement.
         let is_prefixed = segment.bytes.get(at..opcode.checked_sub(1)?)?.iter().all(|&byte| is_prefix(byte));
         (is_flush && is_prefixed).then_some(address)

@@ -121,7 +121,7 @@ pub fn number(kind: Kind) -> usize {
 
 /// Traps everything, except the test's own program.
 pub fn install() -> Report {
-    let options = Options { own: record as *const () as usize, search: Search::FlushesAndStores };
+    let options = Options { own: record as *const () as usize, search: Search::All };
     gem_coherency_trap::install(record, options).expect("traps are installed")
 }
 

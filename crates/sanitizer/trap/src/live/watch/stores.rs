@@ -7,6 +7,8 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
+use iced_x86::Mnemonic;
+
 use super::pages::Record;
 use super::{access, steps};
 use crate::live::registers::Registers;
@@ -21,6 +23,8 @@ pub struct Store<'a> {
     /// Number of bytes, up to the end of the page: those of repeated string instructions at once. 0 if the function is called
     /// without a store, because the process has too many areas.
     pub length: usize,
+    /// The instruction has a LOCK prefix, or is XCHG: it drains the write-combining buffers first.
+    pub drains: bool,
     /// The page is made writable. Otherwise it was or stays as it is, and was hidden.
     pub opens: bool,
     callers: &'a [usize],
@@ -91,8 +95,10 @@ pub(super) fn tell(address: usize, at: Registers, callers: &[usize]) {
         return;
     }
     let told = stack::try_on_own_stack(|| {
-        let (length, _) = access::extent(address, &access::Code::default().decode(at), at);
-        call(&Store { address, length, opens: true, callers, _frame: PhantomData });
+        let instruction = access::Code::default().decode(at);
+        let (length, _) = access::extent(address, &instruction, at);
+        let drains = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
+        call(&Store { address, length, drains, opens: true, callers, _frame: PhantomData });
     });
     if !told {
         opened(address, true);
@@ -101,7 +107,7 @@ pub(super) fn tell(address: usize, at: Registers, callers: &[usize]) {
 
 /// Calls the function for a page that is made writable without a store, or with `opens` false, that is not hidden any more.
 pub(super) fn opened(address: usize, opens: bool) {
-    call(&Store { address, length: 0, opens, callers: &[], _frame: PhantomData });
+    call(&Store { address, length: 0, drains: false, opens, callers: &[], _frame: PhantomData });
 }
 
 fn call(store: &Store<'_>) {
