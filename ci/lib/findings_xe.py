@@ -36,7 +36,9 @@ def problems(platform, program, mode, status, report):
     wrong = [] if status == 0 else [f"status {status}"]
     planted = []
     if mode == "wrong" and platform in row["found"].split(","):
-        planted = [(row["kind"], row["rule"], row["lines"].replace("-", "", row["lines"] == "-"))]
+        rule, *others = row["rule"].split(",")
+        rule = dict(other.split(":") for other in others).get(platform, rule)
+        planted = [(row["kind"], rule, row["lines"].replace("-", "", row["lines"] == "-"))]
     seen = [(finding["kind"].replace(" ", "-").lower(), finding["rule"] or "-", finding["lines"]) for finding in found]
     if seen != planted:
         return [*wrong, f"findings {seen}, planted {planted}"]
@@ -47,7 +49,7 @@ def problems(platform, program, mode, status, report):
         stack = finding["request"] if refused or row["kind"] == "unflushed-gpu-write" else finding["store"]
         if not marked(program, "wrong", mode) & set(own_lines(program, stack)):
             wrong.append(f"the call stack has the lines {own_lines(program, stack)}")
-        if program not in ("create", "userptr") and finding["cpu_caching"] != "wb":
+        if program not in ("create", "userptr") and finding["cpu_caching"] != ("wc" if program == "undrained" else "wb"):
             wrong.append(f"the object is mapped {finding['cpu_caching']}")
     for verdict, mark in [("useless", "useless"), ("needed", "needed")]:
         rows = [flush for flush in report["flushes"] if flush["verdict"] == verdict]

@@ -23,6 +23,9 @@ words! {
         DirtyAtSubmission = "dirty at submission",
         /// The command streamer of a copy engine read what a fill or a copy of its batch wrote, without a flush in between.
         UnflushedGpuWrite = "unflushed GPU write",
+        /// A batch that polled memory read stores to a write-combining mapping, of which no fence had drained the CPU's buffers before the store that
+        /// the batch waited for.
+        UndrainedStore = "undrained store",
         /// The kernel (xe) refused how memory was to be cached: by `cpu_caching`, or by a PAT index.
         RefusedRequest = "refused request",
     }

@@ -88,6 +88,7 @@ pub use memory::program::{Pages, ProgramMemory, Shown};
 pub use memory::views::Views;
 pub use observe::coverage::{Coverage, Reasons, Work as CoveredWork};
 pub use observe::domain_calls::MadeCall;
+pub use observe::epochs::StoreEpochs;
 pub use observe::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
 pub use observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 pub use observe::log::KernelFlush;

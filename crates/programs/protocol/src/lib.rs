@@ -15,7 +15,7 @@
 //!
 //! ```text
 //! L1  socket   process   stores
-//! L0  message   call   flushes   sites   names
+//! L0  message   call   flushes   sites   names   epochs
 //! ```
 //!
 //! * `socket`: sends and receives messages with descriptors. Not what they ask for.
@@ -23,6 +23,7 @@
 //! * `stores`: the first store to each page, in shared memory. Not how it was seen.
 //! * `message`: requests and calls as words. Not payloads.
 //! * `call`: system calls by the instruction. Not a call of libc.
+//! * `epochs`: stores to write-combining mappings between two fences, in shared memory. Not the fences.
 //! * `flushes`: the log of flushes in shared memory. Not how they were trapped.
 //! * `sites`: call stacks and the counts of those that flush. Not symbols.
 //! * `names`: environment, folder and socket by which a program finds the server, and the build of both. Not a connection.
@@ -30,6 +31,7 @@
 #![deny(unsafe_code)]
 
 mod call;
+mod epochs;
 mod flushes;
 mod message;
 mod names;
@@ -39,13 +41,14 @@ mod socket;
 mod stores;
 
 pub use call::{Operand, call};
+pub use epochs::{EPOCHS_BYTES, PAGE_WORDS, begin_epoch, end_epoch, epoch_in, overwrite};
 pub use flushes::{
     ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LogEntryKind, USER_MEMORY,
     append, entry_at,
 };
 pub use message::{
     Call, EVICTS, MESSAGE_BYTES, Message, NOT_A_FILE, OTHER_BUILD, Request, SEE_LOADS, SHOWS_LINEAR,
-    SHOWS_MEMORY, SHOWS_NOTHING, WANTS_EXITS, WANTS_FINDINGS, WANTS_LOADS,
+    SHOWS_MEMORY, SHOWS_NOTHING, WANTS_EPOCHS, WANTS_EXITS, WANTS_FINDINGS, WANTS_LOADS,
 };
 pub use names::{BUILD, ENVIRONMENT, FOLDER, SOCKET, TEST};
 pub use process::share_memory;

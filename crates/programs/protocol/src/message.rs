@@ -115,6 +115,8 @@ pub const WANTS_FINDINGS: u64 = 1;
 pub const WANTS_LOADS: u64 = 2;
 /// The server wants to know how the program exits ([`Request::Exit`]).
 pub const WANTS_EXITS: u64 = 4;
+/// The server wants to know what programs store to write-combining mappings between two fences ([`Request::Epochs`]).
+pub const WANTS_EPOCHS: u64 = 8;
 /// The errno of [`Request::Hello`] if the program's library and the server are of different builds.
 pub const OTHER_BUILD: i32 = libc::EPROTONOSUPPORT;
 
@@ -123,7 +125,7 @@ numbered! {
     Request {
         /// The first of a connection: the number of the process as the server named it, 0 for a new one, the process's id, and
         /// [`BUILD`](crate::BUILD) of the program's library. The payload has the name of the program's test, if it has one. The reply has
-        /// the number, what the server wants ([`WANTS_FINDINGS`], [`WANTS_LOADS`], [`WANTS_EXITS`]), and the server's build, also with the
+        /// the number, what the server wants ([`WANTS_FINDINGS`] and its neighbours), and the server's build, also with the
         /// errno [`OTHER_BUILD`]. An id that is not the sender's, as the kernel says, counts if the two share their memory.
         Hello = 1,
         /// Opens the node with a minor number: the number, and whether to close the descriptor on execve(2). The server
@@ -165,6 +167,9 @@ numbered! {
         BeforeExitOrClose = 17,
         /// The process exits with a status, or executes another program: 0. For a server that wants it ([`WANTS_EXITS`]).
         Exit = 18,
+        /// Gives the server the file of the process's table of stores between fences ([`epoch_in`](crate::epoch_in)). For a server that wants
+        /// it ([`WANTS_EPOCHS`]).
+        Epochs = 19,
     }
 }
 

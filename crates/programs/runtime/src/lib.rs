@@ -27,7 +27,7 @@
 //! * `start`: what is done when the library is loaded, before and after a fork, and at the end. Not the connection that it needs.
 //! * `loads`: looks at loads of stale lines, and reports them. Not which pages are hidden for that.
 //! * `server`: finds the server, connects to it, makes requests, and serves its calls. Not what the program's functions make of replies.
-//! * `mapped`: mapped objects and their lines, with flushes, stores, counts and hidden pages. Not requests to the server.
+//! * `mapped`: mapped objects and their lines, with flushes, stores, fences, counts and hidden pages. Not requests to the server.
 //! * `real`: finds libc's functions behind those of this library. Not system calls.
 //! * `system`: system calls, refused ones, locks, and which process this is. Not devices.
 //!

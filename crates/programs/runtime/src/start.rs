@@ -7,7 +7,7 @@ use gem_coherency_protocol::Request;
 use gem_coherency_trap::watch;
 
 use crate::loads;
-use crate::mapped::{mappings, sites, traps, user_memory};
+use crate::mapped::{epochs, mappings, sites, traps, user_memory};
 use crate::server::connection::{self, Beginning, Server};
 use crate::server::requests;
 use crate::system::identity::{self, Caller};
@@ -57,6 +57,7 @@ pub(crate) fn before_exit(status: c_int) {
 
 /// Keeps other threads from what a child would inherit half done, and asks the server for the child's connection.
 pub(crate) extern "C" fn before_fork() {
+    epochs::drain();
     traps::pause();
     CHILD.set(child_connection().unwrap_or(-1));
     watch::pause();
@@ -91,6 +92,7 @@ pub(crate) extern "C" fn in_child() {
     unsafe {
         connection::reset();
         mappings::reset();
+        epochs::reset();
         user_memory::reset();
     }
     sites::reset();

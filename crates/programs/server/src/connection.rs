@@ -8,8 +8,8 @@ use gem_coherency::Errno;
 use gem_coherency::platform::Driver;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::{
-    BUILD, MOST_PAYLOAD, Message, NOT_A_FILE, OTHER_BUILD, Received, Request, WANTS_EXITS, WANTS_FINDINGS,
-    WANTS_LOADS, ask_for_senders, frames, share_memory,
+    BUILD, MOST_PAYLOAD, Message, NOT_A_FILE, OTHER_BUILD, Received, Request, WANTS_EPOCHS, WANTS_EXITS,
+    WANTS_FINDINGS, WANTS_LOADS, ask_for_senders, frames, share_memory,
 };
 use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Process, SimDevice, end_shaders_when};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -193,6 +193,12 @@ impl Connection {
                     judge.add_stores(&self.session.devices, file, self.client()?.writers());
                 }
             }
+            (Request::Epochs, _) => {
+                let file = given()?;
+                if let Some(epochs) = &self.session.epochs {
+                    epochs.add(file, self.client()?.writers());
+                }
+            }
             (Request::Sites, _) => {
                 let file = given()?;
                 if let Some(judge) = self.judge() {
@@ -326,7 +332,8 @@ impl Connection {
         let flag = |flag, is_wanted| if is_wanted { flag } else { 0 };
         let wants = flag(WANTS_FINDINGS, judge.is_some())
             | flag(WANTS_LOADS, judge.is_some_and(Judge::wants_loads))
-            | flag(WANTS_EXITS, self.member.is_some());
+            | flag(WANTS_EXITS, self.member.is_some())
+            | flag(WANTS_EPOCHS, self.session.epochs.is_some());
         Ok((Message::done([number, wants, BUILD]), None))
     }
 

@@ -91,7 +91,9 @@ pub(crate) fn view(
 /// Returns whether a step is of the accesses that a finding is about.
 fn is_wrong(finding: &Finding, what: What) -> bool {
     let kind = match finding.kind {
-        Mistake::StaleRead | Mistake::StaleCpuRead | Mistake::UnflushedGpuWrite => Access::Read,
+        Mistake::StaleRead | Mistake::StaleCpuRead | Mistake::UnflushedGpuWrite | Mistake::UndrainedStore => {
+            Access::Read
+        }
         Mistake::LostWrite => Access::Write,
         Mistake::MissingInvalidate => return what == What::Loaded,
         // No request shows it.

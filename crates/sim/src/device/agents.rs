@@ -12,6 +12,7 @@ use crate::gpu::real_gpu::{Operand, RealGpu};
 use crate::gpu::{GpuFault, GpuHang, GpuTimes, ShaderClock};
 use crate::kernel::injected_faults::{InjectedFault, Needs};
 use crate::kernel::objects::object::Object;
+use crate::observe::epochs::StoreEpochs;
 use crate::observe::history::{LineStates, Recorded};
 use crate::observe::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 use crate::observe::log::KernelFlush;
@@ -284,6 +285,12 @@ impl SimDevice {
     /// ENOENT.
     pub fn operand(&self, handle: Handle) -> Result<Operand> {
         Ok(Operand { object: self.lookup("operand", handle)?, address: 0, flags: 0, pad_to: 0 })
+    }
+
+    /// Tells the device of programs' stores to write-combining mappings, so that it logs those that a batch reads before they are drained. A second
+    /// call changes nothing.
+    pub fn set_store_epochs(&self, epochs: Arc<dyn StoreEpochs>) {
+        self.system.epochs.set(epochs);
     }
 
     /// Switches the log of incoherent accesses on or off. It is off at first, because it compares bytes at every access.

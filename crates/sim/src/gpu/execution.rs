@@ -25,6 +25,7 @@ use super::memory::{Fetched, View};
 use super::pipeline::{Pipeline, Refusal};
 use super::times::Arbitration;
 use crate::observe::coverage::Kind;
+use crate::observe::epochs::Polled;
 use gem_coherency::platform::{EngineClass, Machine};
 use gem_coherency::vocabulary::{Access, MocsClass};
 
@@ -78,6 +79,8 @@ pub(super) struct Position {
     predicate: Predicate,
     pipeline: Pipeline,
     posted: Posted,
+    /// The last poll that succeeded, if what it waited for is known.
+    polled: Option<Polled>,
     /// The target of the last jump back, if no command had an effect since.
     idle_loop: Option<u64>,
 }
@@ -122,6 +125,7 @@ impl Position {
             predicate: Predicate::Off,
             pipeline,
             posted: Posted::default(),
+            polled: None,
             idle_loop: None,
         }
     }
@@ -273,8 +277,10 @@ impl<'a> Run<'a> {
         if matches!((first >> CLIENT_SHIFT, mi_opcode(first)), (CLIENT_MI, MI_FLUSH_DW | MI_MEM_FENCE)) {
             self.place.posted.flush();
         }
+        self.watch_undrained(here, 4 * reads as u64);
         if let Some((address, len)) = command.reads() {
             let address = self.view.address(address);
+            self.watch_undrained(address, len);
             if self.place.posted.holds(&(address..address + len)) {
                 self.view.watch_posted(address, len);
             }
@@ -325,7 +331,9 @@ impl<'a> Run<'a> {
             }
             Command::Compare => self.place.registers.forget_predicate(),
             Command::Predicate(when) => self.predicate_by(when),
-            Command::Wait(comparison) if self.holds(comparison)? => {}
+            Command::Wait(comparison) if self.holds(comparison)? => {
+                self.place.polled = self.view.polled(comparison.address);
+            }
             // Batches run one after another, so nothing changes the memory meanwhile.
             Command::Wait(_) if self.pace == Pace::Instant => return Err(HangCause::Endless),
             Command::Wait(_) => {
@@ -338,6 +346,13 @@ impl<'a> Run<'a> {
             Command::Blit(blit) => self.blit(&blit)?,
         }
         Ok(Step::On)
+    }
+
+    /// Logs what is read after a poll, and may not have left the CPU.
+    fn watch_undrained(&self, address: u64, len: u64) {
+        if let Some(polled) = &self.place.polled {
+            self.view.watch_undrained(polled, address, len);
+        }
     }
 
     /// Returns whether a command is a no-op while the predicate says so.
@@ -526,6 +541,7 @@ impl<'a> Run<'a> {
             for done in (0..row_bytes).step_by(piece as usize) {
                 let bytes = buffer.get_mut(..piece.min(row_bytes - done) as usize).unwrap_or_default();
                 if let From::Surface(source) = &blit.from {
+                    self.watch_undrained(place(source, row, done), bytes.len() as u64);
                     self.view.read(source.mocs, place(source, row, done), bytes);
                 }
                 self.view.write(blit.target.mocs, place(&blit.target, row, done), bytes);

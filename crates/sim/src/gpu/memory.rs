@@ -11,6 +11,7 @@ use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::{AddressSpace, Mapped};
 use crate::observe::coverage::{Kind, Tally};
+use crate::observe::epochs::Polled;
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
@@ -200,6 +201,11 @@ impl View<'_> {
 
     /// Logs the dirty lines of a surface's bytes that the GPU would not see.
     pub(super) fn watch_surface(&self, mocs: MocsClass, address: u64, len: u64) {
+        self.each_bound(address, len, |object, range| object.watch_surface(mocs, range));
+    }
+
+    /// Calls `see` with each object in the `len` bytes at `address`, and the range of it.
+    fn each_bound(&self, address: u64, len: u64, see: impl Fn(&Object, ByteRange)) {
         let (mut address, mut left) = (address, len);
         while left > 0 {
             address = self.address(address);
@@ -208,7 +214,7 @@ impl View<'_> {
             if let Piece::Bound { object, offset, .. } = piece
                 && let Ok(range) = ByteRange::within(offset, len, object.size())
             {
-                object.watch_surface(mocs, range);
+                see(&object, range);
             }
             left -= len;
             address = address.wrapping_add(len);
@@ -224,6 +230,19 @@ impl View<'_> {
         }
     }
 
+    /// Returns the poll of the dword at an address, which has succeeded.
+    pub(super) fn polled(&self, address: u64) -> Option<Polled> {
+        match self.piece(Access::Read, self.address(address), 4) {
+            Piece::Bound { object, offset, .. } => object.polled(offset),
+            Piece::Null { .. } | Piece::Nothing { .. } => None,
+        }
+    }
+
+    /// Logs the lines of bytes that the batch reads after a poll, with stores that may not be drained.
+    pub(super) fn watch_undrained(&self, polled: &Polled, address: u64, len: u64) {
+        self.each_bound(address, len, |object, range| object.watch_undrained(polled, range));
+    }
+
     /// Writes; writes to unbound addresses are lost.
     pub(super) fn write(&self, mocs: MocsClass, address: u64, data: &[u8]) {
         let (mut address, mut rest) = (address, data);
@@ -237,7 +256,9 @@ impl View<'_> {
                     let state = object.state();
                     let ctx = object.access_context(&state).at_level(level);
                     self.log.add(object.id(), offset..offset + len);
-                    object.write(ctx, Route::Gpu(mocs), offset, from).is_ok()
+                    let written = object.write(ctx, Route::Gpu(mocs), offset, from).is_ok();
+                    object.note_gpu_write(offset, from);
+                    written
                 }
                 Piece::Null { .. } => true,
                 Piece::Nothing { .. } => false,

@@ -1,7 +1,8 @@
 //! The log of accesses that miss another agent's newer bytes, or destroy them.
 //!
 //! It is computed from the simulated hardware alone: the effect of an access on a line, and the bytes in the cache and in
-//! memory. An access whose bytes are the same in both is not logged. Reads of the GPU's own writes before their flush are told by the GPU.
+//! memory. An access whose bytes are the same in both is not logged. Reads of the GPU's own writes before their flush, and
+//! of undrained stores, are told by the GPU.
 
 use std::ops::Range;
 use std::sync::MutexGuard;
@@ -228,6 +229,11 @@ impl<'a> Watch<'a> {
     /// Logs lines with writes of the GPU that were read before they were flushed.
     pub(crate) fn posted(self, level: CacheLevel, lines: LineRange) {
         self.access(level, Mistake::UnflushedGpuWrite, Route::Gpu(MocsClass::PageTable), lines);
+    }
+
+    /// Logs lines with stores of a program that were read before they were drained.
+    pub(crate) fn undrained(self, level: CacheLevel, lines: LineRange) {
+        self.access(level, Mistake::UndrainedStore, Route::Gpu(MocsClass::PageTable), lines);
     }
 
     /// Logs dirty lines that were shown.

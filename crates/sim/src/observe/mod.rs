@@ -3,6 +3,7 @@
 pub(crate) mod bound;
 pub(crate) mod coverage;
 pub(crate) mod domain_calls;
+pub(crate) mod epochs;
 pub(crate) mod history;
 pub(crate) mod incoherent;
 pub(crate) mod log;

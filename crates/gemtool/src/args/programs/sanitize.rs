@@ -32,6 +32,9 @@ first store to the page and the request that shows it:
   unflushed GPU write    the command streamer of a copy engine read what a
                          fill or a copy of its batch wrote, before
                          MI_FLUSH_DW
+  undrained store        a batch (xe) that polls memory read what the program
+                         stored write-combining, with no SFENCE before the
+                         store that the batch waited for
   refused request        the kernel (xe) refused cpu_caching or a PAT index
   useless SET_DOMAIN     a request without which the kernel would have flushed
                          the same, and that had nothing to wait for

@@ -338,7 +338,9 @@ fn finding_text(
         (None, false) => "written in",
     };
     stack(page, request, &finding.request)?;
-    if finding.refused.is_some() || finding.kind == Mistake::UnflushedGpuWrite {
+    if finding.refused.is_some()
+        || matches!(finding.kind, Mistake::UnflushedGpuWrite | Mistake::UndrainedStore)
+    {
         return Ok(());
     }
     if finding.flushed.is_empty() {

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use gem_coherency_protocol::{NOT_A_FILE, Request, call};
 
 use super::replace;
-use crate::mapped::{mappings, sites, stores, traps, user_memory};
+use crate::mapped::{epochs, mappings, sites, stores, traps, user_memory};
 use crate::server::exchange::Wish;
 use crate::server::requests;
 use crate::start;
@@ -15,6 +15,7 @@ use crate::system::sys::{self, KeepErrno};
 fn forget(address: usize, len: usize) {
     let Some(len) = len.checked_next_multiple_of(PAGE) else { return };
     let _errno = KeepErrno::new();
+    epochs::drain();
     stores::leave(address, len);
     sites::end(address, len);
     mappings::remove(address, len);
@@ -101,6 +102,7 @@ replace! {
             return libc::MAP_FAILED;
         }
         if ours {
+            epochs::drain();
             // The records are of the old addresses.
             sites::unwatch(address.addr(), len);
         }
@@ -134,6 +136,7 @@ replace! {
         {
             let _errno = KeepErrno::new();
             let len = len.next_multiple_of(PAGE);
+            epochs::drain();
             // A store or a load that the program forbids is its own.
             sites::lose(address.addr(), len);
             let operands = [address.addr() as u64, len as u64, protection as u64];

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_ulong, c_void};
 use gem_coherency_protocol::{NOT_A_FILE, Request};
 
 use super::replace;
-use crate::mapped::{hidden, sites, traps, user_memory};
+use crate::mapped::{epochs, hidden, sites, traps, user_memory};
 use crate::real::real;
 use crate::system::sys::{self, KeepErrno};
 use crate::{paths, server, start};
@@ -69,6 +69,7 @@ replace! {
             && let Some(cookie) = cookie_of(fd, code)
         {
             traps::look_again();
+            epochs::drain();
             let request = Request::Ioctl.with([cookie, code & 0xffff_ffff, argument.addr() as u64]);
             match server::requests::make(server, &request) {
                 Ok((reply, descriptors)) => {

@@ -279,6 +279,12 @@ pub(crate) fn each_cached(see: impl FnMut(&Mapping)) {
     table.all().iter().filter(|mapping| mapping.shows_cache).for_each(see);
 }
 
+/// Calls `see` with each mapping of memory's bytes.
+pub(crate) fn each_around_cache(see: impl FnMut(&Mapping)) {
+    let table = TABLE.hold();
+    table.all().iter().filter(|mapping| !mapping.shows_cache && mapping.views.is_some()).for_each(see);
+}
+
 /// Releases the table's lock in a child process.
 ///
 /// # Safety

@@ -1,5 +1,6 @@
 //! The objects' bytes that the program has mapped: their lines, flushes, stores, and hidden pages.
 
+pub(crate) mod epochs;
 pub(crate) mod hidden;
 pub(crate) mod line;
 pub(crate) mod mappings;

@@ -14,7 +14,7 @@ use gem_coherency_trap::{Event, NEAREST, callers};
 
 use super::line::{self, LINE_BYTES, Place};
 use super::mappings::{self, Mapping, PAGE_BYTES};
-use super::stores;
+use super::{epochs, stores};
 use crate::system::path::Path;
 use crate::system::sys;
 
@@ -136,10 +136,16 @@ pub(crate) fn log_shown(mapping: &Mapping, address: usize) {
     log_page(mapping, address, LogEntryKind::Shown, 0);
 }
 
-/// Looks at a store that opens a page: its lines are dirty, and later stores to the page are not seen. Its place is recorded if the
-/// page was clean, or has no record.
+/// Looks at a store that opens a page. In a mapping around the cache, the page is stored to for the first time in the epoch. Otherwise its lines are
+/// dirty, and later stores to the page are not seen; the place is recorded if the page was clean, or has no record.
 fn see_store(store: &Store<'_>) {
+    if store.drains {
+        epochs::drain();
+    }
     mappings::at(store.address, |mapping| {
+        if !mapping.shows_cache {
+            return epochs::stored(mapping, store);
+        }
         let page = store.address & !(PAGE_BYTES - 1);
         let was_clean = !line::is_dirty(mapping, page, PAGE_BYTES);
         let first = store.address & !(LINE_BYTES - 1);
@@ -292,7 +298,7 @@ pub(crate) fn stack() -> Lines {
     lines(frames.get(..depth).unwrap_or_default())
 }
 
-/// Watches the pages of a new mapping of cached bytes, to which the program may store.
+/// Watches the pages of a new mapping to which the program may store.
 pub(crate) fn watch(start: usize, len: usize) {
     if is_collecting() {
         // SAFETY: the pages were mapped readable and writable; they are forgotten when they are unmapped.
@@ -419,6 +425,7 @@ impl Transfer {
         let len_of_pages = (start - first).saturating_add(len);
         if mappings::overlap(start, len) {
             open(first, len_of_pages);
+            epochs::open_others();
         }
         self.begin(start, len, || {
             // Fails for pages that are not watched.

@@ -38,7 +38,7 @@ fn table() -> &'static [AtomicU64] {
 }
 
 /// The object of a page in a mapping, and its page there.
-fn key(mapping: &Mapping, address: usize) -> (u64, u64) {
+pub(super) fn key(mapping: &Mapping, address: usize) -> (u64, u64) {
     (mapping.object, (mapping.offset + (address - mapping.start) as u64) / PAGE_BYTES as u64)
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn stored(mapping: &Mapping, store: &Store<'_>) {
 }
 
 /// Returns the time of a clock that all processes share, in nanoseconds.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` has room.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };

@@ -1,14 +1,14 @@
-//! The program's flush instructions, which act on the views instead of the CPU's caches.
+//! The program's flush instructions, which act on the views instead of the CPU's caches, and its fences.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gem_coherency_protocol::{Found, LogEntryKind};
 use gem_coherency_trap::scan::Search;
-use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
+use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan, search_for};
 
 use super::line::{self, Place};
-use super::{sites, user_memory};
+use super::{epochs, sites, user_memory};
 use crate::system::sys::{self, KeepErrno};
 
 /// Traps the flushes and the non-temporal stores of the program and the libraries that it has loaded.
@@ -17,6 +17,14 @@ pub(crate) fn start() {
     if install(on_trap, Options { own, search: Search::FlushesAndStores }).is_err() {
         sys::give_up(&[b"the signal of trapped flushes cannot be handled"]);
     }
+}
+
+/// Traps fences, too.
+pub(crate) fn see_fences() {
+    pause();
+    // Fails for code that cannot be changed, whose fences are not seen.
+    let _ = search_for(Search::All);
+    resume();
 }
 
 /// Does the same with libraries that were loaded since.
@@ -58,6 +66,10 @@ fn on_trap(event: &Event<'_>) -> Outcome {
             if !line::store_non_temporal(event.address, event.bytes, log) {
                 return Outcome::Perform;
             }
+        }
+        Kind::Fence => {
+            epochs::drain();
+            return Outcome::Perform;
         }
     }
     Outcome::Done

@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use gem_coherency_protocol::{
-    BUILD, ENVIRONMENT, FOLDER, OTHER_BUILD, Request, SOCKET, TEST, WANTS_EXITS, WANTS_FINDINGS, WANTS_LOADS,
+    BUILD, ENVIRONMENT, FOLDER, OTHER_BUILD, Request, SOCKET, TEST, WANTS_EPOCHS, WANTS_EXITS,
+    WANTS_FINDINGS, WANTS_LOADS,
 };
 
 use super::{exchange, pool};
-use crate::mapped::{sites, stores};
+use crate::mapped::{epochs, sites, stores, traps};
 use crate::system::identity::{self, Caller};
 use crate::system::lock::Lock;
 use crate::system::path::Path;
@@ -286,8 +287,8 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
     }
 }
 
-/// Begins to collect what the server wants, and gives it the counts of this process's flushes, and their log, and the table of
-/// its first stores.
+/// Begins to collect what the server wants, and gives it the counts of this process's flushes, and their log, and the tables of
+/// its stores.
 fn collect(server: &Server, fd: c_int, wanted: u64) {
     let Ok(records) = sites::collect() else { return };
     (server.beginning.see_loads)(wanted & WANTS_LOADS != 0);
@@ -296,6 +297,13 @@ fn collect(server: &Server, fd: c_int, wanted: u64) {
     sys::close(records);
     if let Ok(table) = stores::start() {
         let _ = exchange::exchange_with(fd, &Request::Stores.with([]), &[table]);
+        sys::close(table);
+    }
+    if wanted & WANTS_EPOCHS != 0
+        && let Ok(table) = epochs::start()
+    {
+        traps::see_fences();
+        let _ = exchange::exchange_with(fd, &Request::Epochs.with([]), &[table]);
         sys::close(table);
     }
 }

@@ -9,7 +9,7 @@ use gem_coherency_protocol::{
 };
 
 use crate::mapped::mappings::{self, Mapping, Views};
-use crate::mapped::{hidden, line, sites};
+use crate::mapped::{epochs, hidden, line, sites};
 use crate::system::{sandbox, sys};
 
 /// How a mapping that the server asks for is wanted: as the program's mmap(2) said.
@@ -174,11 +174,12 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
     let address = mapped?;
     // With MAP_FIXED, there may have been watched pages.
     sites::forget(address.addr(), len);
+    let sees_stores = shows_cache || epochs::is_on() && views.is_some();
     match protection {
-        _ if !shows_cache => {}
-        1 => sites::watch_loads(address.addr(), len),
-        0 => {}
-        _ => sites::watch(address.addr(), len),
+        1 if shows_cache => sites::watch_loads(address.addr(), len),
+        0 | 1 => {}
+        _ if sees_stores => sites::watch(address.addr(), len),
+        _ => {}
     }
     if shows & SEE_LOADS != 0 {
         let lines = |bytes: u64| bytes / line::LINE_BYTES as u64;

@@ -2,6 +2,7 @@
 
 pub(crate) mod asked;
 pub(crate) mod client;
+pub(crate) mod epochs;
 mod eventfd;
 pub(crate) mod interrupts;
 mod maps;

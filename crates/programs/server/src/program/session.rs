@@ -5,10 +5,12 @@ use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
 use gem_coherency::backend::Drm as _;
+use gem_coherency::platform::Driver;
 use gem_coherency::sync::Mutex;
 use gem_coherency_sim::{Coverage, SimDevice};
 
 use super::client::Client;
+use super::epochs::Epochs;
 use crate::clock::Clock;
 use crate::connections::Connections;
 use crate::files::Files;
@@ -34,6 +36,8 @@ pub struct Session {
     pub(crate) clock: Arc<Clock>,
     pub(crate) requests: Requests,
     pub(crate) judge: Option<Arc<dyn Judge>>,
+    /// What programs store to write-combining mappings between two fences, if it is judged.
+    pub(crate) epochs: Option<Arc<Epochs>>,
     /// Held from before a request until it is judged, and not while it waits: what the devices log meanwhile is its own.
     pub(crate) turn: Mutex<()>,
     clients: Mutex<BTreeMap<u64, Weak<Client>>>,
@@ -64,6 +68,13 @@ impl Session {
         if let Some(judge) = &judge {
             judge.begin(&devices);
         }
+        // Batches of xe wait for stores of programs that make no request. Those of a run that many platforms judge are not judged.
+        let is_judged = judge.as_ref().is_some_and(|judge| !judge.wants_loads());
+        let of_xe = devices.iter().filter(|device| is_judged && device.machine().driver == Driver::Xe);
+        let mut epochs = None;
+        for device in of_xe {
+            device.set_store_epochs(epochs.get_or_insert_with(Arc::<Epochs>::default).clone());
+        }
         for (number, device) in (0..).zip(&devices) {
             // Programs and findings name an object by its number alone.
             device.number_objects_from(number * OBJECTS + 1);
@@ -77,6 +88,7 @@ impl Session {
             clock,
             requests: Requests::default(),
             judge,
+            epochs,
             turn: Mutex::default(),
             clients: Mutex::default(),
         })

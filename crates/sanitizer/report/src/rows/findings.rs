@@ -160,6 +160,7 @@ impl Places {
             Mistake::StaleCpuRead
             | Mistake::MissingInvalidate
             | Mistake::UnflushedGpuWrite
+            | Mistake::UndrainedStore
             | Mistake::RefusedRequest => false,
         };
         let hits =

@@ -105,26 +105,36 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Rule
             };
             needs_invalidate(caps, level, writer, cpu, Access::Read)
         }
-        Mistake::UnflushedGpuWrite | Mistake::RefusedRequest => return None,
+        Mistake::UnflushedGpuWrite | Mistake::UndrainedStore | Mistake::RefusedRequest => return None,
     };
     [Verdict::Flush, Verdict::Invalidate].contains(&decision.verdict).then_some(decision.rule)
 }
 
-/// Returns the rule of xe behind a finding: that of the display's reads, or, of the GPU's accesses, the one that a kernel without it breaks.
+/// Returns the rule of xe behind a finding: that of the display's reads, or of the drain, or, of the GPU's other accesses, the one that a kernel
+/// without it breaks.
 fn wanted_of_xe(device: xe::Device, finding: &Finding) -> Option<xe::Rule> {
+    let discrete = device.platform.discrete;
+    let object = |caching, placement| xe::Object {
+        caching: Some(caching),
+        size: PAGE_BYTES,
+        placement,
+        flags: CreateFlags::empty(),
+    };
     if finding.kind == Mistake::UnflushedGpuWrite {
         return None;
+    }
+    if finding.kind == Mistake::UndrainedStore {
+        // System memory of discrete devices is mapped write-back.
+        let stored = object(CpuCaching::Wc, if discrete { xe::LOCAL } else { xe::SYSTEM });
+        let memory = xe::Memory::Object(&stored);
+        let (index, when) = (device.pat.own.wb, xe::When::AfterFence);
+        return Some(device.needs_flush(memory, index, Agent::Cpu, Agent::Gpu, when).rule);
     }
     if finding.route != Some(Route::Display) {
         let by_gpu = [finding.route, finding.writer].iter().any(|route| matches!(route, Some(Route::Gpu(_))));
         return (by_gpu || finding.route.is_none()).then_some(xe::Rule::CachedNotSnooped);
     }
-    let shown = xe::Object {
-        caching: Some(CpuCaching::Wb),
-        size: PAGE_BYTES,
-        placement: xe::SYSTEM,
-        flags: CreateFlags::empty(),
-    };
+    let shown = object(CpuCaching::Wb, xe::SYSTEM);
     // Without a store by the program, the lines are the GPU's.
     let writer = if finding.store.is_empty() && device.platform.has_llc() { Agent::Gpu } else { Agent::Cpu };
     let memory = xe::Memory::Object(&shown);

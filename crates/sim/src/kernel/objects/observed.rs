@@ -4,13 +4,14 @@ use super::object::{Object, Origin};
 use super::state::State;
 use crate::memory::observer::About;
 use crate::observe::domain_calls::MadeCall;
+use crate::observe::epochs::Polled;
 use crate::observe::history::{LineStates, RecordedEvent};
 use crate::observe::incoherent::Watch;
 use crate::observe::trace::Tracing;
 use crate::observe::trace_event::{Instruction, TraceEvent};
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Action, Event, Step};
-use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_LINES};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_memory_model::Route;
 
@@ -73,6 +74,53 @@ impl Object {
         let state = self.state();
         if let Some(watch) = self.watch(&state) {
             watch.posted(state.snapshot.level, range.lines());
+        }
+    }
+
+    /// Returns the poll of the dword at an offset, which has succeeded, if a program stored there through a write-combining mapping; `None` on a
+    /// device that is told of no stores.
+    pub(crate) fn polled(&self, offset: u64) -> Option<Polled> {
+        let epochs = self.system().epochs.get()?;
+        let at = (self.id(), offset & !3);
+        let mut now = [0; 4];
+        let state = self.state();
+        let ctx = self.access_context(&state).quiet();
+        self.backing().look(ctx, Route::Gpu(MocsClass::PageTable), at.1, &mut now).ok()?;
+        let (epoch, _) = epochs.last(at.0, at.1, &[u32::from_le_bytes(now)])?;
+        Some(Polled { at, epoch })
+    }
+
+    /// Logs the lines of bytes that a batch reads after a poll, with stores that may not be drained.
+    pub(crate) fn watch_undrained(&self, polled: &Polled, range: ByteRange) {
+        let Some(epochs) = self.system().epochs.get() else { return };
+        let state = self.state();
+        let ctx = self.access_context(&state).quiet();
+        let (mut at, end) = (range.offset() & !3, range.end().next_multiple_of(4));
+        while at < end {
+            let part = at..end.min((at / PAGE_BYTES + 1) * PAGE_BYTES);
+            at = part.end;
+            let mut bytes = vec![0; (part.end - part.start) as usize];
+            let read = self.backing().look(ctx, Route::Gpu(MocsClass::PageTable), part.start, &mut bytes);
+            let now: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            let stored = read.ok().and_then(|()| epochs.last(self.id(), part.start, &now));
+            let Some((_, offsets)) = stored.filter(|&(epoch, _)| epoch == polled.epoch) else { continue };
+            let Some(watch) = self.watch(&state) else { continue };
+            for offset in offsets.into_iter().filter(|&offset| (self.id(), offset) != polled.at) {
+                let line = offset / LINE_BYTES;
+                watch.undrained(state.snapshot.level, LineRange::new(line, line + 1));
+            }
+        }
+    }
+
+    /// Takes note that the GPU wrote bytes.
+    pub(crate) fn note_gpu_write(&self, offset: u64, new: &[u8]) {
+        let Some(epochs) = self.system().epochs.get() else { return };
+        let (mut at, mut rest) = (offset, new);
+        while !rest.is_empty() {
+            let room = (PAGE_BYTES - at % PAGE_BYTES) as usize;
+            let (part, after) = rest.split_at(room.min(rest.len()));
+            epochs.overwrite(self.id(), at, part);
+            (at, rest) = (at + part.len() as u64, after);
         }
     }
 

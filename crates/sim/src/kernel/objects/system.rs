@@ -15,6 +15,7 @@ use crate::kernel::offsets::{Node, Offsets};
 use crate::kernel::spec::{Spec, XeKernel};
 use crate::memory::backing_store::AccessContext;
 use crate::observe::coverage::Counts;
+use crate::observe::epochs::Epochs;
 use crate::observe::incoherent::IncoherentLog;
 use crate::observe::log::{KernelFlush, Log};
 use crate::observe::refusals::Refusals;
@@ -42,6 +43,7 @@ pub(crate) struct System {
     pub(crate) refusals: Refusals,
     pub(crate) trace: Trace,
     pub(crate) coverage: Counts,
+    pub(crate) epochs: Epochs,
     /// The numbers of the objects to which programs may store past the cache, under a WB mapping.
     pub(crate) aliased: Mutex<BTreeSet<u64>>,
     names: Mutex<Names>,
@@ -77,6 +79,7 @@ impl System {
             refusals: Refusals::default(),
             trace: Trace::default(),
             coverage: Counts::default(),
+            epochs: Epochs::default(),
             aliased: Mutex::default(),
             names: Mutex::default(),
             objects: Mutex::default(),

@@ -1,8 +1,12 @@
 //! Commands that move, compare and copy dwords of memory and registers, and compute with them.
 
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
 use gem_coherency::platform::EngineClass::{self, Copy, Render, Video, VideoEnhance};
+use gem_coherency::units::PAGE_BYTES;
 use gem_coherency_memory_model::Mistake;
-use gem_coherency_sim::{HangCause, Remedy};
+use gem_coherency_sim::{HangCause, Remedy, StoreEpochs};
 
 use crate::gpu::{BATCH, END, Gpu, SOURCE, TARGET};
 
@@ -459,5 +463,74 @@ fn what_a_copy_engine_wrote_is_read_after_a_flush() {
         let lines: Vec<u64> =
             unflushed.iter().flat_map(|one| &one.lines).map(|lines| lines.first()).collect();
         assert_eq!(lines, expected, "{commands:x?}");
+    }
+}
+
+/// Bytes of an object, by number, and the epoch in which a program stored to them.
+type Stored = (u64, Range<u64>, u64);
+
+/// What a program stored: bytes of objects, by number, with their epochs; and what the GPU wrote since.
+#[derive(Debug)]
+struct Stores {
+    stored: Vec<Stored>,
+    overwritten: Mutex<Vec<(u64, u64, usize)>>,
+}
+
+impl StoreEpochs for Stores {
+    fn last(&self, object: u64, offset: u64, now: &[u32]) -> Option<(u64, Vec<u64>)> {
+        let end = offset + 4 * now.len() as u64;
+        assert_eq!(offset / PAGE_BYTES, (end - 1) / PAGE_BYTES, "one page");
+        let of_object = self
+            .stored
+            .iter()
+            .filter(|(stored, bytes, _)| *stored == object && bytes.start < end && offset < bytes.end);
+        let (_, bytes, epoch) = of_object.max_by_key(|(.., epoch)| *epoch)?;
+        Some((*epoch, (bytes.start.max(offset)..bytes.end.min(end)).step_by(4).collect()))
+    }
+
+    fn overwrite(&self, object: u64, offset: u64, new: &[u8]) {
+        self.overwritten.lock().unwrap().push((object, offset, new.len()));
+    }
+}
+
+#[test]
+fn stores_of_the_epoch_that_a_batch_waited_for_may_not_be_drained() {
+    const EQUAL: u32 = 4;
+    const TARGET_OBJECT: u64 = 1;
+    const SOURCE_OBJECT: u64 = 2;
+    const BATCH_OBJECT: u64 = 3;
+    let blit = [0x5080_0008, 0x0300_1000, 0, 0x0002_0010, TARGET + 8192, 0, 0, 0x1000, SOURCE, 0];
+    let read = [0x1700_0003, TARGET + 8192, 0, SOURCE + 4096, 0];
+    let announced = (TARGET_OBJECT, 0..4, 10);
+    let bytes = |epoch| (SOURCE_OBJECT, 4096..4104, epoch);
+    // The commands, the stores, and the undrained lines: 64 of the source, 0 of the batch.
+    let cases: [(&[&[u32]], _, &[u64]); 9] = [
+        (&[&wait(EQUAL, 0), &blit], vec![announced.clone(), bytes(10)], &[64]),
+        (&[&wait(EQUAL, 0), &read], vec![announced.clone(), bytes(10)], &[64]),
+        // The commands themselves, from the first one behind the wait on.
+        (&[&wait(EQUAL, 0), &read], vec![announced.clone(), (BATCH_OBJECT, 0..32, 10)], &[0]),
+        (&[&wait(EQUAL, 0), &read], vec![announced.clone(), (BATCH_OBJECT, 0..16, 10)], &[]),
+        // A fence came between, one way or the other.
+        (&[&wait(EQUAL, 0), &blit], vec![announced.clone(), bytes(9)], &[]),
+        (&[&wait(EQUAL, 0), &blit], vec![announced.clone(), bytes(11)], &[]),
+        // The batch waited for no store of a program, or did not wait.
+        (&[&wait(EQUAL, 0), &blit], vec![bytes(10)], &[]),
+        (&[&blit], vec![announced.clone(), bytes(10)], &[]),
+        // The announcement itself.
+        (&[&wait(EQUAL, 0), &[0x1700_0003, TARGET + 8192, 0, TARGET, 0]], vec![announced.clone()], &[]),
+    ];
+    for (commands, stored, expected) in cases {
+        let gpu = Gpu::new("tgl");
+        let stores = Arc::new(Stores { stored: stored.clone(), overwritten: Mutex::default() });
+        gpu.device.set_store_epochs(stores.clone());
+        gpu.device.watch(true);
+        runs(&gpu, Copy, commands);
+        let found = gpu.device.incoherent();
+        let undrained = found.iter().filter(|one| one.kind == Mistake::UndrainedStore);
+        let lines: Vec<u64> = undrained.flat_map(|one| &one.lines).map(|lines| lines.first()).collect();
+        assert_eq!(lines, expected, "{commands:x?}, {stored:?}");
+        let overwritten = stores.overwritten.lock().unwrap();
+        let is_target = |&(object, offset, _): &(u64, u64, usize)| object == TARGET_OBJECT && offset >= 8192;
+        assert!(!overwritten.is_empty() && overwritten.iter().all(is_target), "{overwritten:?}");
     }
 }

@@ -72,6 +72,9 @@ pub(super) fn wrong(view: &HistoryView) -> String {
         Mistake::UnflushedGpuWrite => {
             format!("The command streamer reads {lines} before the copy engine's writes to them are flushed.")
         }
+        Mistake::UndrainedStore => {
+            format!("The GPU reads {lines}, which may be in the CPU's write-combining buffers.")
+        }
         Mistake::RefusedRequest => "The kernel refuses the request.".to_owned(),
         Mistake::DirtyAtSubmission => format!(
             "The GPU does not see the newest bytes of {lines}, which are in the CPU's cache. Whether it reads them is not known."

@@ -17,7 +17,7 @@
 #ifndef SNOOPED
 enum { SNOOPED = 2 };
 #endif
-enum { NOT_SNOOPED = 3 };
+enum { NOT_SNOOPED = 3, LOCAL = 2 };
 
 enum { LINE = 64, SIZE = 65536, PITCH = 4096 };
 
@@ -53,6 +53,12 @@ static inline uint32_t create(uint64_t size, uint16_t caching, uint32_t flags) {
     struct xe_gem_create args = {.size = size, .placement = SYSTEM, .flags = flags, .cpu_caching = caching};
     request("GEM_CREATE", XE_GEM_CREATE, &args);
     return args.handle;
+}
+
+// Creates an object in local memory, or in system memory if the device has no other.
+static inline uint32_t create_local(uint64_t size, uint16_t caching) {
+    struct xe_gem_create args = {.size = size, .placement = LOCAL, .cpu_caching = caching};
+    return ioctl(fd, XE_GEM_CREATE, &args) ? create(size, caching, 0) : args.handle;
 }
 
 // Maps an object, as GEM_CREATE said.
@@ -98,9 +104,9 @@ struct buffer {
     uint32_t handle;
 };
 
-static inline struct buffer buffer(uint32_t vm, uint16_t caching) {
+static inline struct buffer buffer_of(uint32_t vm, uint32_t handle) {
     static uint64_t last = 0x1000000;
-    struct buffer new = {.address = last += 0x200000, .handle = create(SIZE, caching, 0)};
+    struct buffer new = {.address = last += 0x200000, .handle = handle};
     new.mapped = map(new.handle, SIZE);
     if (bind(vm, new.handle, SIZE, new.address, SNOOPED)) {
         perror("VM_BIND");
@@ -109,8 +115,10 @@ static inline struct buffer buffer(uint32_t vm, uint16_t caching) {
     return new;
 }
 
-// Runs a batch on the copy engine, and waits.
-static inline void submit(uint32_t vm, struct buffer batch) {
+static inline struct buffer buffer(uint32_t vm, uint16_t caching) { return buffer_of(vm, create(SIZE, caching, 0)); }
+
+// Runs a batch on the copy engine; returns the syncobj of its end.
+static inline uint32_t begin(uint32_t vm, struct buffer batch) {
     struct xe_engine engine = {.engine_class = COPY_ENGINE};
     struct xe_exec_queue_create queue = {.width = 1, .num_placements = 1, .vm_id = vm, .instances = (uintptr_t)&engine};
     request("EXEC_QUEUE_CREATE", XE_EXEC_QUEUE_CREATE, &queue);
@@ -120,9 +128,16 @@ static inline void submit(uint32_t vm, struct buffer batch) {
     struct xe_exec exec = {
         .exec_queue_id = queue.exec_queue_id, .num_syncs = 1, .syncs = (uintptr_t)&sync, .address = batch.address, .num_batch_buffer = 1};
     request("EXEC", XE_EXEC, &exec);
-    struct drm_syncobj_wait wait = {.handles = (uintptr_t)&done.handle, .count_handles = 1, .timeout_nsec = INT64_MAX};
+    return done.handle;
+}
+
+static inline void finish(uint32_t syncobj) {
+    struct drm_syncobj_wait wait = {.handles = (uintptr_t)&syncobj, .count_handles = 1, .timeout_nsec = INT64_MAX};
     request("SYNCOBJ_WAIT", DRM_IOCTL_SYNCOBJ_WAIT, &wait);
 }
+
+// Runs a batch on the copy engine, and waits.
+static inline void submit(uint32_t vm, struct buffer batch) { finish(begin(vm, batch)); }
 
 // Copies one buffer to another by a batch (XY_FAST_COPY_BLT), and waits.
 static inline void copy(uint32_t vm, struct buffer from, struct buffer to) {

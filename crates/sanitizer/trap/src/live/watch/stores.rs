@@ -40,8 +40,8 @@ impl Store<'_> {
     }
 }
 
-/// Function that is called before a watched page is made writable, or before a store shows a hidden one, in the handler of SIGSEGV, on a stack of 64 KiB, with signals
-/// blocked, or by a function that changes the watch. It must be async-signal-safe, and must not panic or fault. It may take locks that are
+/// Function that is called before a watched page is made writable, or before a store shows a hidden one, in the handler of SIGSEGV, on a stack of
+/// 64 KiB, with signals blocked, or by a function that changes the watch. It must be async-signal-safe, and must not panic or fault. It may take locks that are
 /// never held during a store to such a page. errno is restored after it.
 pub type StoreHandler = fn(&Store<'_>);
 
