@@ -2,8 +2,9 @@
 //!
 //! The CPU's write-combining buffers hold such stores until a fence or a request drains them. An epoch is the time between two drains of a
 //! process, and its number is the time of its start. Of a page, the table has the last epoch with a store: the page's bytes before it, and,
-//! once the epoch is over, the dwords that differ from them. A program and its children share one table. Each record has a few possible places, by
-//! its page; the oldest record there makes room for a new one.
+//! once the epoch is over, the dwords that differ from them. Pages of other mappings have records, too, if batches poll them: the server lists
+//! these. A program and its children share one table. Each record has a few possible places, by its page; the oldest record there makes room for a
+//! new one.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +16,9 @@ const PAGE_DWORDS: usize = 2 * PAGE_WORDS;
 const SET_DWORDS: usize = u64::BITS as usize;
 const SET_WORDS: usize = PAGE_DWORDS / SET_DWORDS;
 
-/// Words of the table before the records: the number of records.
-const RECORDS_AT: usize = 8;
+/// Words of the table before the records: the number of records, and the pages that batches poll, each as object + 1 and page.
+const RECORDS_AT: usize = 32;
+const POLLED_AT: usize = 2;
 // The places of words in a record: its state, which is odd while it is written, object, page, epoch, whether the epoch is over, the changed
 // dwords, and the page's bytes before.
 const STATE: usize = 0;
@@ -40,6 +42,37 @@ pub const EPOCHS_BYTES: usize = (RECORDS_AT + PLACES as usize * RECORD_WORDS) * 
 fn places(object: u64, page: u64) -> impl Iterator<Item = usize> {
     let hash = (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ page).wrapping_mul(0xff51_afd7_ed55_8ccd);
     (0..WAYS).map(move |way| RECORDS_AT + (((hash >> 32) + way) % PLACES) as usize * RECORD_WORDS)
+}
+
+/// Notes that batches poll a page of an object. `read` and `write` access bytes of the table at an offset. The first fifteen pages are noted.
+pub fn note_polled(
+    mut read: impl FnMut(u64, &mut [u8]) -> bool,
+    mut write: impl FnMut(u64, &[u8]) -> bool,
+    (object, page): (u64, u64),
+) {
+    let mut head = [0; RECORDS_AT * size_of::<u64>()];
+    if !read(0, &mut head) {
+        return;
+    }
+    for at in (POLLED_AT..RECORDS_AT).step_by(2) {
+        let offset = (at * size_of::<u64>()) as u64;
+        match (word_in(&head, at), word_in(&head, at + 1)) {
+            (0, _) => {
+                // The object last: the program sees both or none.
+                write(offset + size_of::<u64>() as u64, &page.to_ne_bytes());
+                write(offset, &(object + 1).to_ne_bytes());
+                return;
+            }
+            known if known == (object + 1, page) => return,
+            _ => {}
+        }
+    }
+}
+
+/// Returns the pages that batches poll: object, page. Async-signal-safe.
+pub fn polled(table: &[AtomicU64]) -> impl Iterator<Item = (u64, u64)> {
+    let pairs = table.get(POLLED_AT..RECORDS_AT).unwrap_or_default().chunks(2);
+    pairs.filter_map(|pair| Some((word(pair, 0).checked_sub(1)?, word(pair, 1))))
 }
 
 fn word(record: &[AtomicU64], number: usize) -> u64 {
@@ -285,6 +318,27 @@ mod tests {
         assert_eq!(epochs(), [Some(100), None]);
         by_gpu(70, 2);
         assert_eq!(epochs(), [None, None]);
+    }
+
+    #[test]
+    fn polled_pages_are_listed_once() {
+        let program = RefCell::new(Program::new());
+        let note = |of| {
+            let read = |offset: u64, to: &mut [u8]| program.borrow().read(offset, to);
+            let write = |offset: u64, bytes: &[u8]| {
+                let word = &program.borrow().table[offset as usize / 8];
+                word.store(u64::from_ne_bytes(bytes.try_into().unwrap()), Ordering::Relaxed);
+                true
+            };
+            note_polled(read, write, of);
+        };
+        let listed = || polled(&program.borrow().table).collect::<Vec<_>>();
+        assert_eq!(listed(), []);
+        [(0, 3), OF, (0, 3), OF].into_iter().for_each(note);
+        assert_eq!(listed(), [(0, 3), OF]);
+        (0..100).for_each(|page| note((9, page)));
+        assert_eq!(listed().len(), 15);
+        assert_eq!(program.borrow().epoch(0..1024), None, "no record");
     }
 
     #[test]

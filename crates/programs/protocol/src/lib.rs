@@ -41,7 +41,9 @@ mod socket;
 mod stores;
 
 pub use call::{Operand, call};
-pub use epochs::{EPOCHS_BYTES, PAGE_WORDS, begin_epoch, end_epoch, epoch_in, overwrite};
+pub use epochs::{
+    EPOCHS_BYTES, PAGE_WORDS, begin_epoch, end_epoch, epoch_in, note_polled, overwrite, polled,
+};
 pub use flushes::{
     ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LogEntryKind, USER_MEMORY,
     append, entry_at,

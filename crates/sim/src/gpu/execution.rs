@@ -336,7 +336,9 @@ impl<'a> Run<'a> {
             }
             // Batches run one after another, so nothing changes the memory meanwhile.
             Command::Wait(_) if self.pace == Pace::Instant => return Err(HangCause::Endless),
-            Command::Wait(_) => {
+            Command::Wait(comparison) => {
+                // The stores to come are to be seen.
+                self.view.polled(comparison.address);
                 self.place.at = here;
                 return Ok(Step::Waits);
             }

@@ -230,7 +230,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the poll of the dword at an address, which has succeeded.
+    /// Returns the poll of the dword at an address, as one that has succeeded.
     pub(super) fn polled(&self, address: u64) -> Option<Polled> {
         match self.piece(Access::Read, self.address(address), 4) {
             Piece::Bound { object, offset, .. } => object.polled(offset),

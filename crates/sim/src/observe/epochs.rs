@@ -7,7 +7,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The stores of programs to write-combining mappings, by epochs: the times between two drains of the CPU's write-combining buffers.
+/// The stores of programs to write-combining mappings, and to what batches poll, by epochs: the times between two drains of the CPU's
+/// write-combining buffers.
 pub trait StoreEpochs: fmt::Debug + Send + Sync {
     /// Returns the number of the last epoch in which a page of an object was stored to, and the offsets of the dwords that were, of those that `now`
     /// has from an offset on; `None` if none of these was. The offset is that of a dword, and all are in one page.
@@ -15,6 +16,9 @@ pub trait StoreEpochs: fmt::Debug + Send + Sync {
 
     /// Takes note of a write by another agent, in one page: it is no store of a program.
     fn overwrite(&self, object: u64, offset: u64, new: &[u8]);
+
+    /// Takes note that a batch polls a dword: stores to it are to be seen, by whatever mapping.
+    fn polls(&self, object: u64, offset: u64);
 }
 
 /// The stores that a device is told of.

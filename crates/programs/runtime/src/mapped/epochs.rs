@@ -1,12 +1,12 @@
 //! Stores to write-combining mappings by epochs: the times between two drains of the CPU's write-combining buffers.
 //!
-//! The pages of such mappings are watched. The first store to a page in an epoch begins its record in a table that the server reads, and
-//! opens the page; a fence or a request ends the epoch and closes the pages. The server compares the epoch of what a batch reads with that of
-//! the store that the batch waited for.
+//! The pages of such mappings are watched, and of others those that batches poll. The first store to a page in an epoch begins its record in
+//! a table that the server reads, and opens the page; a fence or a request ends the epoch and closes the pages. The server compares the epoch of
+//! what a batch reads with that of the store that the batch waited for.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use gem_coherency_protocol::{EPOCHS_BYTES, PAGE_WORDS, begin_epoch, end_epoch};
+use gem_coherency_protocol::{EPOCHS_BYTES, PAGE_WORDS, begin_epoch, end_epoch, polled};
 use gem_coherency_trap::watch::{self, Store};
 
 use super::mappings::{self, Mapping, PAGE_BYTES};
@@ -59,10 +59,16 @@ fn table() -> &'static [AtomicU64] {
     unsafe { std::slice::from_raw_parts(room, EPOCHS_BYTES / size_of::<u64>()) }
 }
 
-/// Returns the words of memory that a page of a mapping shows; none if it shows nothing.
+/// Returns whether stores to a page are recorded.
+pub(crate) fn records(mapping: &Mapping, page: usize) -> bool {
+    is_on() && (!mapping.shows_cache || polled(table()).any(|of| of == stores::key(mapping, page)))
+}
+
+/// Returns the words that a page of a mapping shows; none if it shows nothing.
 fn words(mapping: &Mapping, page: usize) -> &[AtomicU64] {
     let Some(views) = mapping.views else { return &[] };
-    let first = views.memory.wrapping_add(page - mapping.start);
+    let first = if mapping.shows_cache { views.cached } else { views.memory };
+    let first = first.wrapping_add(page - mapping.start);
     // SAFETY: the view is mapped as long as the mapping is in the table, and has the whole page. Every access here is atomic; other
     // processes and the program itself access it without a promise, as on hardware.
     unsafe { std::slice::from_raw_parts(first.cast(), PAGE_WORDS) }
@@ -74,7 +80,7 @@ pub(crate) fn stored(mapping: &Mapping, store: &Store<'_>) {
     // Relaxed: a number; a store of another thread at this moment is in either epoch.
     let epoch = EPOCH.load(Ordering::Relaxed);
     begin_epoch(table(), stores::key(mapping, page), epoch, words(mapping, page));
-    if store.length > 0 {
+    if store.length > 0 && !mapping.shows_cache {
         stores::stored(mapping, store);
     }
     let mut open = OPEN.hold();
@@ -96,7 +102,11 @@ pub(crate) fn open_others() {
 /// Ends the epoch: the thread executes a fence, or enters the kernel. Async-signal-safe.
 pub(crate) fn drain() {
     // Relaxed: what this thread stored, it has counted; the stores of others are not drained by it.
-    if COUNT.load(Ordering::Relaxed) == 0 && !OTHERS.load(Ordering::Relaxed) || !is_on() {
+    if !is_on() {
+        return;
+    }
+    close_polled();
+    if COUNT.load(Ordering::Relaxed) == 0 && !OTHERS.load(Ordering::Relaxed) {
         return;
     }
     EPOCH.store(stores::now(), Ordering::Relaxed);
@@ -116,6 +126,21 @@ pub(crate) fn drain() {
     }
 }
 
+/// Closes the pages of the cache's mappings that batches poll.
+fn close_polled() {
+    for of in polled(table()) {
+        mappings::each_cached(|mapping| {
+            let first = mapping.offset / PAGE_BYTES as u64;
+            let page = of.1.checked_sub(first).map(|pages| mapping.start + pages as usize * PAGE_BYTES);
+            if let Some(page) =
+                page.filter(|page| *page < mapping.start + mapping.len && of.0 == mapping.object)
+            {
+                sites::close(mapping, page);
+            }
+        });
+    }
+}
+
 /// Takes a page off the list.
 fn take_listed() -> Option<usize> {
     let open = OPEN.hold();
@@ -126,11 +151,10 @@ fn take_listed() -> Option<usize> {
 
 /// Closes a page, and ends its record. Under the lock of the mappings.
 fn close(mapping: &Mapping, page: usize) {
-    if mapping.shows_cache {
-        return;
-    }
     // A system call that stores to the page would fail.
-    if sites::is_transferring() {
+    if mapping.shows_cache {
+        sites::close(mapping, page);
+    } else if sites::is_transferring() {
         OTHERS.store(true, Ordering::Relaxed);
     } else {
         // SAFETY: as in `sites::watch`. A page that cannot be protected is recorded no longer.

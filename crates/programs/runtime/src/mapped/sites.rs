@@ -136,17 +136,20 @@ pub(crate) fn log_shown(mapping: &Mapping, address: usize) {
     log_page(mapping, address, LogEntryKind::Shown, 0);
 }
 
-/// Looks at a store that opens a page. In a mapping around the cache, the page is stored to for the first time in the epoch. Otherwise its lines are
+/// Looks at a store that opens a page. In a mapping of the cached bytes, its lines are
 /// dirty, and later stores to the page are not seen; the place is recorded if the page was clean, or has no record.
 fn see_store(store: &Store<'_>) {
     if store.drains {
         epochs::drain();
     }
     mappings::at(store.address, |mapping| {
-        if !mapping.shows_cache {
-            return epochs::stored(mapping, store);
-        }
         let page = store.address & !(PAGE_BYTES - 1);
+        if epochs::records(mapping, page) {
+            epochs::stored(mapping, store);
+        }
+        if !mapping.shows_cache {
+            return;
+        }
         let was_clean = !line::is_dirty(mapping, page, PAGE_BYTES);
         let first = store.address & !(LINE_BYTES - 1);
         let end = store.address + store.length;

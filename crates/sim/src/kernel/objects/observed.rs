@@ -77,8 +77,8 @@ impl Object {
         }
     }
 
-    /// Returns the poll of the dword at an offset, which has succeeded, if a program stored there through a write-combining mapping; `None` on a
-    /// device that is told of no stores.
+    /// Returns the poll of the dword at an offset, as one that has succeeded, if it is known when a program stored there; `None` on a device that is
+    /// told of no stores.
     pub(crate) fn polled(&self, offset: u64) -> Option<Polled> {
         let epochs = self.system().epochs.get()?;
         let at = (self.id(), offset & !3);
@@ -86,6 +86,7 @@ impl Object {
         let state = self.state();
         let ctx = self.access_context(&state).quiet();
         self.backing().look(ctx, Route::Gpu(MocsClass::PageTable), at.1, &mut now).ok()?;
+        epochs.polls(at.0, at.1);
         let (epoch, _) = epochs.last(at.0, at.1, &[u32::from_le_bytes(now)])?;
         Some(Polled { at, epoch })
     }

@@ -474,6 +474,7 @@ type Stored = (u64, Range<u64>, u64);
 struct Stores {
     stored: Vec<Stored>,
     overwritten: Mutex<Vec<(u64, u64, usize)>>,
+    polled: Mutex<Vec<(u64, u64)>>,
 }
 
 impl StoreEpochs for Stores {
@@ -490,6 +491,10 @@ impl StoreEpochs for Stores {
 
     fn overwrite(&self, object: u64, offset: u64, new: &[u8]) {
         self.overwritten.lock().unwrap().push((object, offset, new.len()));
+    }
+
+    fn polls(&self, object: u64, offset: u64) {
+        self.polled.lock().unwrap().push((object, offset));
     }
 }
 
@@ -521,7 +526,11 @@ fn stores_of_the_epoch_that_a_batch_waited_for_may_not_be_drained() {
     ];
     for (commands, stored, expected) in cases {
         let gpu = Gpu::new("tgl");
-        let stores = Arc::new(Stores { stored: stored.clone(), overwritten: Mutex::default() });
+        let stores = Arc::new(Stores {
+            stored: stored.clone(),
+            overwritten: Mutex::default(),
+            polled: Mutex::default(),
+        });
         gpu.device.set_store_epochs(stores.clone());
         gpu.device.watch(true);
         runs(&gpu, Copy, commands);
@@ -529,6 +538,8 @@ fn stores_of_the_epoch_that_a_batch_waited_for_may_not_be_drained() {
         let undrained = found.iter().filter(|one| one.kind == Mistake::UndrainedStore);
         let lines: Vec<u64> = undrained.flat_map(|one| &one.lines).map(|lines| lines.first()).collect();
         assert_eq!(lines, expected, "{commands:x?}, {stored:?}");
+        let polled: &[(u64, u64)] = if commands.len() == 1 { &[] } else { &[(TARGET_OBJECT, 0)] };
+        assert_eq!(*stores.polled.lock().unwrap(), polled, "{commands:x?}");
         let overwritten = stores.overwritten.lock().unwrap();
         let is_target = |&(object, offset, _): &(u64, u64, usize)| object == TARGET_OBJECT && offset >= 8192;
         assert!(!overwritten.is_empty() && overwritten.iter().all(is_target), "{overwritten:?}");
