@@ -86,6 +86,12 @@ class VmGetProperty(ctypes.Structure):
     _fields_ = layout("extensions:Q vm_id:I property:I size:I pad:I data:Q reserved:Q*3")
 
 
+class Observation(ctypes.Structure):
+    """struct drm_xe_observation_param."""
+
+    _fields_ = layout("extensions:Q type:Q operation:Q param:Q")
+
+
 class QueryAttributes(ctypes.Structure):
     """struct drm_xe_vm_query_mem_range_attr."""
 
@@ -117,6 +123,7 @@ REQUESTS = REQUESTS | {
     ExecQueueDestroy: write_only(0x47, ExecQueueDestroy),
     ExecQueueGetProperty: read_write(0x48, ExecQueueGetProperty),
     WaitUserFence: read_write(0x4A, WaitUserFence),
+    Observation: write_only(0x4B, Observation),
     Madvise: write_only(0x4C, Madvise),
     QueryAttributes: read_write(0x4D, QueryAttributes),
     ExecQueueSetProperty: write_only(0x4E, ExecQueueSetProperty),
@@ -286,6 +293,12 @@ class Calls:
         said = f"vm-property vm={vm} size={request.size}" + self.spoil(request, kept=("data",))
         status = self.ioctl(request)
         self.say(said, status, request.size)
+
+    def observation(self):
+        """OBSERVATION; samples of stalled EUs are refused to root for other reasons than to others."""
+        kind, operation = self.random.choice(((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (2, 0)))
+        request = Observation(extensions=self.random.choice((0, 0, 0, 1)), type=kind, operation=operation, param=self.at)
+        self.say(f"observation extensions={request.extensions} type={kind} operation={operation}", self.ioctl(request))
 
     def attributes(self):
         """VM_QUERY_MEM_RANGE_ATTRS: the number of mappings, and then what is said about them."""
@@ -558,6 +571,7 @@ KINDS = (
     (Calls.queue_property, 1),
     (Calls.queue_set_property, 1),
     (Calls.vm_property, 1),
+    (Calls.observation, 1),
     (Calls.attributes, 3),
     (Calls.bind, 14),
     (Calls.wait, 3),

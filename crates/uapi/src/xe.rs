@@ -2,7 +2,7 @@
 //!
 //! The numbers of these requests are also numbers of i915's requests: the driver of the file decides which one a number is.
 //!
-//! Not declared: the extensions (each `extensions` may be 0), properties of queues and address spaces, protected content, observation streams, and
+//! Not declared: the extensions (each `extensions` may be 0), properties of queues and address spaces, protected content, the properties of observation streams, and
 //! queries other than those below.
 
 use super::{requests, structs, values};
@@ -318,6 +318,18 @@ structs! {
         reserved @ 32: [u64; 3],
     }
 
+    /// The argument of OBSERVATION.
+    drm_xe_observation_param: 32 {
+        /// Must be 0: no extension is known.
+        extensions @ 0: u64,
+        /// `DRM_XE_OBSERVATION_TYPE_*`.
+        observation_type @ 8: u64,
+        /// `DRM_XE_OBSERVATION_OP_*`.
+        observation_op @ 16: u64,
+        /// The argument of the operation, or its address.
+        param @ 24: u64,
+    }
+
     /// A mapping, as VM_QUERY_MEM_RANGE_ATTRS describes it. C has a struct for each of the pairs.
     drm_xe_mem_range_attr: 64 {
         /// 0.
@@ -623,6 +635,8 @@ requests! {
     DRM_IOCTL_XE_EXEC = IOW(b'd', 0x49, drm_xe_exec) == 0x4038_6449;
     /// Waits for a fence in memory.
     DRM_IOCTL_XE_WAIT_USER_FENCE = IOWR(b'd', 0x4a, drm_xe_wait_user_fence) == 0xc048_644a;
+    /// Samples counters of the GPU.
+    DRM_IOCTL_XE_OBSERVATION = IOW(b'd', 0x4b, drm_xe_observation_param) == 0x4020_644b;
     /// Changes an attribute of addresses.
     DRM_IOCTL_XE_MADVISE = IOW(b'd', 0x4c, drm_xe_madvise) == 0x4040_644c;
     /// Describes the mappings of addresses.

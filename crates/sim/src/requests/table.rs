@@ -49,6 +49,7 @@ static OF_XE: &[&[Entry]] = &[
     xe::bind::ENTRIES,
     xe::exec::ENTRIES,
     xe::object::ENTRIES,
+    xe::observation::ENTRIES,
     xe::query::ENTRIES,
     xe::queue::ENTRIES,
     xe::user_fence::ENTRIES,

@@ -10,14 +10,16 @@
 //! * [`exec`]: submissions of batches.
 //! * [`syncs`]: the fences of submissions and of changes of a VM.
 //! * [`user_fence`]: waits for a number in memory.
+//! * [`observation`]: counters of the GPU, refused.
 //! * [`tables`]: the VMs and queues of a file.
 //!
-//! Not simulated: page faults (memory is bound at once), protected content, observation streams.
+//! Not simulated: page faults (memory is bound at once), protected content.
 
 pub(super) mod advice;
 pub(super) mod bind;
 pub(super) mod exec;
 pub(super) mod object;
+pub(super) mod observation;
 mod properties;
 pub(super) mod query;
 pub(crate) mod queue;

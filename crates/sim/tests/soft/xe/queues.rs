@@ -92,6 +92,28 @@ fn properties_are_set_and_read_from_7_2_on() {
 }
 
 #[test]
+fn counters_are_refused_as_a_device_without_them_does() {
+    let (inval, nodev) = (Some(Errno::EINVAL), Some(Errno::ENODEV));
+    let rows = [("lnl", Some(Errno::EACCES)), ("tgl,driver=xe", nodev), ("lnl,kernel=6.12", inval)];
+    for (name, stalls) in rows {
+        let device = SimDevice::open_for_programs(&format!("sim:{name}")).unwrap();
+        let mut caller = Caller::on_device(&device);
+        let mut observe = |extensions, observation_type, observation_op| {
+            let args = drm_xe_observation_param {
+                extensions,
+                observation_type,
+                observation_op,
+                ..Default::default()
+            };
+            caller.on(2, DRM_IOCTL_XE_OBSERVATION, args).0
+        };
+        assert_eq!([0, 1, 2, 3].map(|operation| observe(0, 0, operation)), [nodev, nodev, nodev, inval]);
+        assert_eq!([observe(1, 0, 0), observe(0, 2, 0), observe(0, 1, 1)], [inval; 3], "{name}");
+        assert_eq!(observe(0, 1, 0), stalls, "{name}");
+    }
+}
+
+#[test]
 fn a_batch_that_waits_is_ended_after_the_time_of_a_job_unless_its_vm_is_long_running() {
     let soon = Duration::from_millis(20);
     for flags in [0, DRM_XE_VM_CREATE_FLAG_LR_MODE] {
