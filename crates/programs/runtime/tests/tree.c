@@ -67,7 +67,11 @@ static int has(const char *path, const char *name) {
     DIR *folder = opendir(path);
     CHECK(folder);
     int found = 0;
-    for (const struct dirent *entry; (entry = readdir(folder));) found += !strcmp(entry->d_name, name);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        found += !strcmp(entry->d_name, name);
+        // The entry is the program's to change.
+        entry->d_name[0] = 0;
+    }
     CHECK(!readdir(folder));
     OK(closedir(folder));
     return found;

@@ -1,5 +1,6 @@
 //! The entries `dri` of /dev and `drm` of /sys/class, which a machine without a GPU lacks. libudev looks for them.
 
+use std::cell::UnsafeCell;
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -18,8 +19,17 @@ static OPEN: [[AtomicPtr<libc::DIR>; MOST]; 2] =
 const FOLDERS: [(&[u8], &[u8], &[u8]); 2] =
     [(b"/dev", b"/dev/dri\0", b"dri"), (b"/sys/class", b"/sys/class/drm\0", b"drm")];
 
-/// The entries.
-static ENTRIES: [libc::dirent64; 2] = [entry(FOLDERS[0].2), entry(FOLDERS[1].2)];
+/// An entry of an open folder. The program may change it, as it may change what readdir(3) returns.
+struct Entry(UnsafeCell<libc::dirent64>);
+
+// SAFETY: a folder is read by one thread at a time, and each place has an entry of its own.
+unsafe impl Sync for Entry {}
+
+/// The entries, by kind and place.
+static ENTRIES: [[Entry; MOST]; 2] = [
+    [const { Entry(UnsafeCell::new(entry(FOLDERS[0].2))) }; MOST],
+    [const { Entry(UnsafeCell::new(entry(FOLDERS[1].2))) }; MOST],
+];
 
 const fn entry(name: &[u8]) -> libc::dirent64 {
     let mut bytes = [0 as c_char; 256];
@@ -57,19 +67,22 @@ pub(super) fn closed(folder: *mut libc::DIR) {
 
 /// Returns the entry that comes after the last one of a folder, once.
 pub(super) fn last(folder: *mut libc::DIR) -> Option<*mut libc::dirent64> {
-    let kind = take(folder)?;
-    Some(ptr::from_ref(&ENTRIES[kind]).cast_mut())
+    let (kind, place) = take(folder)?;
+    let entry = ENTRIES[kind][place].0.get();
+    // SAFETY: the entry is this folder's; a former one of the place is closed, or read to its end.
+    unsafe { entry.write(self::entry(FOLDERS[kind].2)) };
+    Some(entry)
 }
 
-/// Forgets a folder; returns its kind if it was known.
-fn take(folder: *mut libc::DIR) -> Option<usize> {
+/// Forgets a folder; returns its kind and its place if it was known.
+fn take(folder: *mut libc::DIR) -> Option<(usize, usize)> {
     let mut found = None;
     for (kind, places) in OPEN.iter().enumerate() {
-        for place in places {
+        for (number, place) in places.iter().enumerate() {
             // Relaxed: as in `opened`.
             let was = place.compare_exchange(folder, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);
             if !folder.is_null() && was.is_ok() {
-                found = Some(kind);
+                found = Some((kind, number));
             }
         }
     }
