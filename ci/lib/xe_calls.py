@@ -17,6 +17,7 @@ import random
 import struct
 import sys
 import zlib
+from pathlib import Path
 
 from xe_device import (
     LOCAL,
@@ -300,6 +301,13 @@ class Calls:
         request = Observation(extensions=self.random.choice((0, 0, 0, 1)), type=kind, operation=operation, param=self.at)
         self.say(f"observation extensions={request.extensions} type={kind} operation={operation}", self.ioctl(request))
 
+    def fdinfo(self):
+        """The lines of the device in fdinfo, and what does not depend on time and on the driver's own objects."""
+        lines = Path(f"/proc/self/fdinfo/{self.fd}").read_text().splitlines()
+        lines = [line for line in lines if line.startswith("drm-")]
+        same = [line for line in lines if line.startswith(("drm-driver", "drm-engine-capacity"))]
+        self.say("fdinfo", 0, *(line.split(":")[0] for line in lines), *same)
+
     def attributes(self):
         """VM_QUERY_MEM_RANGE_ATTRS: the number of mappings, and then what is said about them."""
         vm = self.one(self.vms)
@@ -572,6 +580,7 @@ KINDS = (
     (Calls.queue_set_property, 1),
     (Calls.vm_property, 1),
     (Calls.observation, 1),
+    (Calls.fdinfo, 1),
     (Calls.attributes, 3),
     (Calls.bind, 14),
     (Calls.wait, 3),

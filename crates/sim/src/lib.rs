@@ -71,6 +71,7 @@ mod sync;
 
 pub use calls::attempt::{Attempt, Waits};
 pub use calls::process::Process;
+pub use device::usage::{EngineUse, MemoryUse};
 pub use display::crc::Crc;
 pub use display::on_screen::Screens;
 pub use gem_coherency_memory_model::{Mistake, Place, Route};
@@ -80,6 +81,7 @@ pub use gpu::{
     report_shaders,
 };
 pub use kernel::counterpart::Counterpart;
+pub use kernel::hardware::XE_CLOCK_HZ;
 pub use kernel::injected_faults::InjectedFault;
 pub use kernel::objects::system::step_of_xe;
 pub use kernel::spec::PREFIX;

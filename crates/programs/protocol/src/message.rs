@@ -170,6 +170,9 @@ numbered! {
         /// Gives the server the file of the process's table of stores between fences ([`epoch_in`](crate::epoch_in)). For a server that wants
         /// it ([`WANTS_EPOCHS`]).
         Epochs = 19,
+        /// Describes the file with a cookie, if it is a device's, as /proc does: the cookie, and the file's flags, mount and inode. The reply has
+        /// a memory file with the text.
+        Fdinfo = 20,
     }
 }
 

@@ -205,15 +205,34 @@ pub(crate) fn decimal(mut number: u32, digits: &mut [u8; 10]) -> &[u8] {
 
 /// Returns the descriptor that a path in /proc names.
 pub(crate) fn descriptor(path: &[u8]) -> Option<c_int> {
-    let number = path.strip_prefix(b"/dev/fd/").or_else(|| {
-        let rest = path.strip_prefix(b"/proc/")?;
-        let slash = rest.iter().position(|&byte| byte == b'/')?;
-        let (process, rest) = rest.split_at_checked(slash)?;
-        let own = u32::try_from(sys::getpid()).ok()?;
-        let is_own = [b"self".as_slice(), b"thread-self", decimal(own, &mut [0; 10])].contains(&process);
-        rest.strip_prefix(b"/fd/").filter(|_| is_own)
-    })?;
-    std::str::from_utf8(number).ok()?.parse().ok()
+    number(path.strip_prefix(b"/dev/fd/").or_else(|| of_own_process(path)?.strip_prefix(b"/fd/"))?)
+}
+
+/// Returns the descriptor that a path in /proc describes, relative to a folder.
+pub(crate) fn described(folder: c_int, path: &[u8]) -> Option<c_int> {
+    if path.starts_with(b"/") {
+        return number(of_own_process(path)?.strip_prefix(b"/fdinfo/")?);
+    }
+    let described = number(path).filter(|_| folder >= 0)?;
+    let mut of_folder = Path::EMPTY;
+    let is_known = folder_of(folder, &mut of_folder);
+    of_own_process(of_folder.as_bytes())
+        .is_some_and(|rest| is_known && rest == b"/fdinfo")
+        .then_some(described)
+}
+
+/// Returns the part of a path in /proc that follows the folder of this process.
+fn of_own_process(path: &[u8]) -> Option<&[u8]> {
+    let rest = path.strip_prefix(b"/proc/")?;
+    let slash = rest.iter().position(|&byte| byte == b'/')?;
+    let (process, rest) = rest.split_at_checked(slash)?;
+    let own = u32::try_from(sys::getpid()).ok()?;
+    let is_own = [b"self".as_slice(), b"thread-self", decimal(own, &mut [0; 10])].contains(&process);
+    is_own.then_some(rest)
+}
+
+fn number(digits: &[u8]) -> Option<c_int> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// Returns the cookie of the file that a path in /proc names by its descriptor.

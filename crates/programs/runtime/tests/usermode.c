@@ -19,6 +19,22 @@ static uint32_t *round_of(uint32_t *at, uint32_t n) {
 
 static uint32_t load(const uint32_t *at) { return *(const volatile uint32_t *)at; }
 
+/* Returns the number behind a key in the fdinfo of a descriptor, in its unit; -1 without it. */
+static long fdinfo(int fd, const char *key, char *unit) {
+    char line[256], name[64], path[64];
+    long value, found = -1;
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+    FILE *file = fopen(path, "r");
+    CHECK(file);
+    while (fgets(line, sizeof line, file))
+        if (*unit = 0, sscanf(line, "%63[^:]: %ld %3s", name, &value, unit) >= 2 && !strcmp(name, key)) {
+            found = value;
+            break;
+        }
+    fclose(file);
+    return found;
+}
+
 static int seconds = 10;
 
 static int becomes(const uint32_t *at, uint32_t n) {
@@ -46,6 +62,11 @@ int main(int count, char **words) {
     struct xe_exec_queue_create queue = {.width = 1, .num_placements = 1, .vm_id = vm.vm_id, .instances = (uintptr_t)&engine};
     OK(ioctl(fd, XE_EXEC_QUEUE_CREATE, &queue));
 
+    char unit[4];
+    SAME(fdinfo(fd, is_local ? "drm-total-vram0" : "drm-total-gtt", unit), 64);
+    CHECK(!strcmp(unit, "KiB"));
+    SAME(fdinfo(fd, "drm-cycles-bcs", unit), 0);
+    SAME(fdinfo(fd, "drm-cycles-none", unit), -1);
     uint32_t *at = memory, *const go = memory + GO / 4, *const answer = memory + ANSWER / 4;
     for (uint32_t n = 1; n <= ROUNDS; n++) at = round_of(at, n);
     *at = 0x05000000;
@@ -58,6 +79,17 @@ int main(int count, char **words) {
         _mm_sfence();
         CHECK(becomes(answer, n));
     }
+    // Also by the folder, as IGT does.
+    const int folder = open("/proc/self/fdinfo", O_RDONLY | O_DIRECTORY);
+    char name[16];
+    snprintf(name, sizeof name, "%d", fd);
+    const int by_name = openat(folder, name, O_RDONLY);
+    char text[4096] = "";
+    CHECK(read(by_name, text, sizeof text - 1) > 0);
+    CHECK(strstr(text, "drm-driver:\txe\n") && strstr(text, "drm-pdev:\t0000:00:02.0\n"));
+    close(by_name), close(folder);
+    CHECK(fdinfo(fd, "drm-cycles-bcs", unit) > 0 && fdinfo(fd, "drm-total-cycles-bcs", unit) > 0);
+    SAME(fdinfo(0, "drm-driver", unit), -1);
     printf("%d claims\n", claims);
     return 0;
 }

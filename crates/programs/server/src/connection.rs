@@ -13,11 +13,14 @@ use gem_coherency_protocol::{
 };
 use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Process, SimDevice, end_shaders_when};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::Pid;
 
 use crate::connections::Live;
 use crate::files::pair;
+use crate::folder::fdinfo::{self, Head};
 use crate::folder::node::Node;
+use crate::folder::tree::slot;
 use crate::judge::{Done, Judge};
 use crate::mirror::{Forwarded, Mirror};
 use crate::program::asked::Asked;
@@ -143,6 +146,9 @@ impl Connection {
                 return self.open(self.node_of(device).ok_or(Errno::ENXIO)?, closes_on_exec != 0);
             }
             (Request::Describe, [cookie, ..]) => return self.describe(cookie),
+            (Request::Fdinfo, [cookie, flags, mount, inode, ..]) => {
+                return self.fdinfo(cookie, Head { flags, mount, inode });
+            }
             (Request::Ioctl, [cookie, code, argument, ..]) => {
                 return self.ioctl(&self.file(cookie)?, code as u32, argument);
             }
@@ -359,6 +365,18 @@ impl Connection {
             FileKind::Syncobj => (4, 0),
         };
         Ok((Message::done([kind, value]), None))
+    }
+
+    /// Writes what /proc says of a device's file to a memory file.
+    fn fdinfo(&self, cookie: u64, head: Head) -> Reply {
+        let file = self.file(cookie)?;
+        let device = file.device().ok_or(Errno::ENODEV)?;
+        let number = self.session.number_of(device).ok_or(Errno::ENODEV)?;
+        let text = fdinfo::text(device, &slot(number), head);
+        let failed = |errno: nix::Error| Errno::new(errno as i32);
+        let end = memfd_create(c"fdinfo", MFdFlags::MFD_CLOEXEC).map_err(failed)?;
+        nix::unistd::write(&end, text.as_bytes()).map_err(failed)?;
+        Ok((Message::default(), Some(end)))
     }
 
     /// Prepares a child process; returns its connection.

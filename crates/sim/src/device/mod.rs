@@ -3,3 +3,4 @@
 mod agents;
 mod display;
 mod typed;
+pub(crate) mod usage;

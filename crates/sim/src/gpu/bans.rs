@@ -13,6 +13,7 @@ use super::commands::registers::Values;
 use super::engines::Lane;
 use super::pipeline::Images;
 use crate::kernel::counterpart::Counterpart;
+use gem_coherency::platform::EngineClass;
 use gem_coherency::sync::Mutex;
 
 /// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).
@@ -54,9 +55,13 @@ struct Hangs {
 /// Number of timelines of all contexts.
 static TIMELINES: AtomicU64 = AtomicU64::new(0);
 
-/// A file's hang score (`struct drm_i915_file_private`).
+/// A file's hang score (`struct drm_i915_file_private`), and the times of its batches.
 #[derive(Debug)]
-pub(crate) struct Client(Mutex<Score>);
+pub(crate) struct Client {
+    score: Mutex<Score>,
+    /// Nanoseconds by class of engine.
+    busy: [AtomicU64; EngineClass::ALL.len()],
+}
 
 #[derive(Debug)]
 struct Score {
@@ -67,18 +72,32 @@ struct Score {
 
 impl Default for Client {
     fn default() -> Self {
-        Self(Mutex::new(Score { last: Instant::now(), score: 0 }))
+        Self { score: Mutex::new(Score { last: Instant::now(), score: 0 }), busy: Default::default() }
     }
 }
 
 impl Client {
     /// Returns whether the file cannot create contexts (`client_is_banned`).
     pub(crate) fn is_banned(&self) -> bool {
-        self.0.lock().score >= SCORE_BANNED
+        self.score.lock().score >= SCORE_BANNED
+    }
+
+    /// Adds the time of a batch on an engine of a class.
+    pub(super) fn ran(&self, class: EngineClass, time: Duration) {
+        if let Some(busy) = self.busy.get(usize::from(class.number())) {
+            // Relaxed: a statistic.
+            busy.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the time of the file's batches on engines of a class.
+    pub(crate) fn busy(&self, class: EngineClass) -> Duration {
+        let busy = self.busy.get(usize::from(class.number()));
+        busy.map_or(Duration::ZERO, |busy| Duration::from_nanos(busy.load(Ordering::Relaxed)))
     }
 
     fn guilty(&self, banned: bool, now: Instant) {
-        let mut score = self.0.lock();
+        let mut score = self.score.lock();
         let fast = now.saturating_duration_since(score.last) < CLIENT_FAST;
         score.last = now;
         score.score += if banned { SCORE_BAN } else { 0 } + if fast { SCORE_HANG } else { 0 };

@@ -114,7 +114,9 @@ impl Batch {
                 *position
             }
         };
+        let started = Instant::now();
         let stopped = Run::new(view, streamer, self, position, engines.pace).until_end();
+        self.owner.file.ran(self.engine.class, started.elapsed());
         system.coverage.ran(&self.bindings.tally);
         match stopped {
             Ok(End::Ended(pipeline, registers)) => {

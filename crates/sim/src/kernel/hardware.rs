@@ -14,7 +14,7 @@ use gem_coherency_memory_model::{self as memory_model, Assumptions};
 /// Ticks between two reads of the GPU's timestamp, where batches take no time.
 const TICKS: u64 = 1000;
 /// The frequency of the timestamp of a device of xe in hertz (`RPM_CONFIG0` of the emulated devices).
-pub(crate) const XE_CLOCK_HZ: u32 = 3_000_000;
+pub const XE_CLOCK_HZ: u32 = 3_000_000;
 
 /// The kernel that lacks CREATE_EXT, the probe of USERPTR, the mode FIXED of MMAP_OFFSET, and all queries after
 /// PERF_CONFIG. In 5.14 they are known.

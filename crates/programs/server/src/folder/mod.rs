@@ -1,8 +1,9 @@
 //! The folder of files that programs look at, which is made when the first of them does.
 
 pub(crate) mod debug_files;
+pub(crate) mod fdinfo;
 pub(crate) mod node;
-mod tree;
+pub(crate) mod tree;
 mod xe;
 
 use std::fs::{remove_dir_all, rename};

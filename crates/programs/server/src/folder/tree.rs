@@ -243,7 +243,7 @@ fn resources(index: usize, machine: Machine) -> String {
 }
 
 /// The PCI function of a device.
-fn slot(index: usize) -> String {
+pub(crate) fn slot(index: usize) -> String {
     format!("0000:00:{:02x}.0", 2 + index)
 }
 

@@ -229,6 +229,12 @@ impl Links {
         self.state().dma_buf.strong_count() > 0
     }
 
+    /// Returns whether the object has several handles, or a dma-buf (`drm_gem_object_is_shared_for_memory_stats`).
+    pub(crate) fn is_shared(&self) -> bool {
+        let state = self.state();
+        state.names > 1 || state.dma_buf.strong_count() > 0
+    }
+
     /// Counts a new handle.
     pub(crate) fn named(&self) {
         self.state().names += 1;

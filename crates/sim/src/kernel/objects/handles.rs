@@ -76,6 +76,11 @@ impl Handles {
         Some(object)
     }
 
+    /// Returns the objects, once for each handle.
+    pub(crate) fn objects(&self) -> Vec<Arc<Object>> {
+        self.objects.values().cloned().collect()
+    }
+
     /// Returns the number of handles.
     pub(crate) fn len(&self) -> u64 {
         self.objects.len() as u64

@@ -1,6 +1,7 @@
 //! Paths, and the files that they name.
 
 pub(super) mod attributes;
+mod fdinfo;
 pub(super) mod folders;
 mod listed;
 pub(super) mod open;

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use gem_coherency_protocol::Request;
 
+use super::fdinfo::Described;
 use crate::hooks::replace;
 use crate::paths::{self, Redirected};
 use crate::real::real;
@@ -20,6 +21,10 @@ unsafe fn open_path(
     flags: c_int,
     open: impl FnOnce(*const c_char) -> c_int,
 ) -> c_int {
+    // SAFETY: the caller's obligation.
+    if let Some(described) = unsafe { Described::of(folder, path) } {
+        return open(described.as_ptr());
+    }
     // SAFETY: the caller's obligation.
     let redirected = unsafe { Redirected::below(folder, path) };
     let fd = open(redirected.as_ptr());
@@ -73,7 +78,9 @@ replace! {
 
     /// Opens a stream.
     fn fopen | fopen64 (path: *const c_char, mode: *const c_char) -> *mut libc::FILE {
-        let path = Redirected::new(path);
-        real!(fopen64: fn(path.as_ptr() => *const c_char, mode => *const c_char) -> *mut libc::FILE)
+        let described = Described::of(libc::AT_FDCWD, path);
+        let redirected = Redirected::new(path);
+        let path = described.as_ref().map_or(redirected.as_ptr(), Described::as_ptr);
+        real!(fopen64: fn(path => *const c_char, mode => *const c_char) -> *mut libc::FILE)
     }
 }
