@@ -36,9 +36,9 @@ pub struct EngineUse {
 }
 
 impl SimDevice {
-    /// Returns the number of the file, from 1, in order of opening (`drm_file::client_id`).
-    pub fn client_id(&self) -> u64 {
-        self.own.number + 1
+    /// Returns the number of the file among all of the device, in order of opening, from 0.
+    pub fn file_number(&self) -> u64 {
+        self.own.number
     }
 
     /// Returns what the file uses of local memory, or of system memory.

@@ -26,19 +26,29 @@ pub(crate) fn text(device: &SimDevice, slot: &str, head: Head) -> String {
     if machine.driver == Driver::I915 && machine.kernel < I915_ENGINES {
         return text;
     }
-    let (driver, id) = (machine.driver, device.client_id());
+    // The server's own file is number 0.
+    let (driver, id) = (machine.driver, device.file_number());
     let has_local = machine.platform.local_page_bytes.is_some();
+    let has_memory = driver == Driver::Xe || machine.kernel >= I915_MEMORY;
     // Writing to a text does not fail.
-    let _ = write!(text, "drm-driver:\t{driver}\ndrm-client-id:\t{id}\ndrm-pdev:\t{slot}\n");
+    let _ = match has_memory {
+        true => write!(text, "drm-driver:\t{driver}\ndrm-client-id:\t{id}\ndrm-pdev:\t{slot}\n"),
+        // i915's own text, with ids from 0 (`i915_drm_client_fdinfo`).
+        false => {
+            let id = id.saturating_sub(1);
+            write!(text, "drm-driver:\t{driver}\ndrm-pdev:\t{slot}\ndrm-client-id:\t{id}\n")
+        }
+    };
     let [system, local] = [false, true].map(|local| device.memory_use(local));
     match driver {
         Driver::I915 => {
-            if machine.kernel >= I915_MEMORY {
+            if has_memory {
                 region(&mut text, "system0", system, true);
                 if has_local {
                     region(&mut text, "local0", local, true);
                 }
-                region(&mut text, "stolen-system0", MemoryUse::default(), true);
+                let stolen = if has_local { "stolen-local0" } else { "stolen-system0" };
+                region(&mut text, stolen, MemoryUse::default(), true);
             }
             if machine.platform.graphics.major >= 8 {
                 device.engine_use().iter().for_each(|used| times(&mut text, used));
