@@ -5,11 +5,11 @@ use gem_coherency::xe::Rule;
 /// Returns the reason why no search needs the rule; `None`: without it a property breaks.
 pub const fn not_needed(rule: Rule) -> Option<&'static str> {
     use Rule::{
-        BarDrain, BindNotCompressible, BusSnoops, CachedNotSnooped, CannotBeBound, CannotDecompress,
-        CompressionCannotBeOff, DecompressCompressed, DisplayNeverWrites, DisplayReadsMemory,
-        DisplayShowsLocal, EndFlushes, FlushInBatch, GpuLinesShown, GpuWriteShown, ImportCompressed,
-        ImportNotFlushed, ImportNotSnooped, LlcLinesShown, LocalIsWc, MirrorNotSnooped, NoCpuLines,
-        NoDisplay, SameCaches, ScanoutIsWc, SharedLlc, SnoopedMapping, TransientOnly, TwoWaySeen,
+        BarDrain, BindNotCompressible, BoundNotShown, BusSnoops, CachedNotSnooped, CannotBeBound,
+        CannotDecompress, CompressionCannotBeOff, DecompressCompressed, DisplayNeverWrites,
+        DisplayReadsMemory, DisplayShowsLocal, EndFlushes, FlushInBatch, GpuLinesShown, GpuWriteShown,
+        ImportCompressed, ImportNotFlushed, ImportNotSnooped, LlcLinesShown, LocalIsWc, MirrorNotSnooped,
+        NoCpuLines, NoDisplay, SameCaches, ScanoutIsWc, SharedLlc, SnoopedMapping, TransientOnly, TwoWaySeen,
         UserptrCompressed, UserptrNotFlushed, UserptrNotShown, UserptrNotSnooped, WcDrain,
     };
     let refused = matches!(
@@ -57,7 +57,8 @@ pub const fn not_needed(rule: Rule) -> Option<&'static str> {
             | SameCaches
             | GpuWriteShown
     );
-    let of_display = matches!(rule, DisplayShowsLocal | NoDisplay | UserptrNotShown | DisplayNeverWrites);
+    let of_display =
+        matches!(rule, DisplayShowsLocal | BoundNotShown | NoDisplay | UserptrNotShown | DisplayNeverWrites);
     Some(if of_compression {
         "The model has no compressed data."
     } else if of_nothing {

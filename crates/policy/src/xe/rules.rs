@@ -215,6 +215,10 @@ rules! {
     DisplayShowsLocal = "display-shows-local":
         "The display of a discrete device shows local memory: other objects move there, or are refused (EREMOTE).",
         "xe_display_bo.c:xe_display_bo_framebuffer_lookup";
+    BoundNotShown = "bound-not-shown":
+        "A framebuffer makes its object write-combining for the GPU, which mappings of it could not follow: create what is shown with SCANOUT, \
+         or make the framebuffer before the object is bound.",
+        "xe_display_bo.c:xe_display_bo_framebuffer_init";
     NoDisplay = "no-display":
         "The device has no display.",
         "xe_pci.c:ats_m_desc, cri_desc (has_display)";
@@ -259,6 +263,7 @@ impl Rule {
                 | Self::ImportNotSnooped
                 | Self::ImportCompressed
                 | Self::ImportNotFlushed
+                | Self::BoundNotShown
         )
     }
 
@@ -278,6 +283,7 @@ impl Rule {
                 | Self::FlushInBatch
                 | Self::TransientOnly
                 | Self::SameCaches
+                | Self::BoundNotShown
                 | Self::NoDisplay
                 | Self::UserptrNotShown
                 | Self::LlcLinesShown

@@ -141,7 +141,7 @@ impl SimDevice {
     }
 
     /// Logs the refusal of a request about an object, or about `size` bytes of other memory; returns its errno.
-    pub(super) fn refused(
+    pub(in crate::requests) fn refused(
         &self,
         request: &'static str,
         xe::Refusal { errno, rule }: xe::Refusal,

@@ -10,8 +10,10 @@ use crate::display::framebuffers::Framebuffer;
 use crate::kernel::objects::object::Object;
 use gem_coherency::platform::{Format, Modifier, Tiles};
 use gem_coherency::policy::kernel::Backing;
-use gem_coherency::xe::CreateFlags;
-use gem_coherency_uapi::drm_display::{DRM_MODE_FB_INTERLACED, DRM_MODE_FB_MODIFIERS, drm_mode_fb_cmd2};
+use gem_coherency::xe::{self, CreateFlags};
+use gem_coherency_uapi::drm_display::{
+    DRM_IOCTL_MODE_ADDFB2, DRM_MODE_FB_INTERLACED, DRM_MODE_FB_MODIFIERS, drm_mode_fb_cmd2,
+};
 use gem_coherency_uapi::drm_fourcc::I915_FORMAT_MOD_X_TILED;
 use gem_coherency_uapi::i915::{I915_TILING_NONE, I915_TILING_X, I915_TILING_Y};
 
@@ -77,8 +79,9 @@ pub(super) fn framebuffer(
     if machine.platform.local_page_bytes.is_some() && !is_local(&object) {
         return Err(Errno::EREMOTE);
     }
-    if is_cached_and_bound(&object) {
-        return Err(Errno::EINVAL);
+    if is_bound_unshown(&object) {
+        let refusal = xe::Refusal { errno: Errno::EINVAL, rule: xe::Rule::BoundNotShown };
+        return Err(device.refused(DRM_IOCTL_MODE_ADDFB2.name, refusal, Some(&object), object.size()));
     }
     let tiling = object.state().tiling;
     let code = match (args.flags & DRM_MODE_FB_MODIFIERS != 0, tiling.mode()) {
@@ -123,7 +126,7 @@ pub(super) fn framebuffer(
 
 /// Returns whether xe refuses the object because it was created without SCANOUT and is bound: its caching cannot change then
 /// (`xe_display_bo_framebuffer_init`). A framebuffer counts as created with it.
-fn is_cached_and_bound(object: &Object) -> bool {
+fn is_bound_unshown(object: &Object) -> bool {
     let Some(of_xe) = &object.xe else { return false };
     let is_shown = of_xe.created.flags.contains(CreateFlags::SCANOUT) || object.state().snapshot.framebuffer;
     !is_shown && of_xe.is_bound()
