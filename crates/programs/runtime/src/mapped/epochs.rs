@@ -101,11 +101,11 @@ pub(crate) fn open_others() {
 
 /// Ends the epoch: the thread executes a fence, or enters the kernel. Async-signal-safe.
 pub(crate) fn drain() {
-    // Relaxed: what this thread stored, it has counted; the stores of others are not drained by it.
     if !is_on() {
         return;
     }
     close_polled();
+    // Relaxed: what this thread stored, it has counted; the stores of others are not drained by it.
     if COUNT.load(Ordering::Relaxed) == 0 && !OTHERS.load(Ordering::Relaxed) {
         return;
     }
@@ -128,14 +128,12 @@ pub(crate) fn drain() {
 
 /// Closes the pages of the cache's mappings that batches poll.
 fn close_polled() {
-    for of in polled(table()) {
+    for (object, page) in polled(table()) {
         mappings::each_cached(|mapping| {
-            let first = mapping.offset / PAGE_BYTES as u64;
-            let page = of.1.checked_sub(first).map(|pages| mapping.start + pages as usize * PAGE_BYTES);
-            if let Some(page) =
-                page.filter(|page| *page < mapping.start + mapping.len && of.0 == mapping.object)
-            {
-                sites::close(mapping, page);
+            let offset = page.checked_sub(mapping.offset / PAGE_BYTES as u64);
+            let pages = (mapping.len / PAGE_BYTES) as u64;
+            if let Some(offset) = offset.filter(|offset| *offset < pages && object == mapping.object) {
+                sites::close(mapping, mapping.start + offset as usize * PAGE_BYTES);
             }
         });
     }
@@ -151,12 +149,12 @@ fn take_listed() -> Option<usize> {
 
 /// Closes a page, and ends its record. Under the lock of the mappings.
 fn close(mapping: &Mapping, page: usize) {
-    // A system call that stores to the page would fail.
     if mapping.shows_cache {
         sites::close(mapping, page);
     } else if sites::is_transferring() {
+        // A system call that stores to the page would fail.
         OTHERS.store(true, Ordering::Relaxed);
-    } else {
+    } else if watch::is_writable(page) {
         // SAFETY: as in `sites::watch`. A page that cannot be protected is recorded no longer.
         let _ = unsafe { watch::protect(page, PAGE_BYTES) };
     }
