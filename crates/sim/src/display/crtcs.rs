@@ -234,28 +234,6 @@ impl Crtcs {
         pipe.flip.take().map_or_else(Vec::new, PendingFlip::planes)
     }
 
-    /// Removes a framebuffer from every plane (`atomic_remove_fb`) and turns off each CRTC whose primary
-    /// plane showed it. Returns the planes, which the caller must pass to [`DisplayEngine::hide`](super::DisplayEngine::hide).
-    pub(crate) fn take_off(&mut self, id: u32, now: u64) -> Vec<ShownFramebuffer> {
-        let mut taken = Vec::new();
-        for place in 0..self.pipes.len() {
-            let Some(pipe) = self.pipes.get_mut(place) else { continue };
-            let shows = |state: &PlaneState| state.shown.as_ref().is_some_and(|plane| plane.id == id);
-            let primary = pipe.planes.first().is_some_and(shows);
-            for state in pipe.planes.iter_mut().filter(|state| shows(state)) {
-                taken.extend(state.shown.take());
-            }
-            if primary {
-                (pipe.mode, pipe.active) = (None, false);
-                taken.extend(self.stop(place, now));
-                for state in self.connector_states.iter_mut().filter(|state| state.pipe == Some(place)) {
-                    state.pipe = None;
-                }
-            }
-        }
-        taken
-    }
-
     /// Completes the flips that are due; returns the planes that the hardware no longer shows.
     fn complete(&mut self, now: u64) -> Vec<ShownFramebuffer> {
         let due = |flip: &mut PendingFlip| flip.due <= now;

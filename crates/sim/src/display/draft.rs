@@ -55,6 +55,37 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
+    /// Returns the draft in which no plane shows a framebuffer. With `turns_off`, the CRTCs whose primary plane shows it are turned off
+    /// (`atomic_remove_fb`).
+    ///
+    /// # Errors
+    /// Never fails.
+    pub(crate) fn without_framebuffer(crtcs: &Crtcs, id: u32, turns_off: bool) -> Result<Self, Errno> {
+        let mut draft = Self { may_set_mode: true, ..Self::default() };
+        for (place, pipe) in crtcs.pipes.iter().enumerate() {
+            let shows = |slot: usize| {
+                let shown = pipe.planes.get(slot).and_then(|state| state.shown.as_ref());
+                shown.is_some_and(|shown| shown.id == id)
+            };
+            for slot in (0..pipe.planes.len()).filter(|&slot| shows(slot)) {
+                let plane = draft.plane(crtcs, (place, slot))?;
+                (plane.pipe, plane.framebuffer) = (None, None);
+            }
+            if turns_off
+                && (0..pipe.planes.len()).any(|slot| shows(slot) && crtcs.kind(place, slot) == Kind::Primary)
+            {
+                let off = draft.pipe(crtcs, place)?;
+                (off.mode, off.active) = (None, false);
+                for index in 0..crtcs.connector_states.len() {
+                    if draft.driver(crtcs, index) == Some(place) {
+                        draft.connect(crtcs, index, None)?;
+                    }
+                }
+            }
+        }
+        Ok(draft)
+    }
+
     /// Waits for the fences.
     pub(crate) fn wait_for_fences(&self) {
         for fence in &self.fences {

@@ -8,7 +8,7 @@ use super::objects::{Found, OutFences, set};
 use super::plane::check_flip_at_once;
 use crate::display::commit::Pace;
 use crate::display::crtcs::Crtcs;
-use crate::display::draft::Draft;
+use crate::display::draft::{Draft, PlaneDraft};
 use crate::display::planes::Kind;
 use crate::display::properties::Property;
 use crate::display::vblanks::sleep_until;
@@ -94,16 +94,49 @@ fn draft_of(
             let property = of.find(|property| property.id() == id).ok_or(Errno::ENOENT)?;
             let value: u64 = read(caller, args.prop_values_ptr, next)?;
             next += 1;
+            if asynchronous {
+                join(&mut draft, crtcs, found)?;
+            }
             if !asynchronous || may_change_at_once(caller, crtcs, (found, property, value))? {
                 set(caller, crtcs, &mut draft, fences, (found, property, value))?;
             }
         }
     }
+    if asynchronous {
+        check_at_once(&draft, crtcs)?;
+    }
     Ok(draft)
 }
 
+/// Makes an object part of a draft, without a change (`drm_atomic_set_property`).
+fn join(draft: &mut Draft, crtcs: &Crtcs, found: Found) -> Result<(), Errno> {
+    match found {
+        Found::Crtc(place) => draft.pipe(crtcs, place).map(drop),
+        Found::Plane(pipe, slot) => draft.plane(crtcs, (pipe, slot)).map(drop),
+        Found::Connector(index) => {
+            let driver = crtcs.connector_states.get(index).and_then(|state| state.pipe);
+            draft.connect(crtcs, index, driver)
+        }
+        Found::Plain => Ok(()),
+    }
+}
+
+/// Checks what a commit that does not wait concerns (`intel_async_flip_check_uapi`).
+///
+/// # Errors
+/// EINVAL for a CRTC that is off, and for another plane than a primary one that shows a framebuffer, before and after.
+fn check_at_once(draft: &Draft, crtcs: &Crtcs) -> Result<(), Errno> {
+    let flips = |(&(pipe, slot), new): (&(usize, usize), &PlaneDraft)| {
+        let state = crtcs.pipes.get(pipe).and_then(|pipe| pipe.planes.get(slot));
+        let was_shown = state.is_some_and(|state| state.shown.is_some());
+        crtcs.kind(pipe, slot) == Kind::Primary && was_shown && new.framebuffer.is_some()
+    };
+    let is_fine = draft.pipes.values().all(|pipe| pipe.active) && draft.planes.iter().all(flips);
+    if is_fine { Ok(()) } else { Err(Errno::EINVAL) }
+}
+
 /// Returns whether a commit that does not wait changes the property; it can only change the primary plane's
-/// framebuffer (`drm_atomic_check_prop_changes`).
+/// framebuffer, and the fence that it waits for (`drm_atomic_check_prop_changes`).
 ///
 /// # Errors
 /// EINVAL for another property with another value, and for a framebuffer that differs in more than its address.
@@ -120,6 +153,11 @@ fn may_change_at_once(
         }
         let after = u32::try_from(value).ok().and_then(|id| caller.device.display.framebuffers().get(id));
         return check_flip_at_once(crtcs, &before.framebuffer, &after.ok_or(Errno::EINVAL)?).map(|()| true);
+    }
+    if let (Found::Plane(pipe, slot), Property::InFenceFd) = (found, property)
+        && crtcs.kind(pipe, slot) == Kind::Primary
+    {
+        return Ok(true);
     }
     if found.value(crtcs, property) == value { Ok(false) } else { Err(Errno::EINVAL) }
 }

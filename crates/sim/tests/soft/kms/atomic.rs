@@ -166,8 +166,11 @@ fn what_a_commit_sets_can_be_read() {
     kms.ok(DRM_IOCTL_MODE_DESTROYPROPBLOB, destroy);
     assert_eq!(kms.property(crtc, "MODE_ID").1, compositor.mode, "the CRTC keeps its mode");
     kms.ok(DRM_IOCTL_MODE_RMFB, frame.id);
-    assert_eq!((kms.property(crtc, "ACTIVE").1, kms.property(crtc, "MODE_ID").1), (0, 0));
-    assert_eq!(kms.property(connector, "CRTC_ID").1, 0);
+    assert_eq!((kms.property(crtc, "ACTIVE").1, kms.property(primary, "FB_ID").1), (1, 0));
+    assert_eq!(kms.property(connector, "CRTC_ID").1, crtc.into());
+    let off = [(crtc, "ACTIVE", 0), (crtc, "MODE_ID", 0), (connector, "CRTC_ID", 0)];
+    assert_eq!(compositor.commit(DRM_MODE_ATOMIC_ALLOW_MODESET, &off), None);
+    let kms = &mut compositor.kms;
     let asked = drm_mode_get_blob { blob_id: destroy.blob_id, ..Default::default() };
     kms.fails(DRM_IOCTL_MODE_GETPROPBLOB, asked, Errno::ENOENT);
 }
@@ -344,6 +347,15 @@ fn a_commit_that_need_not_wait_changes_the_picture_only() {
     let bytes = compositor.kms.process.read(compositor.kms.files[0], 32).unwrap();
     assert_eq!(try_pod_read_unaligned::<drm_event_vblank>(&bytes).unwrap().user_data, 42);
     assert_eq!(compositor.kms.crc(), Ok(plain(&[(64, 16, 2)])));
+    // What is named without a change is part of the commit: a CRTC, which sends the event, and a plane, which shows nothing.
+    let (crtc, connector) = (compositor.crtc, compositor.connector);
+    let named = [(crtc, "ACTIVE", 1), (connector, "CRTC_ID", crtc.into())];
+    assert_eq!(compositor.commit(flags, &named), None);
+    assert_eq!(compositor.kms.process.poll(compositor.kms.files[0]), Ok(true));
+    let _ = compositor.kms.process.read(compositor.kms.files[0], 32).unwrap();
+    assert_eq!(compositor.commit(flags, &[named[0], (primary, "IN_FENCE_FD", u64::MAX)]), None);
+    let hidden = (compositor.planes[1], "CRTC_X", 0);
+    assert_eq!(compositor.commit(flags, &[named[0], hidden]), Some(Errno::EINVAL));
     let (mut old, frame_of_old) = Compositor::shown("tgl,kernel=6.1");
     let same = (old.planes[0], "FB_ID", u64::from(frame_of_old.id));
     assert_eq!(old.commit(flags, &[same]), Some(Errno::EINVAL), "since 6.8");

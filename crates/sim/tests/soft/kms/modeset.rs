@@ -223,7 +223,32 @@ fn closing_the_file_ends_its_flip() {
     }
     assert_eq!(kms.soft.objects_alive(), 2);
     kms.process.close(kms.files[0]).unwrap();
-    assert_eq!((kms.crc(), kms.soft.objects_alive()), (Err(Errno::EBUSY), 0));
+    assert_eq!((kms.crc(), kms.soft.objects_alive()), (Ok(plain(&[])), 0));
+}
+
+#[test]
+fn removing_the_framebuffer_of_a_flip_waits_for_it() {
+    let mut kms = Kms::new("tgl");
+    let frames = [1, 2].map(|byte| kms.frame(64, 16, byte));
+    let args = kms.mode_set(frames[0].id, SMALL);
+    kms.ok(DRM_IOCTL_MODE_SETCRTC, args);
+    let flip = kms.flip(frames[1].id, 0);
+    kms.ok(DRM_IOCTL_MODE_PAGE_FLIP, flip);
+    kms.ok(DRM_IOCTL_MODE_RMFB, frames[1].id);
+    assert_eq!(kms.process.poll(kms.files[0]), Ok(true), "the flip is over");
+    assert_eq!(kms.vblank_event().crtc_id, kms.crtcs[0]);
+    assert_eq!(kms.crc(), Ok(plain(&[])), "the CRTC stays on");
+    // The twin: of another framebuffer, which no plane shows, it waits for nothing.
+    kms.ok(DRM_IOCTL_MODE_SETCRTC, args);
+    let third = kms.frame(64, 16, 3);
+    let flip = kms.flip(third.id, 0);
+    let removed = kms.between_vblanks(|kms| {
+        kms.ok(DRM_IOCTL_MODE_PAGE_FLIP, flip);
+        let unused = kms.frame(64, 16, 4);
+        kms.ok(DRM_IOCTL_MODE_RMFB, unused.id);
+        kms.process.poll(kms.files[0])
+    });
+    assert_eq!(removed, Ok(false));
 }
 
 #[test]
