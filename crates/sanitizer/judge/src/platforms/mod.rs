@@ -11,6 +11,7 @@
 
 mod asked;
 mod classes;
+mod counterpart;
 mod domain_calls;
 mod flushes;
 mod line;
@@ -56,7 +57,9 @@ pub(crate) struct Verdict {
 /// The judge of one device's run.
 #[derive(Debug)]
 pub(crate) struct Judge {
+    /// The run's kernel, and its driver.
     kernel: KernelVersion,
+    driver: Driver,
     classes: Classes,
     platforms: Vec<JudgingPlatform>,
     objects: BTreeMap<u64, Object>,
@@ -101,6 +104,7 @@ impl Judge {
     fn of(machine: Machine, classes: Classes, platforms: Vec<JudgingPlatform>) -> Self {
         Self {
             kernel: machine.kernel,
+            driver: machine.driver,
             classes,
             platforms,
             objects: BTreeMap::new(),
@@ -179,7 +183,10 @@ impl Judge {
             let (classes, ledger) = (&self.classes, &mut self.ledger);
             match event {
                 TraceEvent::Created { .. } | TraceEvent::CreatedByXe { .. } | TraceEvent::Asked { .. } => {}
-                TraceEvent::Mapped(route) => object.map(classes, route),
+                TraceEvent::Mapped(route) => {
+                    object.map(classes, ledger, route);
+                    self.note_of(number);
+                }
                 TraceEvent::Event(kernel) | TraceEvent::Called { event: kernel, .. } => {
                     let (flushed, judged) = object.happen(classes, ledger, kernel, made(&event));
                     self.domain_changes.extend(self.open_calls.add(classes, &judged));
@@ -221,6 +228,7 @@ impl Judge {
                         let stale = MadeStale { object: number, handle, size, level, route, lines: old };
                         add_stale(&mut self.made_stale, stale);
                     }
+                    self.note_of(number);
                 }
                 TraceEvent::Rewritten { route, lines } => object.rewrite(classes, route, lines),
                 TraceEvent::Bound { route, lines, handle } => {
@@ -343,14 +351,16 @@ impl Judge {
     pub(crate) fn not_alike(&self, calls: &[Call]) -> Vec<(JudgingPlatform, NotAlike)> {
         let of = |platform: JudgingPlatform| {
             let Ok(machine) = platform.machine(self.kernel) else { return (platform, NotAlike::default()) };
-            let mut refused: Vec<_> = calls.iter().filter_map(|&call| machine.refusal(call)).collect();
-            refused.dedup_by_key(|refusal| refusal.why);
-            let mut refused: Vec<_> = refused.into_iter().map(|refusal| refusal.why.to_owned()).collect();
+            let mut all = NotAlike::default();
+            // Calls that only the run's driver has are those of objects that are not judged, which say so.
+            let calls = calls.iter().filter(|_| machine.driver == self.driver);
+            for refusal in calls.filter_map(|&call| machine.refusal(call)) {
+                all.merge(NotAlike { refused: vec![refusal.why.to_owned()], not_judged: Vec::new() });
+            }
             let is_of_i915 = machine.driver == Driver::I915;
             if is_of_i915 && self.shows_system_memory && machine.caps.contains(Caps::DISCRETE) {
-                refused.push("a discrete device shows only objects in local memory".to_owned());
+                all.refused.push("a discrete device shows only objects in local memory".to_owned());
             }
-            let mut all = NotAlike { refused, not_judged: Vec::new() };
             let class = self.classes.all.iter().position(|class| class.has(platform));
             if let Some(known) = class.and_then(|number| self.not_alike.get(&number)) {
                 all.merge(known.clone());

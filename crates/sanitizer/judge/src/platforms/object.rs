@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gem_coherency::platform::Caps;
+use gem_coherency::platform::{Caps, Driver};
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, MocsClass};
@@ -11,6 +11,7 @@ use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sim::{MadeCall, NewObject};
 
 use super::classes::{Class, Classes, Mask};
+use super::counterpart::Counterpart;
 use super::domain_calls::ObjectCalls;
 use super::flushes::{Flushes, Ledger};
 use super::line::{Effects, Last, Mistakes, States};
@@ -63,6 +64,10 @@ pub(super) struct Object {
     /// The classes on which it is not judged, so that its flushes may be needed there.
     pub(super) unjudged: Mask,
     notes: Vec<Note>,
+    /// Of an object of i915, what classes of xe judge.
+    pub(super) counterpart: Counterpart,
+    /// The PAT index by which it is bound on each of these.
+    pat_indices: Vec<Option<u16>>,
     /// The classes on which the kernel flushes before and after the copy of the request under way.
     before_copy: Mask,
     after_copy: Mask,
@@ -79,10 +84,14 @@ pub(super) struct Object {
 impl Object {
     /// Creates an object as each class does.
     pub(super) fn new(classes: &Classes, size: u64, creation: Creation) -> Self {
-        let snapshots =
-            classes.all.iter().map(|class| created(classes, class.machine.caps, creation)).collect();
+        let of_class = |class: &Class| match class.machine.driver {
+            Driver::I915 => created(classes, class.machine.caps, creation),
+            Driver::Xe => None,
+        };
+        let snapshots = classes.all.iter().map(of_class).collect();
         let mut object = Self::empty(classes, size, snapshots);
         object.discard(classes);
+        object.begin_counterpart(classes, creation);
         object
     }
 
@@ -136,6 +145,8 @@ impl Object {
             other_routes: Vec::new(),
             unjudged: 0,
             notes: Vec::new(),
+            counterpart: Counterpart::default(),
+            pat_indices: vec![None; classes.all.len()],
             before_copy: 0,
             after_copy: 0,
             calls: ObjectCalls::new(classes),
@@ -164,6 +175,27 @@ impl Object {
         }
     }
 
+    /// Makes the object on a class of xe one that was created, and is bound, like that.
+    pub(super) fn choose_on(
+        &mut self,
+        class: usize,
+        snapshot: Snapshot,
+        (created, pat_index): (xe::Object, u16),
+    ) {
+        self.set(class, Some(snapshot), Some(created));
+        self.pat_indices.get_mut(class).into_iter().for_each(|index| *index = Some(pat_index));
+    }
+
+    /// Makes the lines on these classes those of a new object.
+    pub(super) fn zero(&mut self, on: Mask, are_dirty: bool) {
+        self.each(|line| line.renew(on, are_dirty));
+    }
+
+    /// Adds what is not judged on some classes.
+    pub(super) fn note(&mut self, on: Mask, why: &'static str) {
+        self.notes.push((on, false, why));
+    }
+
     /// Returns and clears what is not the same on some classes.
     pub(super) fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
@@ -179,7 +211,8 @@ impl Object {
     }
 
     /// Takes note of a mapping.
-    pub(super) fn map(&mut self, classes: &Classes, route: Route) {
+    pub(super) fn map(&mut self, classes: &Classes, ledger: &mut Ledger, route: Route) {
+        self.map_counterpart(classes, ledger, route);
         match (self.cpu_cached, route) {
             (Some(cached), _) => {
                 self.write_back = cached;
@@ -215,6 +248,7 @@ impl Object {
         made: Option<&MadeCall>,
     ) -> (Mask, Vec<(Mask, DomainCall)>) {
         self.screen.happen(event, made);
+        self.happen_to_counterpart(classes, ledger, event);
         let (mut flushed, mut machine_flushed) = (0, 0);
         self.reached.happen(event);
         (self.before_copy, self.after_copy) = (0, 0);
@@ -319,6 +353,7 @@ impl Object {
         lines: LineRange,
     ) -> Vec<PlatformMistake> {
         self.screen.access(route, access, lines);
+        self.access_counterpart(ledger, route);
         let levels = self.levels_through(classes, route, pat_index);
         let effects = Effects::new(classes, &levels, route, access);
         let reach = self.reach(classes);
@@ -443,8 +478,9 @@ impl Object {
     ) -> Vec<Option<CacheLevel>> {
         let mut levels = self.levels();
         if matches!(route, Route::Gpu(_)) {
-            for ((level, class), &created) in levels.iter_mut().zip(&classes.all).zip(&self.created) {
-                let of_mapping = class.level_of_mapping(created, pat_index);
+            let of_objects = self.created.iter().zip(&self.pat_indices);
+            for ((level, class), (&created, &chosen)) in levels.iter_mut().zip(&classes.all).zip(of_objects) {
+                let of_mapping = class.level_of_mapping(created, pat_index.or(chosen));
                 // Of an object that no cache has lines of, snooping finds none.
                 *level = level.map(|level| match level {
                     CacheLevel::None => level,

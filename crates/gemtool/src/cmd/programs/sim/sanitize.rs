@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use gem_coherency::platform::Driver;
 use gem_coherency_report::{
     Accepted, Baseline, Collection, FindingRow, Live, PictureOf, Run, Sanitized, Tests, read_suppressions,
 };
@@ -76,7 +77,7 @@ fn accepted(args: &args::Sanitize) -> Result<Accepted, Failure> {
 /// Returns the platforms that judge a run on these devices.
 ///
 /// # Errors
-/// A kernel of a device that does not claim a named platform; devices and platforms of different drivers.
+/// A kernel of a device that does not claim a named platform; a device of xe with a platform of i915.
 fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<JudgingPlatform>, String> {
     let machines: Vec<_> = devices.iter().filter_map(|device| Some((device, machine_of(device)?))).collect();
     let mut platforms: Vec<JudgingPlatform> = Vec::new();
@@ -102,12 +103,13 @@ fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<JudgingPlatform>
         add(platform);
     }
     for (device, machine) in &machines {
-        if let Some(other) = platforms.iter().find(|platform| platform.driver() != machine.driver) {
+        // i915 flushes in requests with lists of objects and domains, which programs of xe do not make.
+        let of_i915 = |platform: &&JudgingPlatform| platform.driver() == Driver::I915;
+        if let Some(other) = platforms.iter().find(of_i915).filter(|_| machine.driver == Driver::Xe) {
             return Err(format!(
-                "{} is a platform of {}, and {device} a device of {}: run the program on each",
-                other.name(),
-                other.driver(),
-                machine.driver
+                "{0} is a platform of i915, and {device} a device of xe: i915 flushes in requests that programs of xe do not make, so that \
+                 the run does not tell what {0} needs. Leave one of them out, or name a platform of xe (tgl,driver=xe)",
+                other.name()
             ));
         }
     }
@@ -155,5 +157,21 @@ mod tests {
         refused("glk,dg2", "sim:glk,kernel=5.10", "does not claim dg2");
         refused("ptl", "sim:tgl,driver=xe,kernel=6.12", "ptl");
         refused("chv,foo", "sim:tgl", "foo");
+        refused("lnl", "sim:tgl,kernel=6.1", "6.1");
+    }
+
+    #[test]
+    fn platforms_of_xe_judge_both_drivers_and_those_of_i915_one() {
+        assert_eq!(names("glk,lnl,tgl,driver=xe", &["sim:tgl"]).unwrap(), ["glk", "lnl", "tgl,driver=xe"]);
+        assert!(names("all,driver=xe", &["sim:tgl,kernel=7.2"]).unwrap().contains(&"ptl"));
+        for (judges, devices) in [
+            ("tgl", &["sim:lnl"][..]),
+            ("lnl,glk", &["sim:tgl,driver=xe"]),
+            ("all", &["sim:tgl", "sim:lnl,kernel=6.12"]),
+            ("all,driver=i915", &["sim:lnl"]),
+        ] {
+            let why = names(judges, devices).unwrap_err();
+            assert!(why.contains("a platform of i915, and sim:") && why.contains("a device of xe"), "{why}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Verdicts on traces that are made by hand.
 
+mod counterpart;
 mod domain;
 mod flushes;
 mod many_of_xe;
