@@ -81,7 +81,7 @@ pub use gpu::{
 };
 pub use kernel::counterpart::Counterpart;
 pub use kernel::injected_faults::InjectedFault;
-pub use kernel::objects::new_object::NewObject;
+pub use kernel::objects::state::NewObject;
 pub use kernel::objects::system::step_of_xe;
 pub use kernel::spaces::vm::level_of;
 pub use kernel::spec::PREFIX;

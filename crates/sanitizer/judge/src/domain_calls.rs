@@ -8,7 +8,7 @@ use gem_coherency::sync::Mutex;
 use gem_coherency_protocol::Frame;
 
 use crate::judging::JudgingPlatform;
-use crate::need::{Counts, Need};
+use crate::judging::need::{Counts, Need};
 
 /// Frames of a call stack that must be equal for two calls to be of one place.
 const SAME_FRAMES: usize = 4;

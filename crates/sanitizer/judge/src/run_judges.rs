@@ -12,8 +12,8 @@ use gem_coherency_server::RecordWriters;
 use gem_coherency_sim::{FlushKind, FoundLine, Instruction, MadeStale, SimDevice};
 
 use crate::domain_calls::DomainChange;
+use crate::judging::need::{Counts, Need};
 use crate::judging::{JudgingPlatform, NotAlike};
-use crate::need::{Counts, Need};
 use crate::platforms::{Judge, Verdict};
 use crate::records::flush_logs::FlushLogs;
 

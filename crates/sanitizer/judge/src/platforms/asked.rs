@@ -32,7 +32,15 @@ impl Judge {
         let mut gone = 0;
         let mut notes = Vec::new();
         for (number, (bit, class)) in self.classes.with_bits().enumerate() {
-            let Some(device) = &class.xe else { continue };
+            let Some(device) = &class.xe else {
+                if let Some(Refusal { rule, .. }) = refused {
+                    let why = format!(
+                        "what follows a {short} that is refused in the run ({rule}): i915 has no such request"
+                    );
+                    notes.push((bit, false, why));
+                }
+                continue;
+            };
             let created = |object: AskedObject| self.created_there(number, object);
             let asked = Asked { device, without: self.classes.without };
             let are_judged = objects_of(&request).into_iter().all(|object| created(object).is_some());

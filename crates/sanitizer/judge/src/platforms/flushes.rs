@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use gem_coherency::units::{LineRange, PAGE_LINES};
 
 use super::classes::Mask;
-use crate::need::{Counts, Need};
+use crate::judging::need::{Counts, Need};
 
 /// The lines that each place flushed, by class and verdict.
 #[derive(Clone, Debug, Default)]

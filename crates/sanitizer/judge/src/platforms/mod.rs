@@ -19,6 +19,7 @@ mod object;
 mod pending_calls;
 mod reach;
 mod screen;
+mod under_xe;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,12 +32,13 @@ use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sim::{AskedOfXe, MadeCall, MadeStale, RefusedRequest, TraceEvent, Traced};
 
 use crate::domain_calls::DomainChange;
+use crate::judging::need::{Counts, Need};
 use crate::judging::{JudgingPlatform, NotAlike};
-use crate::need::{Counts, Need};
 use classes::{Classes, Mask};
+use counterpart::ByXe;
 use domain_calls::OpenCalls;
 use flushes::Ledger;
-use object::{ByXe, Object, PlatformMistake};
+use object::{Object, PlatformMistake, SHOWS_LOCAL};
 
 /// A mistake of a run, on some platforms.
 #[derive(Clone, Debug)]
@@ -158,7 +160,8 @@ impl Judge {
         let mut submissions = Vec::new();
         let mut requests = Vec::new();
         for Traced { object: number, event } in traced {
-            self.shows_system_memory |= event == TraceEvent::Event(Event::AddFramebuffer);
+            self.shows_system_memory |=
+                self.driver == Driver::I915 && event == TraceEvent::Event(Event::AddFramebuffer);
             if let TraceEvent::Created { size, creation } = event {
                 self.objects.insert(number, Object::new(&self.classes, size, creation));
                 continue;
@@ -166,6 +169,7 @@ impl Judge {
             if let TraceEvent::CreatedByXe { size, snapshot, zeroed_by, created, is_dumb } = event {
                 let by_xe = ByXe { snapshot, zeroed_by, created, is_dumb };
                 self.objects.insert(number, Object::of_xe(&self.classes, size, &by_xe));
+                self.note_of(number);
                 continue;
             }
             if let TraceEvent::Asked { number } = event {
@@ -261,7 +265,8 @@ impl Judge {
             }
         }
         // xe has no domains: DMA_BUF_IOCTL_SYNC changes no cache there, and programs make it for other exporters.
-        if self.classes.all.iter().all(|class| class.machine.driver == Driver::Xe) {
+        let are_of_xe = self.classes.all.iter().all(|class| class.machine.driver == Driver::Xe);
+        if self.driver == Driver::Xe || are_of_xe {
             self.domain_changes.clear();
         }
         merge(&mut accesses);
@@ -359,7 +364,7 @@ impl Judge {
             }
             let is_of_i915 = machine.driver == Driver::I915;
             if is_of_i915 && self.shows_system_memory && machine.caps.contains(Caps::DISCRETE) {
-                all.refused.push("a discrete device shows only objects in local memory".to_owned());
+                all.refused.push(SHOWS_LOCAL.to_owned());
             }
             let class = self.classes.all.iter().position(|class| class.has(platform));
             if let Some(known) = class.and_then(|number| self.not_alike.get(&number)) {

@@ -11,7 +11,7 @@ use gem_coherency_memory_model::{Mistake, Route};
 use gem_coherency_sim::{MadeCall, NewObject};
 
 use super::classes::{Class, Classes, Mask};
-use super::counterpart::Counterpart;
+use super::counterpart::{ByXe, Counterpart, NOT_CACHED, UnderI915};
 use super::domain_calls::ObjectCalls;
 use super::flushes::{Flushes, Ledger};
 use super::line::{Effects, Last, Mistakes, States};
@@ -29,18 +29,8 @@ pub(super) struct PlatformMistake {
     pub(super) lines: Vec<LineRange>,
 }
 
-/// An object that xe created in the run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ByXe {
-    /// Its state on the run's device.
-    pub(super) snapshot: Snapshot,
-    /// The agent whose caches have its zeroes there.
-    pub(super) zeroed_by: Agent,
-    /// How it was created.
-    pub(super) created: xe::Object,
-    /// By CREATE_DUMB.
-    pub(super) is_dumb: bool,
-}
+/// Why i915 makes no framebuffer of system memory on a discrete device.
+pub(super) const SHOWS_LOCAL: &str = "a discrete device shows only objects in local memory";
 
 /// What is not the same on some classes: a refusal, or what is not judged.
 pub(super) type Note = (Mask, bool, &'static str);
@@ -109,6 +99,20 @@ impl Object {
         let mut cached = 0;
         object.zeroed_by_cpu = 0;
         for (number, (bit, class)) in classes.with_bits().enumerate() {
+            if class.xe.is_none() {
+                match UnderI915::of(class, &classes.rules, by_xe) {
+                    Some(UnderI915 { snapshot, is_cached }) => {
+                        cached |= if is_cached { bit } else { 0 };
+                        object.zeroed_by_cpu |= bit;
+                        object.set(number, Some(snapshot), None);
+                    }
+                    None => {
+                        object.unjudged |= bit;
+                        object.note(bit, NOT_CACHED);
+                    }
+                }
+                continue;
+            }
             let there = class.xe.as_ref().and_then(|device| {
                 let there =
                     if is_dumb { Some(device.dumb(size)) } else { device.create(&asked(&created)).ok() };
@@ -196,6 +200,18 @@ impl Object {
         self.notes.push((on, false, why));
     }
 
+    /// Does not judge a framebuffer any more on the classes of xe that make none of the object, as it is created there.
+    pub(super) fn refuse_framebuffer(&mut self, classes: &Classes, ledger: &mut Ledger) {
+        let mut refused = 0;
+        for ((bit, class), state) in classes.with_bits().zip(&self.snapshots) {
+            if let Some(rule) = state.as_ref().and_then(|state| not_shown(class, state)) {
+                self.notes.push((bit, true, rule.reason()));
+                refused |= bit;
+            }
+        }
+        self.give_up(ledger, refused);
+    }
+
     /// Returns and clears what is not the same on some classes.
     pub(super) fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
@@ -260,6 +276,11 @@ impl Object {
             let hidden = if event == Event::AddFramebuffer { not_shown(class, state) } else { None };
             if let Some(rule) = hidden {
                 self.notes.push((bit, true, rule.reason()));
+                given_up |= bit;
+                continue;
+            }
+            if event == Event::AddFramebuffer && cannot_be_shown(caps, state) && self.cpu_cached.is_some() {
+                self.notes.push((bit, true, SHOWS_LOCAL));
                 given_up |= bit;
                 continue;
             }
@@ -550,7 +571,7 @@ fn asked(created: &xe::Object) -> Create {
 }
 
 /// Returns why a device of xe does not show an object; `None` if it does, and under i915.
-fn not_shown(class: &Class, state: &Snapshot) -> Option<xe::Rule> {
+pub(super) fn not_shown(class: &Class, state: &Snapshot) -> Option<xe::Rule> {
     let platform = class.xe?.platform;
     match (platform.has_display, cannot_be_shown(class.machine.caps, state)) {
         (false, _) => Some(xe::Rule::NoDisplay),

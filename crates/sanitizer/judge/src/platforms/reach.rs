@@ -11,7 +11,7 @@ use super::classes::{Classes, Mask};
 use super::flushes::{Found, Ledger, Touch};
 use super::line::Effects;
 use super::object::Object;
-use crate::need::Need;
+use crate::judging::need::Need;
 
 /// What an object's history lets access it, beside the GPU and the program's mappings.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +28,11 @@ pub(super) struct Reach {
 }
 
 impl Reach {
+    /// Returns whether it was in a framebuffer.
+    pub(super) fn is_framed(&self) -> bool {
+        self.framed
+    }
+
     /// Takes note of an event.
     pub(super) fn happen(&mut self, event: Event) {
         self.framed |= event == Event::AddFramebuffer;

@@ -4,7 +4,6 @@ pub(crate) mod bytes;
 pub(crate) mod dma_buf;
 pub(crate) mod handles;
 pub(crate) mod names;
-pub(crate) mod new_object;
 pub(crate) mod object;
 pub(crate) mod observed;
 pub(crate) mod prime;

@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use gem_coherency::platform::Driver;
 use gem_coherency_report::{
     Accepted, Baseline, Collection, FindingRow, Live, PictureOf, Run, Sanitized, Tests, read_suppressions,
 };
@@ -77,7 +76,7 @@ fn accepted(args: &args::Sanitize) -> Result<Accepted, Failure> {
 /// Returns the platforms that judge a run on these devices.
 ///
 /// # Errors
-/// A kernel of a device that does not claim a named platform; a device of xe with a platform of i915.
+/// A kernel of a device that does not claim a named platform, and kernels that claim none of `all`.
 fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<JudgingPlatform>, String> {
     let machines: Vec<_> = devices.iter().filter_map(|device| Some((device, machine_of(device)?))).collect();
     let mut platforms: Vec<JudgingPlatform> = Vec::new();
@@ -101,17 +100,6 @@ fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<JudgingPlatform>
             platform.machine(machine.kernel).map_err(|unknown| unknown.to_string())?;
         }
         add(platform);
-    }
-    for (device, machine) in &machines {
-        // i915 flushes in requests with lists of objects and domains, which programs of xe do not make.
-        let of_i915 = |platform: &&JudgingPlatform| platform.driver() == Driver::I915;
-        if let Some(other) = platforms.iter().find(of_i915).filter(|_| machine.driver == Driver::Xe) {
-            return Err(format!(
-                "{0} is a platform of i915, and {device} a device of xe: i915 flushes in requests that programs of xe do not make, so that \
-                 the run does not tell what {0} needs. Leave one of them out, or name a platform of xe (tgl,driver=xe)",
-                other.name()
-            ));
-        }
     }
     if platforms.is_empty() && !machines.is_empty() {
         return Err(
@@ -139,7 +127,7 @@ mod tests {
     fn all_is_every_platform_of_the_devices_driver() {
         assert_eq!(names("all", &["sim:tgl"]).unwrap().len(), all().len());
         let of_xe = names("all", &["sim:lnl"]).unwrap();
-        assert_eq!(of_xe.len(), xe::all().len() - 1, "Nova Lake-S is newer than 7.2");
+        assert_eq!(of_xe.len(), xe::all().len());
         assert!(of_xe.contains(&"tgl,driver=xe") && of_xe.contains(&"lnl"));
         let old = names("all", &["sim:tgl,driver=xe,kernel=6.12"]).unwrap();
         assert!(old.contains(&"lnl") && !old.contains(&"ptl"), "{old:?}");
@@ -161,17 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn platforms_of_xe_judge_both_drivers_and_those_of_i915_one() {
+    fn platforms_judge_devices_of_both_drivers() {
         assert_eq!(names("glk,lnl,tgl,driver=xe", &["sim:tgl"]).unwrap(), ["glk", "lnl", "tgl,driver=xe"]);
+        assert_eq!(names("lnl,glk", &["sim:bmg"]).unwrap(), ["lnl", "glk"]);
         assert!(names("all,driver=xe", &["sim:tgl,kernel=7.2"]).unwrap().contains(&"ptl"));
-        for (judges, devices) in [
-            ("tgl", &["sim:lnl"][..]),
-            ("lnl,glk", &["sim:tgl,driver=xe"]),
-            ("all", &["sim:tgl", "sim:lnl,kernel=6.12"]),
-            ("all,driver=i915", &["sim:lnl"]),
-        ] {
-            let why = names(judges, devices).unwrap_err();
-            assert!(why.contains("a platform of i915, and sim:") && why.contains("a device of xe"), "{why}");
-        }
+        assert_eq!(names("all,driver=i915", &["sim:lnl"]).unwrap().len(), all().len());
+        let both = names("all", &["sim:tgl", "sim:lnl,kernel=6.12"]).unwrap();
+        assert!(both.contains(&"tgl") && both.contains(&"tgl,driver=xe") && !both.contains(&"ptl"));
+        let none = names("all,driver=xe", &["sim:tgl,kernel=6.1"]).unwrap_err();
+        assert!(none.contains("claims none"), "{none}");
     }
 }

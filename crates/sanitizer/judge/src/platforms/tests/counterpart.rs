@@ -1,7 +1,7 @@
 //! Runs on a device of i915 that platforms of xe judge, in traces that are made by hand.
 
 use super::*;
-use crate::need::Need;
+use crate::judging::need::Need;
 use gem_coherency::platform::Call;
 use gem_coherency::vocabulary::Access;
 
@@ -80,6 +80,9 @@ fn the_display_misses_the_stores_to_what_is_mapped_write_back() {
     let refused: Vec<_> =
         judge.not_alike(&[]).into_iter().map(|(platform, why)| (platform.name(), why.refused)).collect();
     assert_eq!(refused.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["bmg"], "{refused:?}");
+    let mapped = TraceEvent::Mapped(Route::CpuCached);
+    let late = [FRAMED, mapped, stored(3, 4), SHOWN];
+    assert_eq!(run(None, &late).1, stale, "mapped when it is a framebuffer");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Verdicts on flushes in traces that are made by hand.
 
 use super::*;
-use crate::need::Need;
+use crate::judging::need::Need;
 
 /// The place of the flushes that are judged.
 const HERE: u64 = 7;

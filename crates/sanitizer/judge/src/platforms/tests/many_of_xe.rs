@@ -2,7 +2,7 @@
 
 use super::xe::{SIZE, object, state};
 use super::*;
-use crate::need::Need;
+use crate::judging::need::Need;
 use gem_coherency::vocabulary::Agent;
 use gem_coherency::xe::{
     self, BindFlags, BindOp, CpuCaching, Create, CreateFlags, LOCAL, Refusal, Rule, SYSTEM,
@@ -29,7 +29,10 @@ type Mistakes = Vec<(Mistake, Option<Rule>, Option<u64>, Vec<&'static str>)>;
 
 impl Run {
     fn new(platforms: &[&str], without: Option<Rule>) -> Self {
-        let kernel = KernelVersion::new(7, 2);
+        Self::under(KernelVersion::new(7, 2), platforms, without)
+    }
+
+    fn under(kernel: KernelVersion, platforms: &[&str], without: Option<Rule>) -> Self {
         let machine = xe::device("lnl", kernel).unwrap().machine();
         let platforms: Vec<_> =
             platforms.iter().map(|name| JudgingPlatform::by_name(name).unwrap()).collect();
@@ -172,7 +175,7 @@ fn a_bind_is_refused_by_each_platforms_pat_table() {
     assert_eq!(of(WC, 2), []);
     assert_eq!(of(WC, 3), []);
     let beyond = (Mistake::RefusedRequest, Some(Rule::PatIndexBeyond), None, vec!["bmg", "tgl,driver=xe"]);
-    assert_eq!(of(WC, 31), [beyond.clone()], "class of service 3 is the driver's on bmg");
+    assert_eq!(of(WC, 31), [beyond], "class of service 3 is the driver's on bmg");
     let reserved = (Mistake::RefusedRequest, Some(Rule::PatIndexReserved), None, vec!["lnl", "bmg"]);
     let beyond = (Mistake::RefusedRequest, Some(Rule::PatIndexBeyond), None, TGL.to_vec());
     assert_eq!(of(xe::Object { flags: CreateFlags::empty(), ..WC }, 16), [reserved, beyond], "ptl has it");
@@ -270,4 +273,87 @@ fn an_unflushed_write_of_a_copy_engine_is_one_on_every_platform() {
     let mut run = Run::with(FOUR, WB);
     run.feed(&[TraceEvent::Posted { lines: LineRange::new(2, 3), handle: None }]);
     assert_eq!(run.found(), [(Mistake::UnflushedGpuWrite, None, Some(2), FOUR.to_vec())]);
+}
+
+const OF_I915: &[&str] = &["glk", "tgl", "mtl", "dg2", "i965g"];
+const SUBMITTED: TraceEvent = TraceEvent::Submitted { handle: None };
+const PINNED: TraceEvent = TraceEvent::Event(Event::PinDisplay);
+
+#[test]
+fn under_i915_nothing_is_missing_between_cpu_and_gpu() {
+    let of = |created: xe::Object, events: &[TraceEvent]| {
+        let mut run = Run::with(OF_I915, created);
+        run.feed(&[TraceEvent::Event(Event::Acquire)]);
+        run.feed(events);
+        let not_alike = run.not_alike();
+        (run.found(), not_alike.1)
+    };
+    let batch =
+        [stored(3, 4), SUBMITTED, gpu(Access::Read, 3, 2), gpu(Access::Write, 5, 2), gpu(Access::Read, 0, 2)];
+    assert_eq!(of(WB, &batch), (vec![], vec!["i965g"]), "its GPU does not snoop");
+    assert_eq!(of(WC, &batch), (vec![], vec![]));
+    let load = [SUBMITTED, gpu(Access::Write, 5, 2), read(Route::CpuCached, 5, 6)];
+    assert_eq!(of(WB, &load), (vec![], vec!["i965g"]));
+    let acquired = TraceEvent::Event(Event::Acquire);
+    for minor in [12, 18] {
+        let of = |events: &[TraceEvent]| {
+            let mut run = Run::under(KernelVersion::new(6, minor), OF_I915, None);
+            run.create(WC, false);
+            run.feed(events);
+            run.found()
+        };
+        assert_eq!(of(&[acquired, gpu(Access::Read, 3, 2)]), []);
+        let stale = (Mistake::StaleRead, None, Some(3), vec!["glk", "mtl", "i965g"]);
+        assert_eq!(
+            of(&[gpu(Access::Read, 3, 2)]),
+            [stale],
+            "the kernel's zeroes are in its cache until then"
+        );
+    }
+}
+
+#[test]
+fn under_i915_the_kernel_flushes_what_it_shows_and_no_later_stores() {
+    let of = |created: xe::Object, events: &[TraceEvent]| {
+        let mut run = Run::with(&["lnl", "glk", "tgl", "mtl", "dg2"], created);
+        run.feed(&[TraceEvent::Event(Event::Acquire), FRAMED]);
+        run.feed(events);
+        assert_eq!(run.not_alike().0, ["dg2"], "it shows local memory");
+        run.found()
+    };
+    let shown = read(Route::Display, 3, 4);
+    let stale = |on: &[&'static str]| vec![(Mistake::StaleRead, None, Some(3), on.to_vec())];
+    assert_eq!(of(WB, &[stored(3, 4), PINNED, shown]), stale(&["lnl"]), "xe flushes nothing");
+    assert_eq!(
+        of(WB, &[PINNED, flushed(3), shown, stored(3, 4), shown]),
+        stale(&["lnl", "glk", "tgl", "mtl"])
+    );
+    assert_eq!(of(WB, &[PINNED, flushed(3), shown, stored(3, 4), flushed(3), shown]), []);
+    assert_eq!(of(WC, &[stored(3, 4), PINNED, shown, stored(3, 4), shown]), []);
+}
+
+#[test]
+fn under_i915_local_memory_is_local_where_there_is_some() {
+    let mut run = Run::new(&["dg2", "glk"], None);
+    run.create(object(CpuCaching::Wc, LOCAL), false);
+    run.feed(&[
+        FRAMED,
+        stored(3, 4),
+        PINNED,
+        read(Route::Display, 3, 4),
+        stored(3, 4),
+        read(Route::Display, 3, 4),
+    ]);
+    assert_eq!((run.not_alike(), run.found()), ((vec![], vec![]), vec![]));
+}
+
+#[test]
+fn under_i915_no_request_says_a_mappings_caching() {
+    for (refused, wanted) in [(Some(Rule::CachedNotSnooped), vec!["glk"]), (None, vec![])] {
+        let mut run = Run::with(&["lnl", "glk"], WB);
+        run.ask(bind(if refused.is_some() { 3 } else { 2 }, true), refused);
+        assert_eq!(run.not_alike().1, wanted);
+        let of_lnl = refused.map(|rule| self::refused(rule, &["lnl"])).unwrap_or_default();
+        assert_eq!(run.found(), of_lnl);
+    }
 }

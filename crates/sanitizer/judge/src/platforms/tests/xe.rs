@@ -1,7 +1,7 @@
 //! Verdicts on flushes of objects of xe, in traces that are made by hand.
 
 use super::*;
-use crate::need::{Counts, Need};
+use crate::judging::need::{Counts, Need};
 use gem_coherency::policy::kernel::{Backing, Snapshot};
 use gem_coherency::vocabulary::{Agent, Coherency, Domains};
 use gem_coherency::xe::{self, CpuCaching, CreateFlags};

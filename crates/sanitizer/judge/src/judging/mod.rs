@@ -1,4 +1,6 @@
-//! The platforms that judge a run: each with the driver whose rules are applied.
+//! The platforms that judge a run, each with the driver whose rules are applied; and the verdicts on flushes.
+
+pub(crate) mod need;
 
 use gem_coherency::Unknown;
 use gem_coherency::platform::{self, Driver, Machine, Platform};
