@@ -46,10 +46,11 @@ def problems(platform, program, mode, status, report):
         refused = row["kind"] == "refused-request"
         if bool(finding["refused"]) != refused or finding["driver"] != "xe":
             wrong.append(f"the request is {finding['refused']}, the driver is {finding['driver']}")
-        stack = finding["request"] if refused or row["kind"] == "unflushed-gpu-write" else finding["store"]
+        # What the GPU wrote has no store.
+        stack = finding["request"] if refused or row["kind"] == "unflushed-gpu-write" or not finding["store"] else finding["store"]
         if not marked(program, "wrong", mode) & set(own_lines(program, stack)):
             wrong.append(f"the call stack has the lines {own_lines(program, stack)}")
-        if program not in ("create", "userptr") and finding["cpu_caching"] != "wb":
+        if program not in ("create", "userptr", "gpu_shown") and finding["cpu_caching"] != "wb":
             wrong.append(f"the object is mapped {finding['cpu_caching']}")
     for verdict, mark in [("useless", "useless"), ("needed", "needed")]:
         rows = [flush for flush in report["flushes"] if flush["verdict"] == verdict]

@@ -180,12 +180,15 @@ impl BackingStore {
         bytes(&mut self.memory, self.size)
     }
 
-    /// Returns the context of accesses to an object that no mapping shows through the CPU's caches: once one shows memory, no line is cached, and
-    /// snooping finds none.
+    /// Returns the context of accesses to an object that no mapping shows through the CPU's caches: once one shows memory, or if the GPU zeroed it and
+    /// shares no cache with the CPU, no line is cached, and snooping finds none.
     fn of_uncached<'a>(&self, ctx: AccessContext<'a>) -> AccessContext<'a> {
         let shows_memory =
             self.shared.as_ref().is_some_and(|shared| shared.shows_memory && !shared.shows_cache);
-        let level = if ctx.is_uncached && shows_memory { CacheLevel::None } else { ctx.level };
+        let shares_cache = ctx.hardware.caps.contains(Caps::LLC);
+        let is_unmapped = self.shared.is_none() && self.zeroing == Zeroing::Gpu && !shares_cache;
+        let level =
+            if ctx.is_uncached && (shows_memory || is_unmapped) { CacheLevel::None } else { ctx.level };
         AccessContext { level, ..ctx }
     }
 
