@@ -180,8 +180,8 @@ impl BackingStore {
         bytes(&mut self.memory, self.size)
     }
 
-    /// Returns the context of accesses to an object that no mapping shows through the CPU's caches: once one shows memory, or if the GPU zeroed it and
-    /// shares no cache with the CPU, no line is cached, and snooping finds none.
+    /// Returns the context of accesses to an object that no mapping shows through the CPU's caches: once one shows memory, or if the GPU zeroed the
+    /// object and shares no cache with the CPU, no line is cached, and snooping finds none.
     fn of_uncached<'a>(&self, ctx: AccessContext<'a>) -> AccessContext<'a> {
         let shows_memory =
             self.shared.as_ref().is_some_and(|shared| shared.shows_memory && !shared.shows_cache);
