@@ -190,8 +190,9 @@ impl Object {
         self.pat_indices.get_mut(class).into_iter().for_each(|index| *index = Some(pat_index));
     }
 
-    /// Makes the lines on these classes those of a new object.
+    /// Makes the lines on these classes those of a new object, whose zeroes the CPU's caches have or not.
     pub(super) fn zero(&mut self, on: Mask, are_dirty: bool) {
+        self.zeroed_by_cpu = self.zeroed_by_cpu & !on | if are_dirty { on } else { 0 };
         self.each(|line| line.renew(on, are_dirty));
     }
 

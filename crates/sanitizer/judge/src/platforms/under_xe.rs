@@ -22,6 +22,7 @@ const FINISHED: &str = "objects of SW_FINISH: xe has no such request, and flushe
 const COPIED: &str =
     "objects that the kernel copies to or from (PREAD, PWRITE, relocations): xe has no such request";
 const OF_THE_KERNEL: &str = "objects that the kernel makes for itself";
+
 impl Object {
     /// Begins to judge an object of i915 by the classes of xe.
     pub(super) fn begin_counterpart(&mut self, classes: &Classes, creation: Creation) {
@@ -123,7 +124,10 @@ impl Object {
                 device.choose_mode(mode, size).or_else(|| device.choose_mode(CachingMode::None, size));
             let created =
                 choice.and_then(|choice| Some((device.create(&choice.create?).ok()?, choice.pat_index)));
-            let Some((created, pat_index)) = created else { continue };
+            let Some((created, pat_index)) = created else {
+                self.unjudged |= bit;
+                continue;
+            };
             let new = NewObject::of_xe(device, &created, classes.without);
             self.choose_on(number, new.in_shared_cache(device), (created, pat_index));
             let has_zeroes = new.zeroed_by == Agent::Cpu && new.snapshot.backing != Backing::Local;

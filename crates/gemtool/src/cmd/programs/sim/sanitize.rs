@@ -96,8 +96,10 @@ fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<JudgingPlatform>
     }
     for &(driver, name) in &judges.named {
         let platform = JudgingPlatform::under(driver, name).map_err(|unknown| unknown.to_string())?;
-        for (_, machine) in &machines {
-            platform.machine(machine.kernel).map_err(|unknown| unknown.to_string())?;
+        for (device, machine) in &machines {
+            platform.machine(machine.kernel).map_err(|unknown| {
+                format!("{unknown}: a platform judges under the kernel of {device}, which kernel= changes")
+            })?;
         }
         add(platform);
     }

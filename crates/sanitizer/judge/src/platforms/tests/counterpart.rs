@@ -74,6 +74,10 @@ fn the_display_misses_the_stores_to_what_is_mapped_write_back() {
     assert_eq!(found(Route::CpuCached, &[FRAMED, SHOWN]), stale, "the kernel's zeroes");
     assert_eq!(found(Route::CpuUncached, &[FRAMED, SHOWN]), []);
     assert_eq!(run(None, &[FRAMED, access(PLAIN, Access::Write, 3, 4), SHOWN]).1, [], "the GPU alone");
+    for (mapped, wanted) in [(Route::CpuCached, &stale[..]), (Route::CpuUncached, &[])] {
+        let again = [stored(3, 4), flushed(3), TraceEvent::Discarded, FRAMED, SHOWN];
+        assert_eq!(found(mapped, &again), wanted, "new zeroes");
+    }
     let flush = [FRAMED, stored(3, 4), flushed(3), SHOWN];
     assert_eq!((need(&flush, "lnl"), need(&flush, "bmg")), (Need::Needed, Need::Precautionary));
     let (judge, _) = run(Some(Route::CpuCached), &[FRAMED]);
