@@ -76,10 +76,9 @@ fn what_programs_ask_for_is_told_for_other_platforms() {
     xe.gpu_writes(TARGET, 5);
     let (traced, dropped) = xe.device.take_trace();
     let asked = xe.device.take_asked();
-    let numbers = traced.iter().filter_map(|one| match one.event {
-        TraceEvent::Asked { number } => Some(number),
-        _ => None,
-    });
+    let numbers = traced
+        .iter()
+        .filter_map(|one| if let TraceEvent::Asked { number } = one.event { Some(number) } else { None });
     assert!(numbers.eq(asked.iter().map(|asked| asked.number)) && dropped == 0);
     let told: Vec<(String, _)> = asked
         .iter()
