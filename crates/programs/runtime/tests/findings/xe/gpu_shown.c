@@ -1,5 +1,5 @@
-// An object that the CPU never maps, that the GPU writes, and that the display shows. By PAT index 0 the writes may stay in the cache that CPU and GPU
-// of Tiger Lake share, which the display does not look up; by index 1 they are in memory. Elsewhere both are.
+// An object that the CPU never maps, that the GPU writes, and that the display shows. By PAT index 0 the writes may stay in the cache that CPU and
+// GPU of Tiger Lake share, which the display does not look up; by index 1 they are in memory. Elsewhere both are.
 #include "screen.h"
 
 int main(int count, char **words) {
