@@ -83,11 +83,14 @@ pub use gpu::{
 pub use kernel::counterpart::Counterpart;
 pub use kernel::hardware::XE_CLOCK_HZ;
 pub use kernel::injected_faults::InjectedFault;
+pub use kernel::objects::state::NewObject;
 pub use kernel::objects::system::step_of_xe;
+pub use kernel::spaces::vm::level_of;
 pub use kernel::spec::PREFIX;
 pub use memory::backing_store::PREVIOUS_OWNER;
 pub use memory::program::{Pages, ProgramMemory, Shown};
 pub use memory::views::Views;
+pub use observe::asked::{AskedBind, AskedMemory, AskedObject, AskedOfXe, AskedRequest, NamedObject};
 pub use observe::coverage::{Coverage, Reasons, Work as CoveredWork};
 pub use observe::domain_calls::MadeCall;
 pub use observe::epochs::StoreEpochs;

@@ -42,16 +42,20 @@ pub struct Platform {
 /// The names and the PCI IDs of a platform.
 #[derive(Debug)]
 enum Ids {
-    /// Those of a platform that i915 drives, too; the second ones are not in 6.12's list.
-    Shared(&'static i915::Platform, &'static [u16]),
+    /// Those of a platform that i915 drives, too, with the name of its devices under xe; the IDs are not in 6.12's list.
+    Shared(&'static i915::Platform, &'static str, &'static [u16]),
     /// Those of a platform of xe alone.
     Own(&'static XeIds, &'static i915::Platform),
 }
 
 /// Returns a platform that i915 drives, too. By default i915 takes it; xe needs force_probe.
-const fn shared(platform: &'static i915::Platform, source: &'static str) -> Platform {
+const fn shared(
+    platform: &'static i915::Platform,
+    device_name: &'static str,
+    source: &'static str,
+) -> Platform {
     Platform {
-        ids: Ids::Shared(platform, &[]),
+        ids: Ids::Shared(platform, device_name, &[]),
         graphics: platform.graphics,
         discrete: platform.caps.contains(Caps::DISCRETE),
         local_page_bytes: platform.local_page_bytes,
@@ -125,23 +129,26 @@ static OWN: [i915::Platform; 8] = [
     own(&XE[7], GraphicsVersion::new(35, 11), Some(4096), "xe_pci.c: cri_desc"),
 ];
 
+/// The name of Alder Lake-P's devices under xe.
+const ADLP_NAME: &str = "adlp,driver=xe";
+
 /// Every platform, oldest first.
 static ALL: [Platform; 16] = [
-    shared(&i915::TGL, "xe_pci.c: tgl_desc"),
-    shared(&i915::RKL, "xe_pci.c: rkl_desc"),
-    shared(&i915::ADLS, "xe_pci.c: adl_s_desc"),
+    shared(&i915::TGL, "tgl,driver=xe", "xe_pci.c: tgl_desc"),
+    shared(&i915::RKL, "rkl,driver=xe", "xe_pci.c: rkl_desc"),
+    shared(&i915::ADLS, "adls,driver=xe", "xe_pci.c: adl_s_desc"),
     Platform {
-        ids: Ids::Shared(&i915::ADLP, &[0x46d3, 0x46d4]),
-        ..not_run(shared(&i915::ADLP, "xe_pci.c: adl_p_desc, adl_n_desc"))
+        ids: Ids::Shared(&i915::ADLP, ADLP_NAME, &[0x46d3, 0x46d4]),
+        ..not_run(shared(&i915::ADLP, ADLP_NAME, "xe_pci.c: adl_p_desc, adl_n_desc"))
     },
-    shared(&i915::DG1, "xe_pci.c: dg1_desc"),
-    Platform { has_flat_ccs: true, ..shared(&i915::DG2, "xe_pci.c: dg2_desc") },
+    shared(&i915::DG1, "dg1,driver=xe", "xe_pci.c: dg1_desc"),
+    Platform { has_flat_ccs: true, ..shared(&i915::DG2, "dg2,driver=xe", "xe_pci.c: dg2_desc") },
     Platform {
         has_display: false,
         has_flat_ccs: true,
-        ..not_run(shared(&i915::ATSM, "xe_pci.c: ats_m_desc"))
+        ..not_run(shared(&i915::ATSM, "atsm,driver=xe", "xe_pci.c: ats_m_desc"))
     },
-    shared(&i915::MTL, "xe_pci.c: mtl_desc"),
+    shared(&i915::MTL, "mtl,driver=xe", "xe_pci.c: mtl_desc"),
     integrated(0, Some(LINUX_6_12)),
     not_run(discrete(integrated(1, Some(LINUX_6_12)))),
     discrete(integrated(2, Some(LINUX_7_2))),
@@ -183,7 +190,7 @@ pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
 /// [`Unknown::DeviceId`], [`Unknown::DrivenByI915`].
 pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
     let found = ALL.iter().find(|platform| match platform.ids {
-        Ids::Shared(shared, _) => shared.ids().any(|row| row.id == id),
+        Ids::Shared(shared, ..) => shared.ids().any(|row| row.id == id),
         Ids::Own(own, _) => own.has(id),
     });
     found.ok_or_else(|| match i915::by_id(id) {
@@ -196,7 +203,15 @@ impl Platform {
     /// Returns the short name: `lnl`.
     pub fn name(&self) -> &'static str {
         match self.ids {
-            Ids::Shared(shared, _) => shared.name,
+            Ids::Shared(shared, ..) => shared.name,
+            Ids::Own(own, _) => own.name,
+        }
+    }
+
+    /// Returns the name of its software devices, which says the driver where i915 drives the platform, too: `lnl`, `tgl,driver=xe`.
+    pub fn device_name(&self) -> &'static str {
+        match self.ids {
+            Ids::Shared(_, name, _) => name,
             Ids::Own(own, _) => own.name,
         }
     }
@@ -204,7 +219,7 @@ impl Platform {
     /// Returns the common name: `Lunar Lake`.
     pub fn title(&self) -> &'static str {
         match self.ids {
-            Ids::Shared(shared, _) => shared.title,
+            Ids::Shared(shared, ..) => shared.title,
             Ids::Own(own, _) => own.title,
         }
     }
@@ -212,7 +227,7 @@ impl Platform {
     /// Returns the name, the title and the aliases.
     fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let (shared, own) = match self.ids {
-            Ids::Shared(shared, _) => (Some(names(shared)), None),
+            Ids::Shared(shared, ..) => (Some(names(shared)), None),
             Ids::Own(own, _) => (None, Some(own.names())),
         };
         shared.into_iter().flatten().chain(own.into_iter().flatten())
@@ -221,7 +236,7 @@ impl Platform {
     /// Returns the PCI IDs that xe of `kernel` lists.
     pub fn ids(&self, kernel: KernelVersion) -> impl Iterator<Item = u16> + use<> {
         let (shared, own) = match self.ids {
-            Ids::Shared(shared, later) => {
+            Ids::Shared(shared, _, later) => {
                 let is_listed = move |id: &u16| kernel > LINUX_6_12 || !later.contains(id);
                 (Some(shared.ids().map(|row| row.id).filter(is_listed)), None)
             }
@@ -233,7 +248,7 @@ impl Platform {
     /// Returns i915's platform of the same devices, if i915 drives them, too.
     pub fn i915(&self) -> Option<&'static i915::Platform> {
         match self.ids {
-            Ids::Shared(shared, _) => Some(shared),
+            Ids::Shared(shared, ..) => Some(shared),
             Ids::Own(..) => None,
         }
     }
@@ -241,7 +256,7 @@ impl Platform {
     /// Returns the platform as the driver rules see it: i915's, or one of xe alone.
     pub(super) fn hardware(&self) -> &'static i915::Platform {
         match self.ids {
-            Ids::Shared(shared, _) => shared,
+            Ids::Shared(shared, ..) => shared,
             Ids::Own(_, own) => own,
         }
     }
@@ -360,5 +375,18 @@ impl Device {
     /// Returns whether the kernel is newer than 6.12, as far as its requests are concerned.
     pub(super) fn has_requests_of_7_2(&self) -> bool {
         self.kernel > LINUX_6_12
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_devices_says_the_driver_where_it_is_not_the_only_one() {
+        for platform in all() {
+            let driver = if platform.i915().is_some() { ",driver=xe" } else { "" };
+            assert_eq!(platform.device_name(), std::format!("{platform}{driver}"));
+        }
     }
 }

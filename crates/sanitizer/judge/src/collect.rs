@@ -49,7 +49,7 @@ pub(crate) fn show(device: &SimDevice, code: u32) {
 pub(crate) fn collect(
     findings: &Findings,
     device: &SimDevice,
-    Judged { verdicts, domain_changes }: Judged,
+    Judged { verdicts, domain_changes, by_many }: Judged,
     stack: impl Fn() -> Vec<Frame>,
 ) {
     findings.domains.collect(domain_changes, &stack);
@@ -58,8 +58,9 @@ pub(crate) fn collect(
             first_stores(findings, device.exported_as(object), object, lines)
         });
     }
-    // A device that many platforms judge logs nothing.
-    let found: Vec<_> = logged(device).into_iter().chain(findings_of(device, verdicts)).collect();
+    // A device that many platforms judge logs nothing but what it refused itself.
+    let own = logged(device).into_iter().filter(|_| !by_many);
+    let found: Vec<_> = own.chain(findings_of(device, verdicts)).collect();
     if found.is_empty() {
         return;
     }
@@ -134,7 +135,7 @@ fn logged(device: &SimDevice) -> Vec<Finding> {
 pub(crate) fn findings_of(device: &SimDevice, verdicts: Vec<Verdict>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for verdict in verdicts {
-        let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name).collect();
+        let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name()).collect();
         // The certain ones come first.
         let are_known_on = |name| {
             let there = found.iter().filter(move |finding| finding.platforms.contains(name));
@@ -145,7 +146,7 @@ pub(crate) fn findings_of(device: &SimDevice, verdicts: Vec<Verdict>) -> Vec<Fin
         }
         let object = (verdict.object, verdict.handle, verdict.size);
         let finding = Finding::new(verdict.kind, device.name(), object, verdict.level, verdict.lines);
-        found.push(Finding { route: verdict.route, platforms, ..finding });
+        found.push(Finding { route: verdict.route, refused: verdict.refused, platforms, ..finding });
     }
     found
 }

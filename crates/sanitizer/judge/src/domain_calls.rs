@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::MutexGuard;
 use std::thread::{self, ThreadId};
 
-use gem_coherency::platform::Platform;
 use gem_coherency::sync::Mutex;
 use gem_coherency_protocol::Frame;
 
-use crate::need::{Counts, Need};
+use crate::judging::JudgingPlatform;
+use crate::judging::need::{Counts, Need};
 
 /// Frames of a call stack that must be equal for two calls to be of one place.
 const SAME_FRAMES: usize = 4;
@@ -38,9 +38,9 @@ pub(crate) struct DomainChange {
     /// The thread that made the call.
     pub(crate) thread: ThreadId,
     /// The platforms on which it was needed.
-    pub(crate) needed_on: Vec<&'static Platform>,
+    pub(crate) needed_on: Vec<JudgingPlatform>,
     /// The platforms on which it was precautionary, or is not judged yet.
-    pub(crate) precautionary_on: Vec<&'static Platform>,
+    pub(crate) precautionary_on: Vec<JudgingPlatform>,
     /// It is not judged on one of them: a change with the same number follows.
     pub(crate) is_open: bool,
 }
@@ -118,8 +118,8 @@ impl DomainSite {
         ];
         for (names, platforms) in lists {
             for platform in platforms {
-                if !names.contains(&platform.name) {
-                    names.push(platform.name);
+                if !names.contains(&platform.name()) {
+                    names.push(platform.name());
                 }
             }
         }
@@ -168,10 +168,9 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::platform::by_name;
 
     fn change(number: u64, needed_on: &[&str], is_open: bool) -> DomainChange {
-        let on: Vec<_> = needed_on.iter().map(|name| by_name(name).unwrap()).collect();
+        let on: Vec<_> = needed_on.iter().map(|name| JudgingPlatform::by_name(name).unwrap()).collect();
         let (needed_on, precautionary_on) = if is_open { (Vec::new(), on) } else { (on, Vec::new()) };
         let thread = thread::current().id();
         DomainChange { number, call: "SET_DOMAIN", thread, needed_on, precautionary_on, is_open }

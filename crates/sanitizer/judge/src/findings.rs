@@ -286,6 +286,7 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
     if let (Some(refused), Some(other_refused)) = (one.refused, other.refused) {
         let what = |refused: RefusedRequest| (refused.request, refused.rule);
         return (what(refused), &one.device) == (what(other_refused), &other.device)
+            && one.platforms == other.platforms
             && top(&one.request) == top(&other.request);
     }
     (one.kind, &one.device, one.level, one.route) == (other.kind, &other.device, other.level, other.route)

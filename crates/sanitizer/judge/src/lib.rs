@@ -27,7 +27,7 @@
 //! L3  sanitizer: what the server calls, and the results
 //! L2  screens -> collect   loads
 //! L1  run_judges -> platforms   findings -> history
-//! L0  domain_calls -> need   records   stale
+//! L0  domain_calls -> judging   records   stale
 //! ```
 //!
 //! * `sanitizer`: the judge that a server calls, and the results. Not rules.
@@ -39,7 +39,7 @@
 //! * `findings`: the mistakes of programs, by place. Not flushes.
 //! * `history`: what happened to the objects of findings. Not verdicts.
 //! * `domain_calls`: changes of domains, by place. Not flushes.
-//! * `need`: the verdicts on a flush, counted. Not the rules behind them.
+//! * `judging`: the platforms that judge a run, each under a driver, and the verdicts on a flush, counted. Not the rules behind them.
 //! * `records`: what programs record of their first stores and their flushes. Not the effect of a flush.
 //! * `stale`: the lines that agents made stale, by object. Not loads of them.
 
@@ -49,8 +49,8 @@ mod collect;
 mod domain_calls;
 mod findings;
 mod history;
+mod judging;
 mod loads;
-mod need;
 mod platforms;
 mod records;
 mod run_judges;
@@ -62,7 +62,8 @@ pub use domain_calls::DomainSite;
 pub use findings::{Finding, Listener, RecentFlush};
 pub use gem_coherency_memory_model::Mistake;
 pub use history::{History, Step, What};
-pub use need::{Counts, Need};
+pub use judging::need::{Counts, Need};
+pub use judging::{JudgingPlatform, NotAlike};
 pub use run_judges::FlushSite;
 pub use sanitizer::Sanitizer;
 

@@ -44,7 +44,7 @@ pub(crate) fn add(
         }
         Some(verdicts) => {
             for Verdict { lines, level, platforms, .. } in verdicts {
-                let platforms = platforms.into_iter().map(|platform| platform.name).collect();
+                let platforms = platforms.into_iter().map(|platform| platform.name()).collect();
                 add_load(findings, devices, written, Loaded { lines, level, platforms }, load.clone());
             }
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use gem_coherency::platform::Platform;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency_protocol::{Flushed, Found, Frame, LogEntryKind, USER_MEMORY};
@@ -13,7 +12,8 @@ use gem_coherency_server::RecordWriters;
 use gem_coherency_sim::{FlushKind, FoundLine, Instruction, MadeStale, SimDevice};
 
 use crate::domain_calls::DomainChange;
-use crate::need::{Counts, Need};
+use crate::judging::need::{Counts, Need};
+use crate::judging::{JudgingPlatform, NotAlike};
 use crate::platforms::{Judge, Verdict};
 use crate::records::flush_logs::FlushLogs;
 
@@ -33,6 +33,8 @@ pub(crate) struct Judged {
     pub(crate) verdicts: Vec<Verdict>,
     /// The calls that move objects between domains.
     pub(crate) domain_changes: Vec<DomainChange>,
+    /// Several platforms judge: the device's own mistakes are none.
+    pub(crate) by_many: bool,
 }
 
 /// The flushes of one place.
@@ -51,12 +53,12 @@ pub struct FlushSite {
 impl RunJudges {
     /// Begins to trace `devices`, which have no objects yet, and to judge what happens by `platforms`; if there are none, by
     /// the devices' own.
-    pub(crate) fn new(devices: &[SimDevice], platforms: &[&'static Platform]) -> Self {
+    pub(crate) fn new(devices: &[SimDevice], platforms: &[JudgingPlatform]) -> Self {
         let by_many = !platforms.is_empty();
         let judge = |device: &SimDevice| {
             if by_many {
                 device.trace();
-                Judge::new(device.machine(), device.rules(), platforms)
+                Judge::new(device.machine(), (device.rules(), device.lacks_of_xe()), platforms)
             } else {
                 device.trace_own();
                 Judge::own(device.machine(), device.rules())
@@ -110,7 +112,7 @@ impl RunJudges {
         let Some(judge) = self.judges.get(number) else { return Judged::default() };
         // Held first, so that parts of a trace are judged in their order.
         let mut judge = judge.lock();
-        judge.feed(device.take_trace());
+        hear(&mut judge, device);
         let verdicts = judge.take_verdicts();
         let verdicts = if self.by_many {
             verdicts
@@ -119,7 +121,7 @@ impl RunJudges {
             drop(judge.take_made_stale());
             Vec::new()
         };
-        Judged { verdicts, domain_changes: judge.take_domain_changes() }
+        Judged { verdicts, domain_changes: judge.take_domain_changes(), by_many: self.by_many }
     }
 
     /// Returns and clears the lines of a device of which a write made old copies on some platform, as far as it is judged.
@@ -151,7 +153,7 @@ impl RunJudges {
         let of_device = |(judge, device): (&Mutex<Judge>, &SimDevice)| {
             let mut judge = judge.lock();
             device.trace_stores(object, lines);
-            judge.feed(device.take_trace());
+            hear(&mut judge, device);
             judge.load(object, lines)
         };
         self.judges.iter().zip(devices).flat_map(of_device).collect()
@@ -162,7 +164,7 @@ impl RunJudges {
         let Some(judge) = self.judges.get(number) else { return Vec::new() };
         let mut judge = judge.lock();
         drop(device.look_at_screens());
-        judge.feed(device.take_trace());
+        hear(&mut judge, device);
         judge.dirty_screens()
     }
 
@@ -176,7 +178,7 @@ impl RunJudges {
         for (judge, device) in self.judges.iter().zip(devices) {
             let mut judge = judge.lock();
             // Flushes alone are no mistakes.
-            judge.feed(device.take_trace());
+            hear(&mut judge, device);
             let flushed = judge.flushed();
             let unknown = (u64::MAX, Vec::new());
             for (number, stack) in (0..).zip(stacks.iter().cloned()).chain([unknown]) {
@@ -184,7 +186,7 @@ impl RunJudges {
                 if least == Need::Useless {
                     lines.precautionary += std::mem::take(&mut lines.useless);
                 }
-                let names = |least| flushed.on(number, least).into_iter().map(|platform| platform.name);
+                let names = |least| flushed.on(number, least).into_iter().map(|platform| platform.name());
                 let needed_on: Vec<_> = names(Need::Needed).collect();
                 let precautionary_on: Vec<_> = names(least).collect();
                 if lines.all() == 0 && flushed.on(number, Need::Useless).is_empty() {
@@ -213,18 +215,13 @@ impl RunJudges {
         self.judges.iter().map(|judge| judge.lock().possibly_lost()).sum()
     }
 
-    /// Returns the platforms that refuse requests which `devices` accepted, with the reasons.
-    pub(crate) fn refusals(&self, devices: &[SimDevice]) -> BTreeMap<&'static str, Vec<&'static str>> {
-        let mut all: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
+    /// Returns what programs did on `devices` that is not the same on a platform.
+    pub(crate) fn not_alike(&self, devices: &[SimDevice]) -> BTreeMap<&'static str, NotAlike> {
+        let mut all: BTreeMap<&'static str, NotAlike> = BTreeMap::new();
         let of_device =
-            |(judge, device): (&Mutex<Judge>, &SimDevice)| judge.lock().refusals(&device.accepted_calls());
-        for (platform, reasons) in self.judges.iter().zip(devices).flat_map(of_device) {
-            let known = all.entry(platform.name).or_default();
-            for why in reasons {
-                if !known.contains(&why) {
-                    known.push(why);
-                }
-            }
+            |(judge, device): (&Mutex<Judge>, &SimDevice)| judge.lock().not_alike(&device.accepted_calls());
+        for (platform, why) in self.judges.iter().zip(devices).flat_map(of_device) {
+            all.entry(platform.name()).or_default().merge(why);
         }
         all
     }
@@ -233,6 +230,13 @@ impl RunJudges {
     pub(crate) fn lost(&self) -> u64 {
         self.judges.iter().fold(self.logs.lost(), |sum, judge| sum.saturating_add(judge.lock().dropped()))
     }
+}
+
+/// Lets a judge hear what happened on its device since the last time.
+fn hear(judge: &mut Judge, device: &SimDevice) {
+    let traced = device.take_trace();
+    judge.hear_asked(device.take_asked());
+    judge.feed(traced);
 }
 
 impl FlushSite {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::{Arc, OnceLock};
 
-use gem_coherency::platform::Platform;
 use gem_coherency::units::LineRange;
 use gem_coherency_protocol::Frame;
 use gem_coherency_server::{Done, Judge, Program, RecordWriters, Session};
@@ -13,6 +12,7 @@ use gem_coherency_sim::{MadeStale, Screens, SimDevice};
 use crate::domain_calls::DomainSite;
 use crate::findings::{Finding, Findings, Listener};
 use crate::history::History;
+use crate::judging::{JudgingPlatform, NotAlike};
 use crate::run_judges::{FlushSite, RunJudges};
 use crate::{collect, loads, screens};
 
@@ -21,7 +21,7 @@ use crate::{collect, loads, screens};
 pub struct Sanitizer {
     findings: Findings,
     listener: Option<Arc<dyn Listener>>,
-    platforms: Vec<&'static Platform>,
+    platforms: Vec<JudgingPlatform>,
     /// The judges of the devices' traces, once there are devices.
     judges: OnceLock<RunJudges>,
 }
@@ -32,7 +32,7 @@ impl Sanitizer {
     /// What programs do is judged by `platforms` in place of the devices' own, and the devices then tell every program the newest bytes;
     /// without any, by the devices' own. With `history`, the histories of objects are recorded, too, for findings by the devices' own.
     #[must_use]
-    pub fn new(platforms: &[&'static Platform], history: bool, listener: Option<Arc<dyn Listener>>) -> Self {
+    pub fn new(platforms: &[JudgingPlatform], history: bool, listener: Option<Arc<dyn Listener>>) -> Self {
         let findings = Findings::new(history && platforms.is_empty());
         Self { findings, listener, platforms: platforms.to_vec(), judges: OnceLock::new() }
     }
@@ -58,12 +58,12 @@ impl Sanitizer {
         self.judges.get().map_or(0, RunJudges::possibly_lost)
     }
 
-    /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
-    /// unless several platforms judge.
+    /// Returns what programs did that is not the same on a platform, by name: requests that it refuses, and what is not judged there. Empty unless
+    /// several platforms judge.
     #[must_use]
-    pub fn refusals(&self, session: &Session) -> BTreeMap<&'static str, Vec<&'static str>> {
+    pub fn not_alike(&self, session: &Session) -> BTreeMap<&'static str, NotAlike> {
         let judges = self.judges.get().filter(|judges| judges.by_many);
-        judges.map(|judges| judges.refusals(session.devices())).unwrap_or_default()
+        judges.map(|judges| judges.not_alike(session.devices())).unwrap_or_default()
     }
 
     /// Returns the number of flushes and accesses that were lost, so that judgements by several platforms may be wrong: programs made

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gem_coherency_sanitizer::Sanitizer;
+use gem_coherency_sanitizer::{NotAlike, Sanitizer};
 use gem_coherency_server::{Ended, Session};
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub struct Collection {
     pub(crate) domain_changes: Rows<DomainRow>,
     pub(crate) tests: Rows<TestRow>,
     pub(crate) coverage: Vec<CoverageRow>,
-    pub(crate) refusals: BTreeMap<&'static str, Vec<&'static str>>,
+    pub(crate) not_alike: BTreeMap<&'static str, NotAlike>,
     pub(crate) possibly_lost: u64,
     pub(crate) lost: u64,
 }
@@ -103,7 +103,7 @@ impl Collection {
             domain_changes: Rows::new(MOST_PLACES),
             tests: Rows::new(MOST_TESTS),
             coverage: Vec::new(),
-            refusals: BTreeMap::new(),
+            not_alike: BTreeMap::new(),
             possibly_lost: 0,
             lost: 0,
         }
@@ -128,11 +128,11 @@ impl Collection {
             let same = same(&|| format!("{} {}", row.call, stack(&row.place, usize::MAX)));
             self.domain_changes.add(same, row, |known, row| known.requests.merge(&row.requests));
         }
-        for (platform, reasons) in sanitizer.refusals(session) {
-            let known = self.refusals.entry(platform).or_default();
-            known.extend(reasons);
-            known.sort_unstable();
-            known.dedup();
+        for (platform, more) in sanitizer.not_alike(session) {
+            let known = self.not_alike.entry(platform).or_default();
+            known.merge(more);
+            known.refused.sort_unstable();
+            known.not_judged.sort_unstable();
         }
         self.possibly_lost += sanitizer.possibly_lost();
         self.lost += sanitizer.lost();

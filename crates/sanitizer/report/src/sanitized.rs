@@ -3,8 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use gem_coherency::platform::Platform;
-use gem_coherency_sanitizer::{Finding, Sanitizer};
+use gem_coherency_sanitizer::{Finding, JudgingPlatform, Sanitizer};
 use gem_coherency_server::Session;
 use serde::Serialize;
 
@@ -103,7 +102,7 @@ impl Sanitized {
     pub fn of(
         run: Run,
         collection: Collection,
-        judges: &[&'static Platform],
+        judges: &[JudgingPlatform],
         Accepted { mut suppressions, mut baseline }: Accepted,
     ) -> Self {
         let dropped = collection.dropped();
@@ -113,7 +112,7 @@ impl Sanitized {
             domain_changes,
             tests,
             coverage,
-            refusals,
+            not_alike,
             possibly_lost,
             lost,
             ..
@@ -126,7 +125,7 @@ impl Sanitized {
         baseline.iter_mut().for_each(|baseline| baseline.compare(&mut findings));
         // What was found was judged.
         let nothing_judged = if findings.is_empty() { coverage::nothing_judged(&coverage) } else { None };
-        let platforms = platform_verdicts::verdicts(judges, &refusals, &findings);
+        let platforms = platform_verdicts::verdicts(judges, &not_alike, &findings);
         let Run { devices, program, status } = run;
         Self {
             devices,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use gem_coherency::platform::Platform;
 use gem_coherency::sync::Mutex;
-use gem_coherency_sanitizer::{Listener, Sanitizer};
+use gem_coherency_sanitizer::{JudgingPlatform, Listener, Sanitizer};
 use gem_coherency_server::{Ended, Judge, Session, Suite, Test};
 
 use crate::collection::Collection;
@@ -13,7 +12,7 @@ use crate::live::Live;
 /// Collects what the judges of tests find.
 #[derive(Debug)]
 pub struct Tests {
-    judges: Vec<&'static Platform>,
+    judges: Vec<JudgingPlatform>,
     live: Option<Arc<Live>>,
     collection: Arc<Mutex<Collection>>,
 }
@@ -22,7 +21,7 @@ impl Tests {
     /// Creates the collector of tests that the platforms in `judges` judge, or if there are none the devices' own, and whose findings
     /// `live` hears of.
     #[must_use]
-    pub fn new(judges: &[&'static Platform], live: Option<Arc<Live>>) -> Self {
+    pub fn new(judges: &[JudgingPlatform], live: Option<Arc<Live>>) -> Self {
         let collection = Collection::new(!judges.is_empty());
         Self { judges: judges.to_vec(), live, collection: Arc::new(Mutex::new(collection)) }
     }

@@ -2,7 +2,9 @@
 
 use gem_coherency::platform::Call;
 use gem_coherency::units::LineRange;
+use gem_coherency::xe;
 
+use crate::observe::asked::AskedOfXe;
 use crate::observe::coverage::Coverage;
 use crate::observe::trace_event::{Instruction, TraceEvent, Traced};
 use crate::{Process, SimDevice};
@@ -23,6 +25,22 @@ impl SimDevice {
     /// for 1,048,576.
     pub fn take_trace(&self) -> (Vec<Traced>, u64) {
         self.system.trace.take()
+    }
+
+    /// Returns and clears the requests of xe that say how memory is cached, of a device that is traced for several platforms; a
+    /// [`TraceEvent::Asked`] of the trace that was taken before is for each. It has room for 4,096.
+    pub fn take_asked(&self) -> Vec<AskedOfXe> {
+        self.system.trace.take_asked()
+    }
+
+    /// Returns the device of xe; `None` for one of i915.
+    pub fn xe_device(&self) -> Option<xe::Device> {
+        self.system.xe.map(|kernel| kernel.device)
+    }
+
+    /// Returns the rule that the device's xe lacks (`without=`).
+    pub fn lacks_of_xe(&self) -> Option<xe::Rule> {
+        self.system.xe?.without
     }
 
     /// Returns what the device simulated of the batches of programs so far, and what it skipped.

@@ -10,11 +10,12 @@ use crate::gpu::real_gpu::WriteLog;
 use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::{AddressSpace, Mapped};
+use crate::memory::backing_store::MappingCaching;
 use crate::observe::coverage::{Kind, Tally};
 use crate::observe::epochs::Polled;
 use gem_coherency::platform::EngineClass;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
-use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
+use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_memory_model::Route;
 
 /// The objects that a batch can access: those of its submission, which keep their addresses until it is done,
@@ -83,7 +84,7 @@ impl Bindings {
         let own = own.and_then(|(&start, named)| {
             let (object, offset) = (Arc::clone(&named.object), address - start);
             let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
-            Some(Mapped::Object { object, offset, left, level: None, is_writable: true })
+            Some(Mapped::Object { object, offset, left, caching: None, is_writable: true })
         });
         own.or_else(|| self.space.at(address))
     }
@@ -98,7 +99,7 @@ impl Bindings {
 /// The first part of an address range, up to the next boundary.
 enum Piece {
     /// Bytes of an object.
-    Bound { object: Arc<Object>, offset: u64, len: u64, level: Option<CacheLevel> },
+    Bound { object: Arc<Object>, offset: u64, len: u64, caching: Option<MappingCaching> },
     /// No memory, of which reads return zeroes; writes are lost, also to memory that the GPU may not write.
     Null { len: u64 },
     /// Unbound, up to the end of the page: the scratch page.
@@ -149,10 +150,10 @@ impl View<'_> {
             Mapped::Object { is_writable: false, left, .. } if access == Access::Write => {
                 Some(Piece::Null { len: left.min(len) })
             }
-            Mapped::Object { object, offset, left, level, .. } => {
+            Mapped::Object { object, offset, left, caching, .. } => {
                 // An object whose pages were released has none.
                 let has_pages = object.state().snapshot.pages;
-                has_pages.then_some(Piece::Bound { object, offset, len: left.min(len), level })
+                has_pages.then_some(Piece::Bound { object, offset, len: left.min(len), caching })
             }
         });
         bound.unwrap_or(Piece::Nothing { len: (PAGE_BYTES - address % PAGE_BYTES).min(len) })
@@ -179,9 +180,9 @@ impl View<'_> {
             let len = piece.len();
             let (into, after) = rest.split_at_mut(len as usize);
             let read = match piece {
-                Piece::Bound { object, offset, level, .. } => {
+                Piece::Bound { object, offset, caching, .. } => {
                     let state = object.state();
-                    let ctx = object.access_context(&state).at_level(level);
+                    let ctx = object.access_context(&state).through(caching);
                     object.read(ctx, Route::Gpu(mocs), offset, into).is_ok()
                 }
                 Piece::Null { .. } => {
@@ -252,9 +253,9 @@ impl View<'_> {
             let len = piece.len();
             let (from, after) = rest.split_at(len as usize);
             let written = match piece {
-                Piece::Bound { object, offset, level, .. } => {
+                Piece::Bound { object, offset, caching, .. } => {
                     let state = object.state();
-                    let ctx = object.access_context(&state).at_level(level);
+                    let ctx = object.access_context(&state).through(caching);
                     self.log.add(object.id(), offset..offset + len);
                     let written = object.write(ctx, Route::Gpu(mocs), offset, from).is_ok();
                     object.note_gpu_write(offset, from);

@@ -20,6 +20,15 @@ use gem_coherency_memory_model::{self as memory_model, CacheMove, Hardware, Line
 /// The previous owner's data, repeated, which memory holds until the object's own bytes reach it.
 pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
 
+/// How the GPU's accesses through a mapping of xe are cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MappingCaching {
+    /// Their level, by which the memory model takes them.
+    pub(crate) level: CacheLevel,
+    /// The PAT index that this follows from.
+    pub(crate) pat_index: u16,
+}
+
 /// The hardware and the level that determine how an object is accessed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessContext<'a> {
@@ -27,6 +36,8 @@ pub(crate) struct AccessContext<'a> {
     pub(crate) level: CacheLevel,
     /// Every agent sees every byte at once, so that all of them use the cached bytes.
     pub(crate) coherent: bool,
+    /// The PAT index of the GPU's mapping that the access goes through, under xe.
+    pub(crate) pat_index: Option<u16>,
     /// No mapping of the object goes through the CPU's caches, now or later.
     pub(crate) is_uncached: bool,
     /// Is told of accesses to lines ([`Observer::access`](super::observer::Observer::access)): the log of incoherent accesses, if the device
@@ -42,6 +53,7 @@ impl AccessContext<'_> {
         hardware: Hardware::new(Caps::empty()),
         level: CacheLevel::None,
         coherent: false,
+        pat_index: None,
         is_uncached: false,
         watch: None,
         trace: None,
@@ -52,9 +64,10 @@ impl AccessContext<'_> {
         AccessContext { watch: None, trace: None, ..self }
     }
 
-    /// Returns the context of accesses by a mapping of another level than the object's, if it has one.
-    pub(crate) fn at_level(self, level: Option<CacheLevel>) -> Self {
-        Self { level: level.unwrap_or(self.level), ..self }
+    /// Returns the context of the GPU's accesses through a mapping with a caching of its own, if it has one.
+    pub(crate) fn through(self, caching: Option<MappingCaching>) -> Self {
+        let Some(MappingCaching { level, pat_index }) = caching else { return self };
+        Self { level, pat_index: Some(pat_index), ..self }
     }
 
     /// Returns the route that an access on `route` actually takes.
@@ -167,12 +180,16 @@ impl BackingStore {
         bytes(&mut self.memory, self.size)
     }
 
-    /// Returns the context of accesses to an object that no mapping shows through the CPU's caches: once one shows memory, no line is cached, and
-    /// snooping finds none.
+    /// Returns the context of accesses to an object that no mapping shows through the CPU's caches: once one shows memory, or if the GPU zeroed the
+    /// object and shares no cache with the CPU, no line is cached, and snooping finds none.
     fn of_uncached<'a>(&self, ctx: AccessContext<'a>) -> AccessContext<'a> {
         let shows_memory =
             self.shared.as_ref().is_some_and(|shared| shared.shows_memory && !shared.shows_cache);
-        if ctx.is_uncached && shows_memory { ctx.at_level(Some(CacheLevel::None)) } else { ctx }
+        let shares_cache = ctx.hardware.caps.contains(Caps::LLC);
+        let is_unmapped = self.shared.is_none() && self.zeroing == Zeroing::Gpu && !shares_cache;
+        let level =
+            if ctx.is_uncached && (shows_memory || is_unmapped) { CacheLevel::None } else { ctx.level };
+        AccessContext { level, ..ctx }
     }
 
     /// Reads on `route`.

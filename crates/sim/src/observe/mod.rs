@@ -1,5 +1,6 @@
 //! What a device tells about itself: its trace, and its logs of flushes, incoherent accesses, refusals, lines and skipped work.
 
+pub(crate) mod asked;
 pub(crate) mod bound;
 pub(crate) mod coverage;
 pub(crate) mod domain_calls;

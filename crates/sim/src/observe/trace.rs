@@ -11,6 +11,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::asked::{AskedOfXe, AskedRequest};
 use super::trace_event::{FlushKind, FoundLine, Instruction, TraceEvent, Traced};
 use crate::memory::backing_store::{AccessContext, BackingStore};
 use crate::memory::observer::{About, Observed, Observer};
@@ -20,10 +21,14 @@ use gem_coherency::platform::Call;
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, Handle};
+use gem_coherency::xe::Refusal;
 use gem_coherency_memory_model::{Line, Place, Route, Transfer, effect};
 
 /// Number of events that a trace keeps; later ones are dropped.
 const KEPT: usize = 1 << 20;
+
+/// Number of requests of xe that are kept.
+const MOST_ASKED: usize = 1 << 12;
 
 const LINE: usize = LINE_BYTES as usize;
 
@@ -35,6 +40,14 @@ pub(crate) struct Trace {
     kept: Mutex<Kept>,
     /// The calls that some platforms refuse, in the order of their first.
     calls: Mutex<Vec<Call>>,
+    /// The requests of xe.
+    asked: Mutex<Asked>,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    count: u64,
+    kept: Vec<AskedOfXe>,
 }
 
 #[derive(Debug, Default)]
@@ -95,6 +108,29 @@ impl Trace {
         }
     }
 
+    /// Adds a request of xe, if other platforms are asked about it; the device `refused` it for this reason.
+    pub(crate) fn ask(&self, refused: Option<Refusal>, request: impl FnOnce() -> AskedRequest) {
+        if !self.is_coherent() {
+            return;
+        }
+        let mut asked = self.asked.lock();
+        if asked.kept.len() == MOST_ASKED {
+            drop(asked);
+            self.kept.lock().dropped += 1;
+            return;
+        }
+        let number = asked.count;
+        asked.count += 1;
+        asked.kept.push(AskedOfXe { number, refused, request: request() });
+        drop(asked);
+        self.add(0, TraceEvent::Asked { number });
+    }
+
+    /// Returns and clears the requests of xe, oldest first.
+    pub(crate) fn take_asked(&self) -> Vec<AskedOfXe> {
+        std::mem::take(&mut self.asked.lock().kept)
+    }
+
     /// Returns the calls so far.
     pub(crate) fn calls(&self) -> Vec<Call> {
         self.calls.lock().clone()
@@ -114,10 +150,12 @@ fn extended(last: TraceEvent, next: TraceEvent) -> Option<TraceEvent> {
             follow(before, lines).map(TraceEvent::Stored)
         }
         (
-            TraceEvent::Accessed { route, access, lines: before, handle },
-            TraceEvent::Accessed { route: other_route, access: other_access, lines, .. },
-        ) if (route, access) == (other_route, other_access) => {
-            Some(TraceEvent::Accessed { route, access, lines: follow(before, lines)?, handle })
+            TraceEvent::Accessed { route, access, lines: before, handle, pat_index },
+            TraceEvent::Accessed {
+                route: other_route, access: other_access, lines, pat_index: other, ..
+            },
+        ) if (route, access, pat_index) == (other_route, other_access, other) => {
+            Some(TraceEvent::Accessed { route, access, lines: follow(before, lines)?, handle, pat_index })
         }
         (TraceEvent::Rewritten { route, lines: before }, TraceEvent::Rewritten { route: other, lines })
             if route == other =>
@@ -232,7 +270,8 @@ impl BackingStore {
         let lines = range.lines();
         if !lines.is_empty() {
             self.observe_lines(tracing, lines)?;
-            let event = TraceEvent::Accessed { route, access: Access::Read, lines, handle: tracing.handle };
+            let (access, handle, pat_index) = (Access::Read, tracing.handle, ctx.pat_index);
+            let event = TraceEvent::Accessed { route, access, lines, handle, pat_index };
             tracing.add_access(ctx, route, Some(Access::Read), lines, event);
         }
         Ok(())
@@ -254,7 +293,8 @@ impl BackingStore {
             let new = rest.get(..LINE - at as usize % LINE).unwrap_or(rest);
             let lines = ByteRange::within(at, new.len() as u64, self.size)?.lines();
             self.observe_lines(tracing, lines)?;
-            let written = TraceEvent::Accessed { route, access: Access::Write, lines, handle };
+            let (access, pat_index) = (Access::Write, ctx.pat_index);
+            let written = TraceEvent::Accessed { route, access, lines, handle, pat_index };
             let event = if self.rewrites(tracing, at, new)? {
                 TraceEvent::Rewritten { route, lines }
             } else {
@@ -375,6 +415,7 @@ mod tests {
             access: Access::Read,
             lines: LineRange::new(first, first + 1),
             handle: None,
+            pat_index: None,
         };
         let gpu = Route::Gpu(MocsClass::PageTable);
         trace.add(2, read(gpu, 0));

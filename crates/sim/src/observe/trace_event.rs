@@ -4,6 +4,7 @@ use super::domain_calls::MadeCall;
 use gem_coherency::policy::kernel::{Creation, Event, Snapshot};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, Agent, Handle};
+use gem_coherency::xe;
 use gem_coherency_memory_model::Route;
 
 /// An event of an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
@@ -33,6 +34,15 @@ pub enum TraceEvent {
         snapshot: Snapshot,
         /// The agent whose caches have its zeroes at first.
         zeroed_by: Agent,
+        /// How it was created.
+        created: xe::Object,
+        /// By CREATE_DUMB, which chooses the memory; otherwise by GEM_CREATE.
+        is_dumb: bool,
+    },
+    /// A program made the request of xe with this number ([`SimDevice::take_asked`](crate::SimDevice::take_asked)). The object's number is 0.
+    Asked {
+        /// The number.
+        number: u64,
     },
     /// A program maps it; the route of its accesses.
     Mapped(Route),
@@ -94,6 +104,15 @@ pub enum TraceEvent {
         route: Route,
         /// The access.
         access: Access,
+        /// The lines.
+        lines: LineRange,
+        /// The object's first handle.
+        handle: Option<Handle>,
+        /// The PAT index of the GPU's mapping, under xe.
+        pat_index: Option<u16>,
+    },
+    /// The command streamer of a copy engine read lines that a fill or a copy of its batch wrote, without MI_FLUSH_DW in between.
+    Posted {
         /// The lines.
         lines: LineRange,
         /// The object's first handle.

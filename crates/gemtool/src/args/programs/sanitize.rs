@@ -43,7 +43,10 @@ first store to the page and the request that shows it:
                          GPU sees in the cache
 
 With --platforms every program gets the newest bytes, and each platform's rules are applied to what it did. \
-A driver that asks which platform it runs on may do something else on another one: run it there, too.
+A driver that asks which platform it runs on may do something else on another one: run it there, too. Names are \
+those of devices, with the setting driver= alone: bmg,tgl,driver=xe. `all` stands for each platform of the device's \
+driver, all,driver=xe for those of xe. The kernel is the run's. Platforms of one driver judge programs of the other \
+one as far as their requests have a counterpart; the report lists what is not judged, and why.
 
 A store of the bytes that are there already cannot be seen. Large copies by libc are kept from \
 non-temporal stores (GLIBC_TUNABLES).
@@ -66,6 +69,7 @@ Examples:
   gemtool sanitize glk --baseline known --error-exitcode 9 -- ./app
   gemtool sanitize glk --tests --junit --output a.xml -- piglit run gpu out
   gemtool sanitize glk --platforms all -- ./app
+  gemtool sanitize lnl --platforms bmg,ptl,tgl,driver=xe -- ./app
   gemtool sanitize glk --svg finding.svg -- ./app
   gemtool sanitize glk --sarif --output report.sarif -- ./app
   gemtool sanitize tgl --json --output report.json -- ./app";
@@ -81,7 +85,7 @@ pub struct Sanitize {
     #[arg(long, value_name = "PATH", value_parser = real_device)]
     pub device: Option<String>,
 
-    /// Judge the run by these platforms, in place of the devices' own: `all`, or names
+    /// Judge the run by these platforms, in place of the devices' own: `all`, or names, each with driver= if need be
     #[arg(long, value_name = "all|NAMES", conflicts_with = "device")]
     pub platforms: Option<Judges>,
 

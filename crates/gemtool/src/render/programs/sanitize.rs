@@ -120,6 +120,10 @@ fn verdicts_of_platforms(rows: &[PlatformsRow], page: &mut Page<'_>) -> io::Resu
         let (platforms, reasons) = (row.platforms.join(" "), row.refused.join("; "));
         page.line(&format!("Requests refused on {platforms}: {reasons}."))?;
     }
+    for row in rows.iter().filter(|row| !row.not_judged.is_empty()) {
+        let (platforms, reasons) = (row.platforms.join(" "), row.not_judged.join("; "));
+        page.wrapped(0, &format!("Not judged on {platforms}: {reasons}."))?;
+    }
     page.gap()
 }
 

@@ -27,13 +27,21 @@ fn a_run_has_software_devices_or_a_real_one() {
 }
 
 #[test]
-fn platforms_that_judge_are_those_of_i915() {
-    gemtool("sanitize tgl --platforms lnl -- true").refused(&["--platforms", "Lunar Lake is driven by xe"]);
-    gemtool("sanitize tgl --platforms all,lnll -- true").refused(&["--platforms", "lnll"]);
-    for devices in ["lnl", "tgl,lnl", "tgl,driver=xe"] {
-        gemtool(&format!("sanitize {devices} --platforms all -- true"))
-            .refused(&["--platforms", "one of xe"]);
-    }
+fn platforms_that_judge_have_a_driver_and_the_kernel_of_the_run() {
+    let refused = |arguments: &str, words: &[&str]| {
+        gemtool(&format!("sanitize {arguments} -- true")).refused(&[&["--platforms"], words].concat());
+    };
+    refused("tgl --platforms all,lnll", &["lnll"]);
+    refused("lnl --platforms tgl,driver=amdgpu", &["amdgpu"]);
+    refused("lnl --platforms glk,driver=xe", &["Gemini Lake is driven by i915"]);
+    refused("lnl --platforms bmg,kernel=7.2", &["bmg,kernel=7.2", "give kernel= to the device"]);
+    refused(
+        "lnl --platforms bmg,without=cached-not-snooped",
+        &["bmg,without=cached-not-snooped", "driver= alone"],
+    );
+    refused("tgl,driver=xe,kernel=6.12 --platforms lnl,ptl", &["ptl", "6.12"]);
+    refused("tgl,kernel=6.1 --platforms lnl", &["6.1"]);
+    refused("tgl,kernel=6.1 --platforms all,driver=xe", &["claims none", "kernel="]);
 }
 
 #[test]

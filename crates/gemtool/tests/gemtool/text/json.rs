@@ -182,7 +182,12 @@ fn sanitized() -> String {
         "flushes": [FlushRow { place: vec![place.clone()], lines: verdict.clone() }],
         "domain_changes": [DomainRow { call: "SET_DOMAIN", place: vec![place], requests: verdict }],
         "tests": [test],
-        "platforms": [PlatformsRow { platforms: vec!["glk"], findings: vec![1], refused: vec!["reason"] }],
+        "platforms": [PlatformsRow {
+            platforms: vec!["glk"],
+            findings: vec![1],
+            refused: vec!["reason".to_owned()],
+            not_judged: vec!["reason".to_owned()],
+        }],
         "disagreements": [DisagreementRow {
             code: "0x40106451".to_owned(),
             name: Some("DRM_IOCTL_I915_GEM_CREATE"),

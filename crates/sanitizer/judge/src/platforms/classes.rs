@@ -1,10 +1,13 @@
 //! Classes of platforms: those with the same capabilities treat an object alike.
 
-use gem_coherency::platform::{Driver, Machine, Platform};
+use gem_coherency::platform::{Driver, Machine};
 use gem_coherency::policy::kernel::{Event, KernelRules, Refusal, Snapshot, Step, step};
-use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency::vocabulary::{CacheLevel, KernelVersion};
+use gem_coherency::xe;
 use gem_coherency_memory_model::Hardware;
-use gem_coherency_sim::step_of_xe;
+use gem_coherency_sim::{level_of, step_of_xe};
+
+use crate::judging::JudgingPlatform;
 
 /// A set of classes; bit n is class n.
 pub(super) type Mask = u64;
@@ -14,13 +17,29 @@ pub(super) type Mask = u64;
 pub(super) struct Class {
     /// The first of them.
     pub(super) machine: Machine,
-    platforms: Vec<&'static Platform>,
+    /// Its device of xe; `None` under i915.
+    pub(super) xe: Option<xe::Device>,
+    platforms: Vec<JudgingPlatform>,
 }
 
 impl Class {
+    /// Returns whether a platform is one of them.
+    pub(super) fn has(&self, platform: JudgingPlatform) -> bool {
+        self.platforms.contains(&platform)
+    }
+
     /// Returns the hardware.
     pub(super) fn hardware(&self) -> Hardware {
         Hardware::new(self.machine.caps)
+    }
+
+    /// Returns the level of the GPU's accesses through a mapping with a PAT index, of an object as xe created it there.
+    pub(super) fn level_of_mapping(
+        &self,
+        created: Option<xe::Object>,
+        pat_index: Option<u16>,
+    ) -> Option<CacheLevel> {
+        Some(level_of(self.xe.as_ref()?, &created?, pat_index?))
     }
 
     /// Returns what the class's driver does to an object at an event; i915 has `rules`.
@@ -39,27 +58,46 @@ impl Class {
 #[derive(Debug)]
 pub(super) struct Classes {
     pub(super) rules: KernelRules,
+    /// The rule that xe of the run's kernel lacks.
+    pub(super) without: Option<xe::Rule>,
+    /// The run's own device judges alone.
+    pub(super) are_own: bool,
     pub(super) all: Vec<Class>,
 }
 
 impl Classes {
-    /// Groups `platforms` as they are under `kernel`, whose rules are `rules`.
-    pub(super) fn new(kernel: KernelVersion, rules: KernelRules, platforms: &[&'static Platform]) -> Self {
+    /// Groups `platforms` as they are under `kernel`, whose rules are `rules`; its xe may lack a rule. A platform of xe, with a PAT table of its
+    /// own, is a class of its own. One that the driver of the kernel does not claim judges nothing.
+    pub(super) fn new(
+        kernel: KernelVersion,
+        rules: KernelRules,
+        without: Option<xe::Rule>,
+        platforms: &[JudgingPlatform],
+    ) -> Self {
         let mut all: Vec<Class> = Vec::new();
         for &platform in platforms {
-            let machine = platform.machine(kernel, false);
-            match all.iter_mut().find(|class| class.machine.caps == machine.caps) {
+            let Ok(machine) = platform.machine(kernel) else { continue };
+            let same = |class: &&mut Class| {
+                (class.machine.driver, class.machine.caps) == (Driver::I915, machine.caps)
+            };
+            match all.iter_mut().find(|class| platform.driver() == Driver::I915 && same(class)) {
                 Some(class) => class.platforms.push(platform),
-                None => all.push(Class { machine, platforms: vec![platform] }),
+                None => {
+                    let xe = platform.device_of_xe(kernel);
+                    all.push(Class { machine, xe, platforms: vec![platform] });
+                }
             }
         }
         debug_assert!(all.len() <= Mask::BITS as usize, "a set has {} bits", Mask::BITS);
-        Self { rules, all }
+        Self { rules, without, are_own: false, all }
     }
 
     /// Makes one class of a machine, whose kernel has `rules`.
     pub(super) fn of_machine(machine: Machine, rules: KernelRules) -> Self {
-        Self { rules, all: vec![Class { machine, platforms: vec![machine.platform] }] }
+        let platform = JudgingPlatform::of(machine);
+        let xe = platform.device_of_xe(machine.kernel);
+        let all = vec![Class { machine, xe, platforms: vec![platform] }];
+        Self { rules, without: None, are_own: true, all }
     }
 
     /// Returns the classes with their bits.
@@ -73,7 +111,7 @@ impl Classes {
     }
 
     /// Returns the platforms of a set, in the order of the classes.
-    pub(super) fn platforms(&self, set: Mask) -> Vec<&'static Platform> {
+    pub(super) fn platforms(&self, set: Mask) -> Vec<JudgingPlatform> {
         let of_set = self.with_bits().filter(|(bit, _)| set & bit != 0);
         of_set.flat_map(|(_, class)| class.platforms.iter().copied()).collect()
     }
@@ -82,21 +120,22 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::platform;
 
     #[test]
     fn every_platform_is_in_one_class() {
-        let kernel = KernelVersion::new(6, 12);
-        let all = platform::all().to_vec();
-        let classes = Classes::new(kernel, KernelRules::of(kernel).unwrap(), &all);
-        let mut names: Vec<_> = classes.platforms(!0).iter().map(|platform| platform.name).collect();
+        let kernel = KernelVersion::new(7, 2);
+        let all = [Driver::I915, Driver::Xe].map(|driver| JudgingPlatform::all(driver, kernel)).concat();
+        let classes = Classes::new(kernel, KernelRules::of(kernel).unwrap(), None, &all);
+        let mut names: Vec<_> = classes.platforms(!0).iter().map(|platform| platform.name()).collect();
         names.sort_unstable();
-        let mut wanted: Vec<_> = all.iter().map(|platform| platform.name).collect();
+        let mut wanted: Vec<_> = all.iter().map(|platform| platform.name()).collect();
         wanted.sort_unstable();
         assert_eq!(names, wanted);
+        assert!(classes.all.len() <= Mask::BITS as usize);
         for (bit, class) in classes.with_bits() {
             let alike = classes.platforms(bit);
-            assert!(alike.iter().all(|one| one.machine(kernel, false).caps == class.machine.caps));
+            assert!(alike.iter().all(|one| one.machine(kernel).unwrap().caps == class.machine.caps));
+            assert_eq!(class.xe.is_some(), class.machine.driver == Driver::Xe);
         }
     }
 }

@@ -8,7 +8,7 @@ use gem_coherency_sim::MadeCall;
 use super::classes::{Classes, Mask};
 use super::pending_calls::{DomainCall, Happened, PendingCalls};
 use crate::domain_calls::DomainChange;
-use crate::need::Need;
+use crate::judging::need::Need;
 
 /// The calls for an object that are not judged yet, one list for each class.
 #[derive(Debug)]

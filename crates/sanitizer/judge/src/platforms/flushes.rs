@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use gem_coherency::units::{LineRange, PAGE_LINES};
 
 use super::classes::Mask;
-use crate::need::{Counts, Need};
+use crate::judging::need::{Counts, Need};
 
 /// The lines that each place flushed, by class and verdict.
 #[derive(Clone, Debug, Default)]
@@ -255,15 +255,32 @@ impl Flushes {
         });
     }
 
-    /// Takes note of a store that was seen; on the classes `around` it writes the line back and leaves the cache.
-    pub(super) fn store(&mut self, ledger: &mut Ledger, lines: LineRange, around: Mask, reach: Mask) {
+    /// Takes note of a store through the cache that was seen on the classes `on`; on those of `around` it writes the line back and leaves the
+    /// cache.
+    pub(super) fn store(
+        &mut self,
+        ledger: &mut Ledger,
+        lines: LineRange,
+        (on, around): (Mask, Mask),
+        reach: Mask,
+    ) {
         self.each(lines, |flush| {
             // A part of an old copy becomes newer than memory.
-            let mixed = flush.old();
+            let mixed = flush.old() & on;
             flush.decide(ledger, Need::Precautionary, mixed);
-            flush.settle(ledger, flush.clean, 0);
+            flush.settle(ledger, flush.clean & on, 0);
             flush.settle(ledger, around, reach);
         });
+    }
+
+    /// Takes note that nothing more is judged on the classes `on`.
+    pub(super) fn give_up(&mut self, ledger: &mut Ledger, on: Mask) {
+        for page in self.pages.values_mut() {
+            page.pending.retain_mut(|flush| {
+                flush.decide(ledger, Need::Precautionary, on);
+                flush.open() != 0
+            });
+        }
     }
 
     /// Takes note of a load that found lines to be old copies.

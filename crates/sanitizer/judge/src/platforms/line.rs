@@ -58,10 +58,19 @@ impl Effects {
         route: Route,
         access: Access,
     ) -> Self {
+        Self::of(classes, access, |number| Some((levels.get(number).copied().flatten()?, route)))
+    }
+
+    /// Collects the effects of `access` at the level and on the route that `of` returns for each class, by number; `None`: there is no access.
+    pub(super) fn of(
+        classes: &Classes,
+        access: Access,
+        of: impl Fn(usize) -> Option<(CacheLevel, Route)>,
+    ) -> Self {
         let column = |line| {
             let mut column = Column::default();
-            for ((bit, class), level) in classes.with_bits().zip(levels) {
-                let Some(level) = *level else { continue };
+            for (number, (bit, class)) in classes.with_bits().enumerate() {
+                let Some((level, route)) = of(number) else { continue };
                 let Some(done) = effect(class.hardware(), level, route, access, line) else { continue };
                 column.possible |= bit;
                 let set = |is: bool| if is { bit } else { 0 };
@@ -197,7 +206,8 @@ impl Last {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::platform;
+    use crate::judging::JudgingPlatform;
+    use gem_coherency::platform::Driver;
     use gem_coherency::policy::kernel::KernelRules;
     use gem_coherency::vocabulary::{KernelVersion, MocsClass};
     use gem_coherency_memory_model::{Hardware, maintain};
@@ -206,8 +216,8 @@ mod tests {
     #[test]
     fn a_set_of_classes_changes_as_each_class_alone() {
         let kernel = KernelVersion::new(6, 12);
-        let all = platform::all().to_vec();
-        let classes = Classes::new(kernel, KernelRules::of(kernel).unwrap(), &all);
+        let all = JudgingPlatform::all(Driver::I915, kernel);
+        let classes = Classes::new(kernel, KernelRules::of(kernel).unwrap(), None, &all);
         let every = classes.set(|_| true);
         let mut compared = 0;
         for &level in CacheLevel::ALL {
@@ -253,8 +263,8 @@ mod tests {
     #[test]
     fn a_copy_is_old_after_a_write_to_memory_until_it_is_dropped() {
         let kernel = KernelVersion::new(6, 12);
-        let glk = platform::by_name("glk").unwrap();
-        let classes = Classes::new(kernel, KernelRules::of(kernel).unwrap(), &[glk]);
+        let glk = JudgingPlatform::by_name("glk").unwrap();
+        let classes = Classes::new(kernel, KernelRules::of(kernel).unwrap(), None, &[glk]);
         let levels = [Some(CacheLevel::None)];
         let of = |route, access| Effects::new(&classes, &levels, route, access);
         let gpu = of(Route::Gpu(MocsClass::PageTable), Access::Write);

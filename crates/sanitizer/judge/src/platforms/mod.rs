@@ -9,7 +9,9 @@
 //! [`step`]: gem_coherency::policy::kernel::step
 //! [`effect`]: gem_coherency_memory_model::effect
 
+mod asked;
 mod classes;
+mod counterpart;
 mod domain_calls;
 mod flushes;
 mod line;
@@ -17,22 +19,26 @@ mod object;
 mod pending_calls;
 mod reach;
 mod screen;
+mod under_xe;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gem_coherency::platform::{Call, Caps, Driver, Machine, Platform};
+use gem_coherency::platform::{Call, Caps, Driver, Machine};
 use gem_coherency::policy::kernel::{Event, KernelRules};
 use gem_coherency::units::LineRange;
-use gem_coherency::vocabulary::{Access, CacheLevel, Handle, KernelVersion};
+use gem_coherency::vocabulary::{Access, CacheLevel, Handle, KernelVersion, MocsClass};
+use gem_coherency::xe;
 use gem_coherency_memory_model::{Mistake, Route};
-use gem_coherency_sim::{MadeCall, MadeStale, TraceEvent, Traced};
+use gem_coherency_sim::{AskedOfXe, MadeCall, MadeStale, RefusedRequest, TraceEvent, Traced};
 
 use crate::domain_calls::DomainChange;
-use crate::need::{Counts, Need};
-use classes::Classes;
+use crate::judging::need::{Counts, Need};
+use crate::judging::{JudgingPlatform, NotAlike};
+use classes::{Classes, Mask};
+use counterpart::ByXe;
 use domain_calls::OpenCalls;
 use flushes::Ledger;
-use object::{Object, PlatformMistake};
+use object::{Object, PlatformMistake, SHOWS_LOCAL};
 
 /// A mistake of a run, on some platforms.
 #[derive(Clone, Debug)]
@@ -45,15 +51,19 @@ pub(crate) struct Verdict {
     pub(crate) level: CacheLevel,
     pub(crate) route: Option<Route>,
     pub(crate) lines: Vec<LineRange>,
-    pub(crate) platforms: Vec<&'static Platform>,
+    /// The request of [`Mistake::RefusedRequest`].
+    pub(crate) refused: Option<RefusedRequest>,
+    pub(crate) platforms: Vec<JudgingPlatform>,
 }
 
 /// The judge of one device's run.
 #[derive(Debug)]
 pub(crate) struct Judge {
+    /// The run's kernel, and its driver.
     kernel: KernelVersion,
+    driver: Driver,
     classes: Classes,
-    platforms: Vec<&'static Platform>,
+    platforms: Vec<JudgingPlatform>,
     objects: BTreeMap<u64, Object>,
     /// Objects that are not in local memory were shown.
     shows_system_memory: bool,
@@ -64,6 +74,10 @@ pub(crate) struct Judge {
     /// The flushes of each place of objects that are not traced: userptr and imported ones, and those that are gone.
     unjudged: BTreeMap<u64, u64>,
     open_calls: OpenCalls,
+    /// The requests of xe that the trace has not come to yet, by number.
+    asked: BTreeMap<u64, AskedOfXe>,
+    /// What is not the same on a class, by its number.
+    not_alike: BTreeMap<usize, NotAlike>,
     /// The objects that the last part of the trace wrote to.
     written: BTreeSet<u64>,
     // What became known since it was taken.
@@ -74,19 +88,25 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// Creates the judge of a run on `machine`, whose kernel has `rules`, by `platforms`.
-    pub(crate) fn new(machine: Machine, rules: KernelRules, platforms: &[&'static Platform]) -> Self {
-        Self::of(machine, Classes::new(machine.kernel, rules, platforms), platforms.to_vec())
+    /// Creates the judge of a run on `machine`, whose kernel has `rules`, and whose xe may lack a rule, by `platforms`.
+    pub(crate) fn new(
+        machine: Machine,
+        (rules, without): (KernelRules, Option<xe::Rule>),
+        platforms: &[JudgingPlatform],
+    ) -> Self {
+        let classes = Classes::new(machine.kernel, rules, without, platforms);
+        Self::of(machine, classes, platforms.to_vec())
     }
 
     /// Creates the judge of a run on `machine`, whose kernel has `rules`, by that machine alone.
     pub(crate) fn own(machine: Machine, rules: KernelRules) -> Self {
-        Self::of(machine, Classes::of_machine(machine, rules), vec![machine.platform])
+        Self::of(machine, Classes::of_machine(machine, rules), vec![JudgingPlatform::of(machine)])
     }
 
-    fn of(machine: Machine, classes: Classes, platforms: Vec<&'static Platform>) -> Self {
+    fn of(machine: Machine, classes: Classes, platforms: Vec<JudgingPlatform>) -> Self {
         Self {
             kernel: machine.kernel,
+            driver: machine.driver,
             classes,
             platforms,
             objects: BTreeMap::new(),
@@ -95,11 +115,38 @@ impl Judge {
             possibly_lost: 0,
             unjudged: BTreeMap::new(),
             open_calls: OpenCalls::default(),
+            asked: BTreeMap::new(),
+            not_alike: BTreeMap::new(),
             written: BTreeSet::new(),
             verdicts: Vec::new(),
             domain_changes: Vec::new(),
             made_stale: Vec::new(),
             dropped: 0,
+        }
+    }
+
+    /// Takes the requests of xe that the next part of the trace refers to.
+    pub(crate) fn hear_asked(&mut self, asked: Vec<AskedOfXe>) {
+        self.asked.extend(asked.into_iter().map(|asked| (asked.number, asked)));
+    }
+
+    /// Takes note of what is not the same on these classes: a refusal, or what is not judged.
+    fn note(&mut self, on: Mask, is_refusal: bool, why: String) {
+        let why = vec![why.trim_end_matches('.').to_owned()];
+        let new = match is_refusal {
+            true => NotAlike { refused: why, not_judged: Vec::new() },
+            false => NotAlike { refused: Vec::new(), not_judged: why },
+        };
+        for number in (0..self.classes.all.len()).filter(|number| on >> number & 1 != 0) {
+            self.not_alike.entry(number).or_default().merge(new.clone());
+        }
+    }
+
+    /// Takes note of what an object says is not the same.
+    fn note_of(&mut self, number: u64) {
+        let notes = self.objects.get_mut(&number).map(Object::take_notes).unwrap_or_default();
+        for (on, is_refusal, why) in notes {
+            self.note(on, is_refusal, why.to_owned());
         }
     }
 
@@ -111,15 +158,22 @@ impl Judge {
         let mut accesses = Vec::new();
         let mut surfaces = Vec::new();
         let mut submissions = Vec::new();
+        let mut requests = Vec::new();
         for Traced { object: number, event } in traced {
-            self.shows_system_memory |= event == TraceEvent::Event(Event::AddFramebuffer);
+            self.shows_system_memory |=
+                self.driver == Driver::I915 && event == TraceEvent::Event(Event::AddFramebuffer);
             if let TraceEvent::Created { size, creation } = event {
                 self.objects.insert(number, Object::new(&self.classes, size, creation));
                 continue;
             }
-            if let TraceEvent::CreatedByXe { size, snapshot, zeroed_by } = event {
-                let object = Object::of_xe(&self.classes, size, snapshot, zeroed_by);
-                self.objects.insert(number, object);
+            if let TraceEvent::CreatedByXe { size, snapshot, zeroed_by, created, is_dumb } = event {
+                let by_xe = ByXe { snapshot, zeroed_by, created, is_dumb };
+                self.objects.insert(number, Object::of_xe(&self.classes, size, &by_xe));
+                self.note_of(number);
+                continue;
+            }
+            if let TraceEvent::Asked { number } = event {
+                requests.extend(self.ask(number));
                 continue;
             }
             let Some(object) = self.objects.get_mut(&number) else {
@@ -132,8 +186,11 @@ impl Judge {
             };
             let (classes, ledger) = (&self.classes, &mut self.ledger);
             match event {
-                TraceEvent::Created { .. } | TraceEvent::CreatedByXe { .. } => {}
-                TraceEvent::Mapped(route) => object.map(classes, route),
+                TraceEvent::Created { .. } | TraceEvent::CreatedByXe { .. } | TraceEvent::Asked { .. } => {}
+                TraceEvent::Mapped(route) => {
+                    object.map(classes, ledger, route);
+                    self.note_of(number);
+                }
                 TraceEvent::Event(kernel) | TraceEvent::Called { event: kernel, .. } => {
                     let (flushed, judged) = object.happen(classes, ledger, kernel, made(&event));
                     self.domain_changes.extend(self.open_calls.add(classes, &judged));
@@ -142,6 +199,7 @@ impl Judge {
                             object.flush(&self.classes, &mut self.ledger, flushed);
                         }
                     }
+                    self.note_of(number);
                 }
                 TraceEvent::Stored(lines) => object.store(classes, ledger, lines),
                 TraceEvent::Maintained { line, kind, site, stale } => {
@@ -155,12 +213,17 @@ impl Judge {
                 TraceEvent::Attached => object.attach(true),
                 TraceEvent::Detached => object.attach(false),
                 TraceEvent::Foreign { access, lines } => object.foreign(classes, ledger, access, lines),
-                TraceEvent::Accessed { route, access, lines, handle } => {
+                TraceEvent::Posted { lines, handle } => {
+                    let found = object.posted(classes, lines);
+                    let about = (number, handle, Some(Route::Gpu(MocsClass::PageTable)));
+                    accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
+                }
+                TraceEvent::Accessed { route, access, lines, handle, pat_index } => {
                     if access == Access::Write {
                         self.written.insert(number);
-                        self.possibly_lost += object.possibly_lost(classes, route, lines);
+                        self.possibly_lost += object.possibly_lost(classes, (route, pat_index), lines);
                     }
-                    let found = object.access(classes, ledger, route, access, lines);
+                    let found = object.access(classes, ledger, (route, pat_index), access, lines);
                     let about = (number, handle, Some(route));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                     let old = if access == Access::Write { object.old(lines) } else { Vec::new() };
@@ -169,6 +232,7 @@ impl Judge {
                         let stale = MadeStale { object: number, handle, size, level, route, lines: old };
                         add_stale(&mut self.made_stale, stale);
                     }
+                    self.note_of(number);
                 }
                 TraceEvent::Rewritten { route, lines } => object.rewrite(classes, route, lines),
                 TraceEvent::Bound { route, lines, handle } => {
@@ -201,12 +265,13 @@ impl Judge {
             }
         }
         // xe has no domains: DMA_BUF_IOCTL_SYNC changes no cache there, and programs make it for other exporters.
-        if self.classes.all.iter().all(|class| class.machine.driver == Driver::Xe) {
+        let are_of_xe = self.classes.all.iter().all(|class| class.machine.driver == Driver::Xe);
+        if self.driver == Driver::Xe || are_of_xe {
             self.domain_changes.clear();
         }
         merge(&mut accesses);
         merge(&mut surfaces);
-        self.verdicts.extend(accesses.into_iter().chain(surfaces).chain(submissions));
+        self.verdicts.extend(requests.into_iter().chain(accesses).chain(surfaces).chain(submissions));
     }
 
     /// Returns and clears the mistakes.
@@ -287,18 +352,28 @@ impl Judge {
         self.possibly_lost
     }
 
-    /// Returns the platforms that refuse `calls`, which the run's device accepted, with the kernel's reasons.
-    pub(crate) fn refusals(&self, calls: &[Call]) -> Vec<(&'static Platform, Vec<&'static str>)> {
-        let of = |platform: &'static Platform| {
-            let machine = platform.machine(self.kernel, false);
-            let mut why: Vec<_> =
-                calls.iter().filter_map(|&call| machine.refusal(call)).map(|refusal| refusal.why).collect();
-            if self.shows_system_memory && machine.caps.contains(Caps::DISCRETE) {
-                why.push("a discrete device shows only objects in local memory");
+    /// Returns what is not the same on a platform; the run's device accepted `calls`.
+    pub(crate) fn not_alike(&self, calls: &[Call]) -> Vec<(JudgingPlatform, NotAlike)> {
+        let of = |platform: JudgingPlatform| {
+            let Ok(machine) = platform.machine(self.kernel) else { return (platform, NotAlike::default()) };
+            let mut all = NotAlike::default();
+            // Calls that only the run's driver has are those of objects that are not judged, which say so.
+            let calls = calls.iter().filter(|_| machine.driver == self.driver);
+            for refusal in calls.filter_map(|&call| machine.refusal(call)) {
+                all.merge(NotAlike { refused: vec![refusal.why.to_owned()], not_judged: Vec::new() });
             }
-            (platform, why)
+            let is_of_i915 = machine.driver == Driver::I915;
+            if is_of_i915 && self.shows_system_memory && machine.caps.contains(Caps::DISCRETE) {
+                all.refused.push(SHOWS_LOCAL.to_owned());
+            }
+            let class = self.classes.all.iter().position(|class| class.has(platform));
+            if let Some(known) = class.and_then(|number| self.not_alike.get(&number)) {
+                all.merge(known.clone());
+            }
+            (platform, all)
         };
-        self.platforms.iter().map(|platform| of(platform)).filter(|(_, why)| !why.is_empty()).collect()
+        let all = self.platforms.iter().map(|&platform| of(platform));
+        all.filter(|(_, all)| *all != NotAlike::default()).collect()
     }
 
     /// Returns the number of events that were lost.
@@ -322,7 +397,7 @@ impl Flushed<'_> {
     }
 
     /// Returns the platforms on which a line of a place has at least a verdict.
-    pub(crate) fn on(&self, site: u64, least: Need) -> Vec<&'static Platform> {
+    pub(crate) fn on(&self, site: u64, least: Need) -> Vec<JudgingPlatform> {
         let unjudged = least <= Need::Precautionary && self.judge.unjudged.contains_key(&site);
         self.judge.classes.platforms(if unjudged { !0 } else { self.ledger.on(site, least) })
     }
@@ -342,6 +417,7 @@ fn verdict(
         level: object.level(on).unwrap_or(CacheLevel::None),
         route,
         lines,
+        refused: None,
         platforms: classes.platforms(on),
     }
 }
@@ -376,15 +452,15 @@ fn made(event: &TraceEvent) -> Option<&MadeCall> {
     if let TraceEvent::Called { made, .. } = event { Some(made) } else { None }
 }
 
-/// Returns a call for an object that is not judged: it may be needed everywhere.
-fn unjudged(made: &MadeCall, platforms: &[&'static Platform]) -> DomainChange {
+/// Returns a call for an object that is not judged: it may be needed wherever there are such calls.
+fn unjudged(made: &MadeCall, platforms: &[JudgingPlatform]) -> DomainChange {
     let &MadeCall { number, call, thread, .. } = made;
     DomainChange {
         number,
         call,
         thread,
         needed_on: Vec::new(),
-        precautionary_on: platforms.to_vec(),
+        precautionary_on: platforms.iter().filter(|it| it.driver() == Driver::I915).copied().collect(),
         is_open: false,
     }
 }

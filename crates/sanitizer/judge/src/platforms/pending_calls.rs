@@ -15,7 +15,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{self, Action, Backing, Event, KernelRules, Snapshot, Step};
 use gem_coherency_sim::MadeCall;
 
-use crate::need::Need;
+use crate::judging::need::Need;
 
 /// Most calls of an object that are judged at a time; later ones are precautionary.
 const MOST_PENDING: usize = 8;

@@ -11,6 +11,7 @@ use super::classes::{Classes, Mask};
 use super::flushes::{Found, Ledger, Touch};
 use super::line::Effects;
 use super::object::Object;
+use crate::judging::need::Need;
 
 /// What an object's history lets access it, beside the GPU and the program's mappings.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +28,11 @@ pub(super) struct Reach {
 }
 
 impl Reach {
+    /// Returns whether it was in a framebuffer.
+    pub(super) fn is_framed(&self) -> bool {
+        self.framed
+    }
+
     /// Takes note of an event.
     pub(super) fn happen(&mut self, event: Event) {
         self.framed |= event == Event::AddFramebuffer;
@@ -49,21 +55,22 @@ impl Object {
     /// old copy.
     fn past_cache(&self, classes: &Classes) -> (Mask, Mask) {
         let levels = self.levels();
-        self.other_routes.iter().fold((0, 0), |(missed, old), &route| {
+        self.other_routes.iter().fold((0, 0), |(missed, old), &(route, on)| {
             let of = |access| Effects::new(classes, &levels, route, access);
             let store = of(Access::Write);
-            (missed | store.miss_dirty() | of(Access::Read).miss_dirty(), old | store.leaves_old())
+            let misses = store.miss_dirty() | of(Access::Read).miss_dirty();
+            (missed | misses & on, old | store.leaves_old() & on)
         })
     }
 
     /// Returns the classes on which a store by the program may leave a dirty line: not through mappings past the cache alone.
     fn storable(&self, classes: &Classes) -> Mask {
-        if self.write_back || self.other_routes.is_empty() {
+        if self.other_routes.is_empty() {
             return !0;
         }
         let levels = self.levels();
-        let store = |&route| Effects::new(classes, &levels, route, Access::Write).leaves_dirty();
-        self.other_routes.iter().map(store).fold(0, |all, on| all | on)
+        let store = |&(route, on)| Effects::new(classes, &levels, route, Access::Write).leaves_dirty() & on;
+        self.other_routes.iter().map(store).fold(self.write_back, |all, on| all | on)
     }
 
     /// Takes note that the object's dma-buf is opened, or, with `false`, closed.
@@ -131,8 +138,14 @@ impl Object {
 
     /// Returns the number of lines of a range that a write on `route` may destroy on the first class: it goes to memory, and the program may have
     /// stored to them unseen.
-    pub(super) fn possibly_lost(&self, classes: &Classes, route: Route, lines: LineRange) -> u64 {
-        let effects = Effects::new(classes, &self.levels(), route, Access::Write);
+    pub(super) fn possibly_lost(
+        &self,
+        classes: &Classes,
+        (route, pat_index): (Route, Option<u16>),
+        lines: LineRange,
+    ) -> u64 {
+        let levels = self.levels_through(classes, route, pat_index);
+        let effects = Effects::new(classes, &levels, route, Access::Write);
         if effects.miss_dirty() & 1 == 0 {
             return 0;
         }
@@ -155,7 +168,7 @@ impl Object {
         let lines = LineRange::new(line, line + 1);
         if kind == FlushKind::NonTemporal {
             let around = Effects::new(classes, &levels, Route::CpuNonTemporal, Access::Write);
-            self.flushes.store(ledger, lines, !0, reach);
+            self.flushes.store(ledger, lines, (!0, !0), reach);
             return self.lines(lines, |_, line| {
                 line.access(&around, mapped);
             });
@@ -175,6 +188,7 @@ impl Object {
             mapped,
         };
         self.flushes.flush(ledger, (site, keep), line, found, reach);
+        ledger.add(site, Need::Precautionary, self.unjudged);
         self.lines(lines, |_, line| if keep { line.write_back(mapped) } else { line.flush(!0, mapped) });
     }
 }

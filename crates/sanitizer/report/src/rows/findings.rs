@@ -1,11 +1,11 @@
 //! The findings, with the places in programs.
 
-use gem_coherency::platform::{self, Driver};
+use gem_coherency::platform::Driver;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, MocsClass};
 use gem_coherency::xe::CpuCaching;
 use gem_coherency_memory_model::{Mistake, Route};
-use gem_coherency_sanitizer::{Finding, RecentFlush};
+use gem_coherency_sanitizer::{Finding, JudgingPlatform, RecentFlush};
 use serde::Serialize;
 
 use crate::rows::key::key;
@@ -102,8 +102,8 @@ impl Places {
         let start = finding.lines.first().map_or(0, |lines| lines.first());
         let end = finding.lines.iter().map(|lines| lines.end()).max().unwrap_or(0);
         let own = machine_of(&finding.device);
-        let first = finding.platforms.first().and_then(|name| platform::by_name(name).ok());
-        let machine = own.map(|own| first.map_or(own, |first| first.machine(own.kernel, false)));
+        let first = finding.platforms.first().and_then(|name| JudgingPlatform::by_name(name).ok());
+        let machine = own.map(|own| first.and_then(|first| first.machine(own.kernel).ok()).unwrap_or(own));
         let platforms = match (machine, first) {
             (Some(machine), None) => others(machine, finding),
             (_, Some(_)) | (None, None) => finding.platforms.clone(),

@@ -3,6 +3,7 @@
 use super::object::{Object, Origin};
 use super::state::State;
 use crate::memory::observer::About;
+use crate::observe::asked::AskedObject;
 use crate::observe::domain_calls::MadeCall;
 use crate::observe::epochs::Polled;
 use crate::observe::history::{LineStates, RecordedEvent};
@@ -33,6 +34,11 @@ impl Object {
     /// Describes the object for the log.
     pub(crate) fn about(&self, handle: Option<Handle>) -> About {
         About { object: self.id(), handle, size: self.size() }
+    }
+
+    /// Describes the object of a request of which other platforms are asked.
+    pub(crate) fn as_asked(&self) -> AskedObject {
+        AskedObject { number: self.id(), handle: self.state().first_handle, size: self.size() }
     }
 
     /// Logs the object's dirty lines if a batch of the submission with this number would not see them. A userptr object
@@ -74,6 +80,9 @@ impl Object {
         let state = self.state();
         if let Some(watch) = self.watch(&state) {
             watch.posted(state.snapshot.level, range.lines());
+        }
+        if let Some(tracing) = self.tracing(&state) {
+            tracing.add(TraceEvent::Posted { lines: range.lines(), handle: tracing.handle });
         }
     }
 

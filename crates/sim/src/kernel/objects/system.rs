@@ -93,7 +93,15 @@ impl System {
     pub(crate) fn access_context(&self, level: CacheLevel) -> AccessContext<'_> {
         let coherent = self.hardware.coherent || self.trace.is_coherent();
         let hardware = self.hardware.caches;
-        AccessContext { hardware, level, coherent, is_uncached: false, watch: None, trace: None }
+        AccessContext {
+            hardware,
+            level,
+            coherent,
+            pat_index: None,
+            is_uncached: false,
+            watch: None,
+            trace: None,
+        }
     }
 
     /// Returns what the kernel does to an object at an event.

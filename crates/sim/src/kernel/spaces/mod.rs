@@ -5,10 +5,9 @@ pub(crate) mod vm;
 
 use std::sync::Arc;
 
-use gem_coherency::vocabulary::CacheLevel;
-
 use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::Object;
+use crate::memory::backing_store::MappingCaching;
 use space::Bound;
 use vm::Vm;
 
@@ -22,8 +21,8 @@ pub(crate) enum Mapped {
         offset: u64,
         /// Bytes up to the end of the object, or of the mapping.
         left: u64,
-        /// The level of the mapping's accesses; `None` for the object's own.
-        level: Option<CacheLevel>,
+        /// The caching of the mapping; `None` for the object's own.
+        caching: Option<MappingCaching>,
         /// The GPU may write.
         is_writable: bool,
     },
@@ -52,7 +51,7 @@ impl AddressSpace {
                 let (object, offset) = (object.upgrade()?, address - start);
                 // The padding of an object has no pages.
                 let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
-                Some(Mapped::Object { object, offset, left, level: None, is_writable: true })
+                Some(Mapped::Object { object, offset, left, caching: None, is_writable: true })
             }
             Self::Vm(vm) => vm.at(address),
         }

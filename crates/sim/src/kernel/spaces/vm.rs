@@ -16,6 +16,7 @@ use gem_coherency::xe::{self, LOCAL};
 use super::Mapped;
 use crate::kernel::counterpart::Counterpart;
 use crate::kernel::objects::object::{MappedObject, Object};
+use crate::memory::backing_store::MappingCaching;
 
 /// The kind of a VM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -196,7 +197,7 @@ impl Vm {
                 object: Arc::clone(object),
                 offset: offset + inside,
                 left,
-                level: Some(mapping.level),
+                caching: Some(MappingCaching { level: mapping.level, pat_index: mapping.pat_index }),
                 is_writable: !mapping.is_read_only,
             },
         })
@@ -273,7 +274,7 @@ fn cut(mappings: &mut BTreeMap<u64, Mapping>, range: Range<u64>) -> Vec<(u64, Ma
 ///
 /// On a discrete device they do so for system memory, whatever the index is, and no cache of the CPU has lines of local memory. With an LLC, lines of
 /// a write-back index stay in it. Without one the index says so; this is what the hardware does, also where the kernel should have refused it.
-pub(crate) fn level_of(device: &xe::Device, object: &xe::Object, pat_index: u16) -> CacheLevel {
+pub fn level_of(device: &xe::Device, object: &xe::Object, pat_index: u16) -> CacheLevel {
     let Ok(entry) = device.pat.entry(pat_index) else { return CacheLevel::None };
     let snoops = if device.platform.discrete {
         object.placement & LOCAL == 0

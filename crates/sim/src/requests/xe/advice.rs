@@ -17,6 +17,7 @@ use super::bind::created;
 use crate::kernel::injected_faults::Needs;
 use crate::kernel::objects::object::Object;
 use crate::kernel::spaces::vm::{Mapping, Memory, level_of};
+use crate::observe::asked::{AskedMemory, AskedRequest};
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 
@@ -78,7 +79,19 @@ fn advise(caller: &mut Caller<'_>, args: &drm_xe_madvise) -> Result<(), Errno> {
                 found.iter().map(|(start, mapping)| Found::new(*start, mapping, &range)).collect();
             let bound: Vec<_> = known.iter().filter_map(Found::bound).collect();
             let answer = kernel.device.madvise_pat(args.start, args.range, index, reserved, &bound);
-            device.unless_lacking(answer).map_err(|refusal| {
+            let answer = device.unless_lacking(answer);
+            device.system.trace.ask(answer.err(), || AskedRequest::Advise {
+                start: args.start,
+                range: args.range,
+                pat_index: index,
+                reserved,
+                found: known
+                    .iter()
+                    .zip(&found)
+                    .filter_map(|(found, (_, at))| found.asked(at, is_sane))
+                    .collect(),
+            });
+            answer.map_err(|refusal| {
                 let refused = |bound: &Found| {
                     let bound: Vec<_> = bound.bound().into_iter().collect();
                     kernel.device.madvise_pat(args.start, args.range, index, reserved, &bound) == Err(refusal)
@@ -255,6 +268,16 @@ impl Found {
         }
         let is_whole = start >= range.start && start + mapping.len <= range.end;
         if is_whole { Self::Process } else { Self::PartOfProcess }
+    }
+
+    /// Returns the memory as other platforms are asked about it. Unless the mapping is split here, they split it.
+    fn asked(&self, mapping: &Mapping, is_split: bool) -> Option<AskedMemory> {
+        match self {
+            Self::Object(_) => Some(AskedMemory::Object(mapping.object()?.as_asked())),
+            Self::PartOfProcess if is_split => Some(AskedMemory::PartOfProcess),
+            Self::Process | Self::PartOfProcess => Some(AskedMemory::Process),
+            Self::Null => None,
+        }
     }
 
     fn bound(&self) -> Option<Bound<'_>> {

@@ -19,11 +19,13 @@ use gem_coherency_uapi::xe::{
 
 use super::syncs::{Syncs, UserFences};
 use super::tables::Queue;
+use crate::SimDevice;
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
 use crate::kernel::objects::object::{MappedObject, Object, Origin};
 use crate::kernel::objects::userptr::UserMemory;
 use crate::kernel::spaces::vm::{Mapping, Memory, Vm, level_of};
+use crate::observe::asked::{AskedBind, AskedRequest, NamedObject};
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use crate::sync::fence::Fence;
@@ -53,55 +55,69 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     let request = DRM_IOCTL_XE_VM_BIND.name;
     let device = caller.device;
     let kernel = device.system.xe.ok_or(Errno::ENODEV)?;
-    let find_vm = || device.tables().vm(args.vm_id).ok_or(Errno::EINVAL);
     // From 7.2 on the VM is looked up first: its page faults decide about flags that 6.12 does not know.
-    let first = if device.system.machine.kernel >= LINUX_7_2 { Some(find_vm()?) } else { None };
+    let first = match device.system.machine.kernel >= LINUX_7_2 {
+        true => Some(device.tables().vm(args.vm_id).ok_or(Errno::EINVAL)?),
+        false => None,
+    };
     let has_faults = first.as_ref().is_some_and(|vm| vm.mode.has_faults);
     let list = read_operations(caller, args)?;
     // Only whether there is an object counts before it is looked up.
     let unknown = xe::Object::imported(0);
+    let mut refused = None;
     for op in &list {
         let asked = asked(op, (op.obj != 0).then_some(&unknown));
         let answer = device.unless_lacking(kernel.device.bind_arguments(&asked, has_faults));
-        answer.map_err(|refusal| {
-            let object = device.find(request, op.obj).ok();
-            device.refused(request, refusal, object.as_deref(), op.range)
-        })?;
+        if let Err(refusal) = answer {
+            refused = Some((refusal, op));
+            break;
+        }
     }
-    let queue = match args.exec_queue_id {
-        0 => None,
-        id => Some(device.tables().queue(id).ok_or(Errno::ENOENT)?),
+    let ask = |refused, reaches_objects| {
+        let request = || AskedRequest::Bind {
+            operations: list.iter().map(|op| named(device, op)).collect(),
+            faults: has_faults,
+            reaches_objects,
+        };
+        device.system.trace.ask(refused, request);
     };
-    if queue.as_ref().is_some_and(|queue| !matches!(&**queue, Queue::Bind { .. })) {
-        return Err(Errno::EINVAL);
+    if let Some((refusal, op)) = refused {
+        ask(Some(refusal), true);
+        let object = device.find(request, op.obj).ok();
+        return Err(device.refused(request, refusal, object.as_deref(), op.range));
     }
-    let vm = first.map_or_else(find_vm, Ok)?;
-    if let Some(Queue::Bind { vm: Some(of_queue) }) = queue.as_deref()
-        && !Arc::ptr_eq(of_queue, &vm)
-    {
-        return Err(Errno::EINVAL);
-    }
-    if vm.is_closed() {
-        return Err(Errno::ENOENT);
-    }
-    for op in &list {
-        kernel.device.bind_range(&asked(op, None)).map_err(|refusal| refusal.errno)?;
+    let vm = match vm_of(device, args, first) {
+        Ok(vm) => vm,
+        Err(errno) => {
+            ask(None, false);
+            return Err(errno);
+        }
+    };
+    let range = list.iter().try_for_each(|op| kernel.device.bind_range(&asked(op, None)));
+    if let Err(refusal) = range {
+        ask(Some(refusal), true);
+        return Err(refusal.errno);
     }
     let mut operations = Vec::new();
-    for args in list {
+    for args in &list {
         let object = match args.obj {
             0 => None,
             handle => {
-                let object = device.find(request, handle).map_err(|error| error.errno())?;
+                let found = device.find(request, handle);
+                let object = found.map_err(|error| error.errno()).inspect_err(|_| ask(None, true))?;
                 let created = created(&object);
-                let answer = kernel.device.bind_object(&asked(&args, Some(&created)), &created);
+                let answer = kernel.device.bind_object(&asked(args, Some(&created)), &created);
                 let answer = device.unless_lacking(answer);
-                answer.map_err(|refusal| device.refused(request, refusal, Some(&object), args.range))?;
+                answer.map_err(|refusal| {
+                    ask(Some(refusal), true);
+                    device.refused(request, refusal, Some(&object), args.range)
+                })?;
                 Some(object)
             }
         };
-        operations.push(Operation { args, object });
+        operations.push(Operation { args: *args, object });
     }
+    ask(None, true);
     let user_fences = if operations.is_empty() { UserFences::Refused } else { UserFences::OfCpu };
     let syncs = Syncs::read(caller, args.syncs, args.num_syncs, vm.mode.is_long_running, user_fences)?;
     let awaited = syncs.awaited();
@@ -140,6 +156,45 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     }
     syncs.signal(&awaited_or_done(awaited));
     Ok(())
+}
+
+/// Returns the VM that is changed: the one that was looked up `first`, or the request's.
+///
+/// # Errors
+/// Those of the VM and the queue.
+fn vm_of(device: &SimDevice, args: &drm_xe_vm_bind, first: Option<Arc<Vm>>) -> Result<Arc<Vm>, Errno> {
+    let queue = match args.exec_queue_id {
+        0 => None,
+        id => Some(device.tables().queue(id).ok_or(Errno::ENOENT)?),
+    };
+    if queue.as_ref().is_some_and(|queue| !matches!(&**queue, Queue::Bind { .. })) {
+        return Err(Errno::EINVAL);
+    }
+    let vm = first.map_or_else(|| device.tables().vm(args.vm_id).ok_or(Errno::EINVAL), Ok)?;
+    if let Some(Queue::Bind { vm: Some(of_queue) }) = queue.as_deref()
+        && !Arc::ptr_eq(of_queue, &vm)
+    {
+        return Err(Errno::EINVAL);
+    }
+    if vm.is_closed() { Err(Errno::ENOENT) } else { Ok(vm) }
+}
+
+/// Returns an operation as other platforms are asked about it.
+fn named(device: &SimDevice, op: &drm_xe_vm_bind_op) -> AskedBind {
+    let object = (op.obj != 0).then(|| match device.find(DRM_IOCTL_XE_VM_BIND.name, op.obj) {
+        Ok(object) => NamedObject::Known(object.as_asked()),
+        Err(_) => NamedObject::Missing,
+    });
+    AskedBind {
+        op: op.op,
+        flags: BindFlags::from_bits_retain(op.flags),
+        offset: op.obj_offset,
+        address: op.addr,
+        range: op.range,
+        pat_index: op.pat_index,
+        region: op.prefetch_mem_region_instance,
+        object,
+    }
 }
 
 /// Makes the change of an operation, which maps this; returns whether page tables change.

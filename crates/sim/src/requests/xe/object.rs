@@ -8,8 +8,8 @@ use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Event, Snapshot};
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::PAGE_BYTES;
-use gem_coherency::vocabulary::{Agent, CacheLevel, Coherency, Domains};
-use gem_coherency::xe::{self, CpuCaching, Create, CreateFlags, LOCAL, MapFlags, Refusal};
+use gem_coherency::vocabulary::Agent;
+use gem_coherency::xe::{self, Create, CreateFlags, MapFlags, Refusal};
 use gem_coherency_uapi::xe::{
     DRM_IOCTL_XE_GEM_CREATE, DRM_IOCTL_XE_GEM_MMAP_OFFSET, drm_xe_gem_create, drm_xe_gem_mmap_offset,
 };
@@ -21,8 +21,10 @@ use crate::kernel::injected_faults::Needs;
 use crate::kernel::limits::{LOCAL_BYTES, OFFSET_PAGES, SYSTEM_BYTES};
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::{Object, XeObject};
+use crate::kernel::objects::state::NewObject;
 use crate::kernel::spaces::vm::Vm;
 use crate::memory::backing_store::{BackingStore, Zeroing};
+use crate::observe::asked::AskedRequest;
 use crate::observe::trace_event::TraceEvent;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
@@ -54,7 +56,9 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
         reserved: args.pad != [0; 3] || args.reserved != [0; 2],
         extension: args.extensions != 0,
     };
-    let created = match kernel.device.create(&asked) {
+    let answer = kernel.device.create(&asked);
+    device.system.trace.ask(answer.err(), || AskedRequest::Create(asked));
+    let created = match answer {
         Ok(created) => created,
         // The size is compared with the page of local memory when memory is allocated, after the VM was found.
         Err(refusal @ Refusal { rule, .. })
@@ -96,33 +100,6 @@ fn mmap_offset(caller: &mut Caller<'_>, args: &mut drm_xe_gem_mmap_offset) -> Re
     }
     args.offset = device.offset_of(request, args.handle, MmapMode::Fixed)?;
     Ok(())
-}
-
-/// Returns the state of a new object. The level is that of the CPU's mapping.
-fn state_of(device: &xe::Device, object: &xe::Object) -> Snapshot {
-    let backing = match object.caching {
-        None => Backing::Import,
-        Some(_) if object.placement & LOCAL != 0 => Backing::Local,
-        Some(_) => Backing::LocalSystem,
-    };
-    let is_uncached = match object.caching {
-        None => false,
-        Some(_) if device.platform.discrete => object.placement & LOCAL != 0,
-        Some(caching) => caching == CpuCaching::Wc,
-    };
-    Snapshot {
-        backing,
-        level: if is_uncached { CacheLevel::None } else { CacheLevel::Llc },
-        user_pat: None,
-        coherent: Coherency::empty(),
-        dirty: false,
-        read_domains: Domains::empty(),
-        write_domain: Domains::empty(),
-        pages: false,
-        framebuffer: false,
-        pinned: false,
-        user: true,
-    }
 }
 
 impl SimDevice {
@@ -167,7 +144,8 @@ impl SimDevice {
         private_to: Option<u64>,
     ) -> Result<Arc<Object>> {
         let Some(kernel) = self.system.xe else { return refuse(request, Errno::ENODEV) };
-        let snapshot = state_of(&kernel.device, &created);
+        let state = NewObject::of_xe(&kernel.device, &created, kernel.without);
+        let NewObject { snapshot, zeroed_by, .. } = state;
         let is_local = snapshot.backing == Backing::Local;
         // No offset for mappings is left, which is allocated first.
         if created.size / PAGE_BYTES > OFFSET_PAGES {
@@ -177,24 +155,14 @@ impl SimDevice {
         if created.size > most {
             return refuse(request, if is_local { Errno::ENOSPC } else { Errno::ENOMEM });
         }
-        // The zeroes of write-combining pages are flushed when the pages get their type (set_pages_array_wc), unless the kernel lacks that.
-        let is_flushed = kernel.without != Some(xe::Rule::NoCpuLines);
-        let zeroing = if snapshot.level == CacheLevel::None && (is_local || is_flushed) {
-            Zeroing::Gpu
-        } else {
-            Zeroing::Cpu
-        };
+        let zeroing = if zeroed_by == Agent::Cpu { Zeroing::Cpu } else { Zeroing::Gpu };
         let object = Object::of_xe(&self.system, XeObject::new(created, private_to), snapshot, zeroing);
-        let zeroed_by = match zeroing {
-            Zeroing::Cpu => Agent::Cpu,
-            Zeroing::Gpu => Agent::Gpu,
-        };
-        let shares_cache = kernel.device.platform.has_llc() && !is_local;
-        let level = if shares_cache { CacheLevel::Llc } else { snapshot.level };
         let traced = TraceEvent::CreatedByXe {
             size: created.size,
-            snapshot: Snapshot { level, ..snapshot },
+            snapshot: state.in_shared_cache(&kernel.device),
             zeroed_by,
+            created,
+            is_dumb: request != DRM_IOCTL_XE_GEM_CREATE.name,
         };
         self.system.trace.add(object.id(), traced);
         if !created.flags.contains(CreateFlags::DEFER_BACKING) {
@@ -221,6 +189,7 @@ impl SimDevice {
     /// Returns the state of an import, or of the process's own pages, under xe.
     pub(in crate::requests) fn foreign_state(&self, backing: Backing) -> Option<Snapshot> {
         let kernel = self.system.xe?;
-        Some(Snapshot { backing, ..state_of(&kernel.device, &xe::Object::imported(0)) })
+        let imported = xe::Object::imported(0);
+        Some(Snapshot { backing, ..NewObject::of_xe(&kernel.device, &imported, None).snapshot })
     }
 }

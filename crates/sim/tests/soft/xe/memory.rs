@@ -1,6 +1,8 @@
 //! What the GPU and the CPU see of memory, by the index of its mapping, and what the kernel refuses and takes away.
 
 use super::*;
+use gem_coherency::vocabulary::Access;
+use gem_coherency_sim::{AskedRequest, NamedObject, TraceEvent};
 
 #[test]
 fn the_index_of_a_mapping_decides_whether_the_gpu_sees_the_cpus_cache() {
@@ -52,6 +54,62 @@ fn system_memory_of_a_discrete_device_is_snooped_by_every_index() {
         xe.gpu_writes(TARGET, 9);
         assert_eq!(xe.load(bo, 0), 9);
     }
+}
+
+#[test]
+fn what_programs_ask_for_is_told_for_other_platforms() {
+    let mut xe = Xe::new("lnl");
+    // The batch is there already.
+    xe.device.trace();
+    let (bo, vm) = (xe.create(DRM_XE_GEM_CPU_CACHING_WB, 1).unwrap(), xe.vm);
+    assert_eq!(
+        xe.create(DRM_XE_GEM_CPU_CACHING_WC, 2).map(drop),
+        Err(Errno::EINVAL),
+        "it has no local memory"
+    );
+    for (index, wanted) in [(SNOOPS, Ok(())), (PLAIN, Err(Errno::EINVAL))] {
+        assert_eq!(xe.bind(vm, op(bo, TARGET, index)), wanted);
+    }
+    let pat = drm_xe_madvise { vm_id: vm, start: TARGET, range: 4096, r#type: 2, ..Default::default() };
+    let pat = drm_xe_madvise { pat_index: [PLAIN.into(), 0, 0, 0], ..pat };
+    assert_eq!(xe.caller.on(2, DRM_IOCTL_XE_MADVISE, pat).0, Some(Errno::EINVAL));
+    xe.gpu_writes(TARGET, 5);
+    let (traced, dropped) = xe.device.take_trace();
+    let asked = xe.device.take_asked();
+    let numbers = traced
+        .iter()
+        .filter_map(|one| if let TraceEvent::Asked { number } = one.event { Some(number) } else { None });
+    assert!(numbers.eq(asked.iter().map(|asked| asked.number)) && dropped == 0);
+    let told: Vec<(String, _)> = asked
+        .iter()
+        .map(|asked| {
+            let request = match &asked.request {
+                AskedRequest::Create(create) => format!("create {}", create.placement),
+                AskedRequest::Bind { operations, reaches_objects, .. } => {
+                    let known = matches!(operations[0].object, Some(NamedObject::Known(object)) if object.size == SIZE);
+                    format!("bind {} {known} {reaches_objects}", operations[0].pat_index)
+                }
+                AskedRequest::Advise { pat_index, found, .. } => format!("advise {pat_index} {}", found.len()),
+            };
+            (request, asked.refused.map(|refusal| refusal.rule.name()))
+        })
+        .collect();
+    let told: Vec<_> = told.iter().map(|(request, rule)| (&**request, *rule)).collect();
+    assert_eq!(
+        told,
+        [
+            ("create 1", None),
+            ("create 2", Some("create-placement")),
+            ("bind 1 true true", None),
+            ("bind 0 true true", Some("cached-not-snooped")),
+            ("advise 0 1", Some("cached-not-snooped")),
+        ]
+    );
+    let written = traced.iter().any(|one| {
+        matches!(one.event, TraceEvent::Accessed { access: Access::Write, pat_index: Some(SNOOPS), .. })
+    });
+    assert!(written, "{traced:?}");
+    assert!(xe.device.take_asked().is_empty());
 }
 
 #[test]

@@ -3,13 +3,10 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use gem_coherency::Unknown;
-use gem_coherency::platform::{Driver, Platform, all};
-use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency_report::{
     Accepted, Baseline, Collection, FindingRow, Live, PictureOf, Run, Sanitized, Tests, read_suppressions,
 };
-use gem_coherency_sanitizer::{Listener, Sanitizer};
+use gem_coherency_sanitizer::{JudgingPlatform, Listener, Sanitizer};
 use gem_coherency_server::Settings;
 
 use super::machine_of;
@@ -79,66 +76,89 @@ fn accepted(args: &args::Sanitize) -> Result<Accepted, Failure> {
 /// Returns the platforms that judge a run on these devices.
 ///
 /// # Errors
-/// A device of xe; as [`under`].
-fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<&'static Platform>, String> {
-    let mut kernels = Vec::new();
-    for device in devices {
-        match machine_of(device) {
-            Some(machine) if machine.driver == Driver::Xe => {
-                return Err(format!(
-                    "platforms of i915 judge what programs do with a device of i915, and {device} is one of xe: leave it out, and \
-                     run the program on each device"
-                ));
-            }
-            machine => kernels.extend(machine.map(|machine| machine.kernel)),
+/// A kernel of a device that does not claim a named platform, and kernels that claim none of `all`.
+fn judges_of(judges: &Judges, devices: &[String]) -> Result<Vec<JudgingPlatform>, String> {
+    let machines: Vec<_> = devices.iter().filter_map(|device| Some((device, machine_of(device)?))).collect();
+    let mut platforms: Vec<JudgingPlatform> = Vec::new();
+    let mut add = |platform: JudgingPlatform| {
+        if !platforms.contains(&platform) {
+            platforms.push(platform);
+        }
+    };
+    for &of in &judges.all {
+        for &(_, machine) in &machines {
+            let claimed = |platform: &JudgingPlatform| {
+                machines.iter().all(|(_, machine)| platform.machine(machine.kernel).is_ok())
+            };
+            let all = JudgingPlatform::all(of.unwrap_or(machine.driver), machine.kernel);
+            all.into_iter().filter(claimed).for_each(&mut add);
         }
     }
-    under(judges, &kernels).map_err(|unknown| unknown.to_string())
-}
-
-/// Returns the platforms that judge, under the kernels of the run's devices.
-///
-/// # Errors
-/// A kernel that does not claim a named platform.
-fn under(judges: &Judges, kernels: &[KernelVersion]) -> Result<Vec<&'static Platform>, Unknown> {
-    let claimed = |platform: &'static Platform| {
-        kernels.iter().try_fold(platform, |platform, &kernel| platform.claimed_by(kernel))
-    };
-    match judges {
-        Judges::All => Ok(all().iter().filter_map(|platform| claimed(platform).ok()).collect()),
-        Judges::Named(platforms) => platforms.iter().map(|platform| claimed(platform)).collect(),
+    for &(driver, name) in &judges.named {
+        let platform = JudgingPlatform::under(driver, name).map_err(|unknown| unknown.to_string())?;
+        for (device, machine) in &machines {
+            platform.machine(machine.kernel).map_err(|unknown| {
+                format!("{unknown}: a platform judges under the kernel of {device}, which kernel= changes")
+            })?;
+        }
+        add(platform);
     }
+    if platforms.is_empty() && !machines.is_empty() {
+        return Err(
+            "the kernel of the devices claims none of these platforms: give another kernel= to the device"
+                .to_owned(),
+        );
+    }
+    Ok(platforms)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gem_coherency::platform::all;
+    use gem_coherency::xe;
 
-    #[test]
-    fn no_platform_judges_a_device_of_xe() {
-        let judged = |devices: &[&str]| {
-            let devices: Vec<_> = devices.iter().map(|device| (*device).to_owned()).collect();
-            judges_of(&Judges::All, &devices).map(|platforms| platforms.len())
-        };
-        assert_eq!(judged(&["sim:tgl,kernel=6.12"]), Ok(all().len()));
-        for device in ["sim:lnl", "sim:tgl,driver=xe"] {
-            assert!(judged(&["sim:tgl", device]).unwrap_err().contains(device), "{device}");
-        }
+    fn names(judges: &str, devices: &[&str]) -> Result<Vec<&'static str>, String> {
+        let judges: Judges = judges.parse()?;
+        let devices: Vec<_> = devices.iter().map(|device| (*device).to_owned()).collect();
+        let platforms = judges_of(&judges, &devices)?;
+        Ok(platforms.into_iter().map(JudgingPlatform::name).collect())
     }
 
     #[test]
-    fn a_list_names_platforms_once() {
-        let names = |text: &str, kernel| {
-            let judges: Judges = text.parse()?;
-            let platforms = under(&judges, &[kernel]).map_err(|unknown| unknown.to_string())?;
-            Ok::<_, String>(platforms.iter().map(|platform| platform.name).collect::<Vec<_>>())
+    fn all_is_every_platform_of_the_devices_driver() {
+        assert_eq!(names("all", &["sim:tgl"]).unwrap().len(), all().len());
+        let of_xe = names("all", &["sim:lnl"]).unwrap();
+        assert_eq!(of_xe.len(), xe::all().len());
+        assert!(of_xe.contains(&"tgl,driver=xe") && of_xe.contains(&"lnl"));
+        let old = names("all", &["sim:tgl,driver=xe,kernel=6.12"]).unwrap();
+        assert!(old.contains(&"lnl") && !old.contains(&"ptl"), "{old:?}");
+        assert_eq!(names("all", &["sim:glk,kernel=5.10"]).unwrap().last(), Some(&"rkl"));
+    }
+
+    #[test]
+    fn a_list_names_platforms_once_and_the_kernel_has_to_claim_them() {
+        assert_eq!(names("chv,glk,chv", &["sim:tgl"]).unwrap(), ["chv", "glk"]);
+        assert_eq!(names("bmg,tgl,driver=xe,bmg", &["sim:lnl"]).unwrap(), ["bmg", "tgl,driver=xe"]);
+        let refused = |judges, device, part| {
+            let why = names(judges, &[device]).unwrap_err();
+            assert!(why.contains(part), "{why}");
         };
-        let [old, new] = [(5, 10), (6, 12)].map(|(major, minor)| KernelVersion::new(major, minor));
-        assert_eq!(names("chv,glk,chv", new).unwrap(), ["chv", "glk"]);
-        assert_eq!(names("all", new).unwrap().len(), all().len());
-        assert_eq!(names("all", old).unwrap().last(), Some(&"rkl"));
-        assert!(names("glk,dg2", old).unwrap_err().contains("does not claim dg2"));
-        assert!(names("chv,foo", new).unwrap_err().contains("foo"));
-        assert!(names("", new).is_err() && names("chv,", new).is_err());
+        refused("glk,dg2", "sim:glk,kernel=5.10", "does not claim dg2");
+        refused("ptl", "sim:tgl,driver=xe,kernel=6.12", "ptl");
+        refused("chv,foo", "sim:tgl", "foo");
+        refused("lnl", "sim:tgl,kernel=6.1", "6.1");
+    }
+
+    #[test]
+    fn platforms_judge_devices_of_both_drivers() {
+        assert_eq!(names("glk,lnl,tgl,driver=xe", &["sim:tgl"]).unwrap(), ["glk", "lnl", "tgl,driver=xe"]);
+        assert_eq!(names("lnl,glk", &["sim:bmg"]).unwrap(), ["lnl", "glk"]);
+        assert!(names("all,driver=xe", &["sim:tgl,kernel=7.2"]).unwrap().contains(&"ptl"));
+        assert_eq!(names("all,driver=i915", &["sim:lnl"]).unwrap().len(), all().len());
+        let both = names("all", &["sim:tgl", "sim:lnl,kernel=6.12"]).unwrap();
+        assert!(both.contains(&"tgl") && both.contains(&"tgl,driver=xe") && !both.contains(&"ptl"));
+        let none = names("all,driver=xe", &["sim:tgl,kernel=6.1"]).unwrap_err();
+        assert!(none.contains("claims none"), "{none}");
     }
 }

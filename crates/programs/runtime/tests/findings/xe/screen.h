@@ -10,8 +10,8 @@ struct screen {
     char *pixels;
 };
 
-// Makes a framebuffer of an object, for the first connector with a mode, and maps the object. Nothing is shown yet.
-static inline struct screen screen(uint16_t caching, uint32_t flags) {
+// Makes a framebuffer of an object, for the first connector with a mode. Nothing is shown yet.
+static inline struct screen unmapped_screen(uint16_t caching, uint32_t flags) {
     uint32_t crtcs[8], connectors[8];
     struct drm_mode_card_res resources = {
         .count_crtcs = 8, .count_connectors = 8, .crtc_id_ptr = (uintptr_t)crtcs, .connector_id_ptr = (uintptr_t)connectors};
@@ -35,7 +35,13 @@ static inline struct screen screen(uint16_t caching, uint32_t flags) {
         .width = width, .height = height, .pixel_format = 0x34325258, .handles = {new.handle}, .pitches = {pitch}};
     request("MODE_ADDFB2", DRM_IOCTL_MODE_ADDFB2, &framebuffer);
     new.framebuffer = framebuffer.fb_id;
-    new.pixels = map(new.handle, size);
+    return new;
+}
+
+// The same, and maps the object.
+static inline struct screen screen(uint16_t caching, uint32_t flags) {
+    struct screen new = unmapped_screen(caching, flags);
+    new.pixels = map(new.handle, new.size);
     return new;
 }
 

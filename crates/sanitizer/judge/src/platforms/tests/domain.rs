@@ -10,7 +10,7 @@ use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClas
 use gem_coherency_sim::{FlushKind, FoundLine, Instruction, SimDevice};
 
 use super::super::Judge;
-use crate::need::Need;
+use crate::judging::need::Need;
 
 /// What happens to the object of a scenario.
 #[derive(Clone, Copy)]

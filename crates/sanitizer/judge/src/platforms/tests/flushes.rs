@@ -1,7 +1,7 @@
 //! Verdicts on flushes in traces that are made by hand.
 
 use super::*;
-use crate::need::Need;
+use crate::judging::need::Need;
 
 /// The place of the flushes that are judged.
 const HERE: u64 = 7;
@@ -15,14 +15,14 @@ fn write_back(line: u64) -> TraceEvent {
 }
 
 fn write(route: Route, line: u64) -> TraceEvent {
-    TraceEvent::Accessed { route, access: Access::Write, lines: LineRange::new(line, line + 1), handle: None }
+    access(route, Access::Write, line, line + 1)
 }
 
 /// Returns the greatest verdict on the flushes of a run by [`HERE`] on each of these platforms.
 fn needs(events: &[TraceEvent], on: [&str; 3]) -> [Need; 3] {
     let (judge, _) = fed(events.iter().copied(), 1);
     let flushed = judge.flushed();
-    let has = |least, name| flushed.on(HERE, least).iter().any(|platform| platform.name == name);
+    let has = |least, name| flushed.on(HERE, least).iter().any(|platform| platform.name() == name);
     on.map(|name| {
         let least = [Need::Needed, Need::Precautionary, Need::Useless];
         least.into_iter().find(|&least| has(least, name)).expect("a verdict")
@@ -56,12 +56,7 @@ fn a_flush_of_a_clean_line_is_useless_where_no_old_copy_can_be_loaded() {
     are(&[flush(3), write(PLAIN, 3), flushed(3)], [P, U, U]);
     are(&[flush(3), write(PLAIN, 3)], [P, U, U]);
     are(&[write(PLAIN, 3), flush(3)], [N, U, P]);
-    let copy = TraceEvent::Accessed {
-        route: Route::CpuCached,
-        access: Access::Read,
-        lines: LineRange::new(3, 4),
-        handle: None,
-    };
+    let copy = read(Route::CpuCached, 3, 4);
     are(&[flush(3), write(PLAIN, 3), copy], [N, U, U]);
     are(&[flush(3), write(PLAIN, 3), stored(3, 4)], [P, U, U]);
 }
@@ -80,7 +75,7 @@ fn no_old_copy_is_loaded_from_a_page_that_is_hidden() {
         let flushed = judge.flushed();
         [Need::Needed, Need::Precautionary, Need::Useless]
             .into_iter()
-            .find(|&least| flushed.on(HERE, least).iter().any(|platform| platform.name == "glk"))
+            .find(|&least| flushed.on(HERE, least).iter().any(|platform| platform.name() == "glk"))
     };
     let shown = |line| TraceEvent::Shown { line };
     let copy = read(Route::CpuCached, 3, 4);

@@ -1,7 +1,9 @@
 //! Verdicts on traces that are made by hand.
 
+mod counterpart;
 mod domain;
 mod flushes;
+mod many_of_xe;
 mod random;
 mod xe;
 
@@ -27,10 +29,10 @@ fn fed_on(
     events: impl IntoIterator<Item = TraceEvent>,
     object: u64,
 ) -> (Judge, Vec<Verdict>) {
-    let platforms: Vec<_> = platforms.iter().map(|name| by_name(name).unwrap()).collect();
+    let platforms: Vec<_> = platforms.iter().map(|name| JudgingPlatform::by_name(name).unwrap()).collect();
     let kernel = KernelVersion::new(6, 12);
     let machine = by_name("tgl").unwrap().machine(kernel, false);
-    let mut judge = Judge::new(machine, KernelRules::of(kernel).unwrap(), &platforms);
+    let mut judge = Judge::new(machine, (KernelRules::of(kernel).unwrap(), None), &platforms);
     let start = [
         TraceEvent::Created { size: 0x4000, creation: Creation::User },
         TraceEvent::Mapped(Route::CpuCached),
@@ -65,8 +67,8 @@ fn changes(events: &[TraceEvent], object: u64) -> BTreeMap<u64, (Vec<&'static st
     known.map(|change| (change.number, (names(&on(&change)), change.is_open))).collect()
 }
 
-fn names(platforms: &[&'static Platform]) -> Vec<&'static str> {
-    platforms.iter().map(|platform| platform.name).collect()
+fn names(platforms: &[JudgingPlatform]) -> Vec<&'static str> {
+    platforms.iter().map(|platform| platform.name()).collect()
 }
 
 fn flushed(line: u64) -> TraceEvent {
@@ -89,7 +91,11 @@ fn bound(route: Route, first: u64, end: u64) -> TraceEvent {
 }
 
 fn read(route: Route, first: u64, end: u64) -> TraceEvent {
-    TraceEvent::Accessed { route, access: Access::Read, lines: LineRange::new(first, end), handle: None }
+    access(route, Access::Read, first, end)
+}
+
+fn access(route: Route, access: Access, first: u64, end: u64) -> TraceEvent {
+    TraceEvent::Accessed { route, access, lines: LineRange::new(first, end), handle: None, pat_index: None }
 }
 
 #[test]
@@ -160,12 +166,7 @@ fn a_domain_change_of_an_object_that_is_not_judged_may_be_needed() {
 
 #[test]
 fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
-    let written = TraceEvent::Accessed {
-        route: PLAIN,
-        access: Access::Write,
-        lines: LineRange::new(3, 5),
-        handle: None,
-    };
+    let written = access(PLAIN, Access::Write, 3, 5);
     let (mut judge, _) = fed([written], 1);
     let made: Vec<_> = judge.take_made_stale().into_iter().map(|stale| stale.lines).collect();
     assert_eq!((made, judge.take_made_stale()), (vec![vec![LineRange::new(3, 5)]], Vec::new()));
@@ -184,8 +185,8 @@ fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
 fn platforms_refuse_the_calls_that_their_kernels_refuse() {
     let judge = fed([], 1).0;
     let refusing = |calls: &[Call]| {
-        let refusals = judge.refusals(calls).into_iter();
-        refusals.map(|(platform, why)| (platform.name, why.len())).collect::<Vec<_>>()
+        let refusals = judge.not_alike(calls).into_iter();
+        refusals.map(|(platform, why)| (platform.name(), why.refused.len())).collect::<Vec<_>>()
     };
     assert_eq!(refusing(&[]), []);
     assert_eq!(refusing(&[Call::PreadPwrite]), [("mtl", 1)]);
@@ -199,12 +200,7 @@ fn a_framebuffers_line_is_dirty_on_screen_where_the_display_misses_it() {
     let stored = TraceEvent::Stored(LineRange::new(2, 4));
     let passed = |count| TraceEvent::BlanksPassed { lines: LineRange::new(0, 8), count, handle: None };
     let left = TraceEvent::LeftScreen { lines: LineRange::new(0, 256), handle: None };
-    let read = TraceEvent::Accessed {
-        route: Route::Display,
-        access: Access::Read,
-        lines: LineRange::new(0, 8),
-        handle: None,
-    };
+    let read = read(Route::Display, 0, 8);
     let of = |events: &[TraceEvent]| {
         let begin = [TraceEvent::Event(Event::AddFramebuffer)];
         judged(&[&begin, events].concat())

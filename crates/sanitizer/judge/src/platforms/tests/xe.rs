@@ -1,13 +1,20 @@
 //! Verdicts on flushes of objects of xe, in traces that are made by hand.
 
 use super::*;
-use crate::need::{Counts, Need};
+use crate::judging::need::{Counts, Need};
 use gem_coherency::policy::kernel::{Backing, Snapshot};
 use gem_coherency::vocabulary::{Agent, Coherency, Domains};
-use gem_coherency::xe;
+use gem_coherency::xe::{self, CpuCaching, CreateFlags};
+
+pub(super) const SIZE: u64 = 0x4000;
+
+/// An object as xe creates it.
+pub(super) fn object(caching: CpuCaching, placement: u32) -> xe::Object {
+    xe::Object { caching: Some(caching), size: SIZE, placement, flags: CreateFlags::empty() }
+}
 
 /// The object's state under xe.
-fn state(level: CacheLevel) -> Snapshot {
+pub(super) fn state(level: CacheLevel) -> Snapshot {
     Snapshot {
         backing: Backing::LocalSystem,
         level,
@@ -33,8 +40,10 @@ fn need(
     let kernel = KernelVersion::new(7, 2);
     let machine = xe::device(platform, kernel).unwrap().machine();
     let mut judge = Judge::own(machine, KernelRules::of(kernel).unwrap());
+    let caching = if route == Route::CpuCached { CpuCaching::Wb } else { CpuCaching::Wc };
+    let created = object(caching, xe::SYSTEM);
     let start = [
-        TraceEvent::CreatedByXe { size: 0x4000, snapshot: state(level), zeroed_by },
+        TraceEvent::CreatedByXe { size: SIZE, snapshot: state(level), zeroed_by, created, is_dumb: false },
         TraceEvent::Mapped(route),
     ];
     let all = start.iter().chain(events).map(|&event| Traced { object: 1, event });

@@ -15,7 +15,7 @@ use gem_coherency_memory_model::Route;
 use gem_coherency_sim::TraceEvent;
 
 use super::super::Judge;
-use crate::need::Need;
+use crate::judging::need::Need;
 use program::{Numbers, STEPS, Step};
 use run::{Run, Told};
 
