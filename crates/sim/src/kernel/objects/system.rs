@@ -70,7 +70,7 @@ impl System {
             rules: spec.rules,
             xe: spec.xe,
             hardware: Hardware::new(spec),
-            accounting: Accounting::default(),
+            accounting: Accounting::new(spec.local_bytes),
             injected_faults,
             log: Log::default(),
             incoherent: IncoherentLog::default(),

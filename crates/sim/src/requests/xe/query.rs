@@ -20,7 +20,7 @@ use super::queue::{gt_of, has_media_gt};
 use crate::SimDevice;
 use crate::kernel::hardware::{LINUX_7_2, XE_CLOCK_HZ};
 use crate::kernel::injected_faults::Needs;
-use crate::kernel::limits::{LOCAL_BYTES, SYSTEM_BYTES};
+use crate::kernel::limits::SYSTEM_BYTES;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use crate::sync::fence::now_ns;
@@ -206,14 +206,15 @@ impl SimDevice {
             used: self.system.accounting.bytes_in_use().saturating_sub(local_used),
             ..Zeroable::zeroed()
         }];
-        if let Some(page) = machine.platform.local_page_bytes {
+        let local = self.system.accounting.local_bytes();
+        if let (Some(page), Some(local_bytes)) = (machine.platform.local_page_bytes, local) {
             items.push(drm_xe_mem_region {
                 mem_class: DRM_XE_MEM_REGION_CLASS_VRAM,
                 instance: 1,
                 min_page_size: page,
-                total_size: LOCAL_BYTES,
+                total_size: local_bytes,
                 used: local_used,
-                cpu_visible_size: LOCAL_BYTES,
+                cpu_visible_size: local_bytes,
                 cpu_visible_used: local_used,
                 ..Zeroable::zeroed()
             });
