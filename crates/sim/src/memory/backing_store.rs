@@ -29,6 +29,9 @@ pub(crate) struct AccessContext<'a> {
     pub(crate) coherent: bool,
     /// No mapping of the object goes through the CPU's caches, now or later.
     pub(crate) is_uncached: bool,
+    /// The object moves between memory that the CPU maps write-combining and such that it maps write-back: all mappings show the cached bytes, so
+    /// that stores during a move reach it.
+    pub(crate) moves: bool,
     /// Is told of accesses to lines ([`Observer::access`](super::observer::Observer::access)): the log of incoherent accesses, if the device
     /// is watched.
     pub(crate) watch: Option<Observed<'a>>,
@@ -43,6 +46,7 @@ impl AccessContext<'_> {
         level: CacheLevel::None,
         coherent: false,
         is_uncached: false,
+        moves: false,
         watch: None,
         trace: None,
     };
@@ -301,6 +305,17 @@ impl BackingStore {
                 lines = Lines::after(lines, run);
             }
             left = LineRange::new(part.end(), left.end());
+        }
+        Ok(())
+    }
+
+    /// Moves the bytes to other pages, whose lines no cache has, by an agent that sees the CPU's caches. Mappings are write-back from now on, or
+    /// write-combining.
+    pub(crate) fn relocate(&mut self, ctx: AccessContext<'_>, to_write_back: bool) -> Result<()> {
+        self.flush_all(ctx)?;
+        if let Some(shared) = &mut self.shared {
+            shared.write_back = to_write_back || ctx.coherent;
+            shared.evicts = !shared.write_back;
         }
         Ok(())
     }

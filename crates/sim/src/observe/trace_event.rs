@@ -34,6 +34,9 @@ pub enum TraceEvent {
         /// The agent whose caches have its zeroes at first.
         zeroed_by: Agent,
     },
+    /// It was moved between local and system memory under xe: no cache has a line of it, and the CPU maps it otherwise. Its state there, as
+    /// in [`Self::CreatedByXe`].
+    Moved(Snapshot),
     /// A program maps it; the route of its accesses.
     Mapped(Route),
     /// An event of the kernel's rules.

@@ -133,6 +133,7 @@ impl Judge {
             let (classes, ledger) = (&self.classes, &mut self.ledger);
             match event {
                 TraceEvent::Created { .. } | TraceEvent::CreatedByXe { .. } => {}
+                TraceEvent::Moved(to) => object.relocate(classes, ledger, to),
                 TraceEvent::Mapped(route) => object.map(classes, route),
                 TraceEvent::Event(kernel) | TraceEvent::Called { event: kernel, .. } => {
                     let (flushed, judged) = object.happen(classes, ledger, kernel, made(&event));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gem_coherency::platform::Caps;
+use gem_coherency::platform::{Caps, Driver};
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, MocsClass};
@@ -109,6 +109,16 @@ impl Object {
         self.each(|line| line.flush(0, mapped));
     }
 
+    /// Moves the object under xe to other pages, of which no cache has a line; mappings end.
+    pub(super) fn relocate(&mut self, classes: &Classes, ledger: &mut Ledger, to: Snapshot) {
+        self.write_back = false;
+        self.other_routes.clear();
+        self.flush(classes, ledger, !0);
+        for state in self.snapshots.iter_mut().flatten() {
+            *state = to;
+        }
+    }
+
     /// Returns the classes on which a mapping shows the cached bytes.
     pub(super) fn mapped(&self, classes: &Classes) -> Mask {
         match (self.write_back, self.other_routes.is_empty()) {
@@ -137,7 +147,9 @@ impl Object {
         for (number, ((bit, class), snapshot)) in classes.with_bits().zip(&mut self.snapshots).enumerate() {
             let Some(state) = snapshot else { continue };
             let caps = class.machine.caps;
-            if event == Event::AddFramebuffer && cannot_be_shown(caps, state)
+            // Under xe an object moves to local memory when it is shown.
+            let is_here = class.machine.driver == Driver::Xe || !cannot_be_shown(caps, state);
+            if event == Event::AddFramebuffer && !is_here
                 || event == Event::SetCaching(CachingMode::Cached) && cannot_be_cached(caps)
             {
                 *snapshot = None;

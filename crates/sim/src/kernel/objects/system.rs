@@ -1,6 +1,7 @@
 //! What all objects of a software device share: the hardware, the accounting, the logs, and the list of the objects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
@@ -49,6 +50,10 @@ pub(crate) struct System {
     offsets: Mutex<Offsets>,
     /// The objects whose mappings by programs have to be brought up to date after the request.
     pub(crate) settled: Mutex<Vec<Weak<Object>>>,
+    /// Is locked while an object moves between local and system memory.
+    pub(crate) moving: Mutex<()>,
+    /// The number of uses of objects by the GPU so far.
+    pub(crate) uses: AtomicU64,
     /// The process that owns this memory: a forked child has a copy whose locks may be held for ever.
     pub(crate) owner: Owner,
 }
@@ -82,6 +87,8 @@ impl System {
             objects: Mutex::default(),
             offsets: Mutex::default(),
             settled: Mutex::default(),
+            moving: Mutex::default(),
+            uses: AtomicU64::new(1),
             owner: Owner::current(),
         }
     }
@@ -90,7 +97,15 @@ impl System {
     pub(crate) fn access_context(&self, level: CacheLevel) -> AccessContext<'_> {
         let coherent = self.hardware.coherent || self.trace.is_coherent();
         let hardware = self.hardware.caches;
-        AccessContext { hardware, level, coherent, is_uncached: false, watch: None, trace: None }
+        AccessContext {
+            hardware,
+            level,
+            coherent,
+            is_uncached: false,
+            moves: false,
+            watch: None,
+            trace: None,
+        }
     }
 
     /// Returns what the kernel does to an object at an event.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 use gem_coherency::backend::Created;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Backing, Event, Snapshot};
+use gem_coherency::policy::kernel::{Backing, Snapshot};
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Agent, CacheLevel, Coherency, Domains};
@@ -18,7 +18,7 @@ use super::properties;
 use crate::SimDevice;
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
-use crate::kernel::limits::{LOCAL_BYTES, OFFSET_PAGES, SYSTEM_BYTES};
+use crate::kernel::limits::{OFFSET_PAGES, SYSTEM_BYTES};
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::{Object, XeObject};
 use crate::kernel::spaces::vm::Vm;
@@ -72,7 +72,7 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
         PXP_TYPE => properties::set_pxp_type(value),
         _ => Err(Errno::EINVAL),
     });
-    let object = device.create_of_xe(request, created, vm.map(|vm| vm.number))?;
+    let object = device.create_of_xe(request, created, vm.as_deref())?;
     walked.or_else(|errno| refuse(request, errno))?;
     args.handle = device.named(request, object)?.handle.get();
     Ok(())
@@ -98,16 +98,18 @@ fn mmap_offset(caller: &mut Caller<'_>, args: &mut drm_xe_gem_mmap_offset) -> Re
     Ok(())
 }
 
-/// Returns the state of a new object. The level is that of the CPU's mapping.
+/// Returns the state of a new object. The level is that of the CPU's mapping. Pages that are deferred are in system memory, if the CPU needs them
+/// first (`___xe_bo_create_locked`).
 fn state_of(device: &xe::Device, object: &xe::Object) -> Snapshot {
+    let is_local = object.placement & LOCAL != 0 && !object.flags.contains(CreateFlags::DEFER_BACKING);
     let backing = match object.caching {
         None => Backing::Import,
-        Some(_) if object.placement & LOCAL != 0 => Backing::Local,
+        Some(_) if is_local => Backing::Local,
         Some(_) => Backing::LocalSystem,
     };
     let is_uncached = match object.caching {
         None => false,
-        Some(_) if device.platform.discrete => object.placement & LOCAL != 0,
+        Some(_) if device.platform.discrete => is_local,
         Some(caching) => caching == CpuCaching::Wc,
     };
     Snapshot {
@@ -159,32 +161,34 @@ impl SimDevice {
     /// created for.
     ///
     /// # Errors
-    /// ENOMEM, and ENOSPC for local memory.
+    /// ENOSPC for more than a mapping can have; as [`Object::validate`].
     pub(in crate::requests) fn create_of_xe(
         &self,
         request: &'static str,
         created: xe::Object,
-        private_to: Option<u64>,
+        private_to: Option<&Vm>,
     ) -> Result<Arc<Object>> {
         let Some(kernel) = self.system.xe else { return refuse(request, Errno::ENODEV) };
         let snapshot = state_of(&kernel.device, &created);
-        let is_local = snapshot.backing == Backing::Local;
+        // Local memory is cleared by the GPU, and system memory that such an object may be in is snooped.
+        let is_local = created.placement & LOCAL != 0;
         // No offset for mappings is left, which is allocated first.
         if created.size / PAGE_BYTES > OFFSET_PAGES {
             return refuse(request, Errno::ENOSPC);
         }
-        let most = if is_local { LOCAL_BYTES } else { SYSTEM_BYTES };
-        if created.size > most {
-            return refuse(request, if is_local { Errno::ENOSPC } else { Errno::ENOMEM });
+        let is_deferred = created.flags.contains(CreateFlags::DEFER_BACKING);
+        if created.size > SYSTEM_BYTES && (!is_local || is_deferred) {
+            return refuse(request, Errno::ENOMEM);
         }
         // The zeroes of write-combining pages are flushed when the pages get their type (set_pages_array_wc), unless the kernel lacks that.
         let is_flushed = kernel.without != Some(xe::Rule::NoCpuLines);
-        let zeroing = if snapshot.level == CacheLevel::None && (is_local || is_flushed) {
+        let zeroing = if is_local || snapshot.level == CacheLevel::None && is_flushed {
             Zeroing::Gpu
         } else {
             Zeroing::Cpu
         };
-        let object = Object::of_xe(&self.system, XeObject::new(created, private_to), snapshot, zeroing);
+        let of_xe = XeObject::new(created, private_to.map(|vm| vm.number));
+        let object = Object::of_xe(&self.system, of_xe, snapshot, zeroing);
         let zeroed_by = match zeroing {
             Zeroing::Cpu => Agent::Cpu,
             Zeroing::Gpu => Agent::Gpu,
@@ -197,8 +201,11 @@ impl SimDevice {
             zeroed_by,
         };
         self.system.trace.add(object.id(), traced);
-        if !created.flags.contains(CreateFlags::DEFER_BACKING) {
-            object.happen(&mut object.state(), request, Event::Acquire)?;
+        if !is_deferred {
+            // Before 7.2, a VM whose batches are preempted when objects move keeps its own (`xe_bo_move`).
+            let keeps_own = self.system.machine.kernel < LINUX_7_2;
+            let keeper = private_to.filter(|vm| keeps_own && vm.mode.is_preempted());
+            object.validate(request, &|other| keeper.is_some_and(|vm| vm.maps(other.id())))?;
         }
         Ok(object)
     }

@@ -199,11 +199,13 @@ impl SimDevice {
     fn region_list(&self) -> Vec<u8> {
         let machine = self.system.machine;
         let local_used = self.system.accounting.local_bytes_in_use();
+        let objects = self.system.all();
+        let bound = objects.iter().filter(|object| object.is_in_bound_memory());
         let mut items = vec![drm_xe_mem_region {
             mem_class: DRM_XE_MEM_REGION_CLASS_SYSMEM,
             min_page_size: 4096,
             total_size: SYSTEM_BYTES,
-            used: self.system.accounting.bytes_in_use().saturating_sub(local_used),
+            used: bound.map(|object| object.size()).sum(),
             ..Zeroable::zeroed()
         }];
         let local = self.system.accounting.local_bytes();
