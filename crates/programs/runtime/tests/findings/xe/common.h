@@ -48,11 +48,26 @@ static inline void request(const char *name, unsigned long code, void *argument)
     exit(1);
 }
 
-// Creates an object in system memory.
-static inline uint32_t create(uint64_t size, uint16_t caching, uint32_t flags) {
-    struct xe_gem_create args = {.size = size, .placement = SYSTEM, .flags = flags, .cpu_caching = caching};
+// Creates an object in one of these kinds of memory.
+static inline uint32_t create_in(uint32_t placement, uint64_t size, uint16_t caching, uint32_t flags) {
+    struct xe_gem_create args = {.size = size, .placement = placement, .flags = flags, .cpu_caching = caching};
     request("GEM_CREATE", XE_GEM_CREATE, &args);
     return args.handle;
+}
+
+// Creates an object in system memory.
+static inline uint32_t create(uint64_t size, uint16_t caching, uint32_t flags) {
+    return create_in(SYSTEM, size, caching, flags);
+}
+
+// Returns the size of local memory; 0 if there is none.
+static inline uint64_t local_bytes(void) {
+    struct xe_regions regions = {0};
+    struct xe_query query = {.query = REGIONS};
+    request("DEVICE_QUERY", XE_DEVICE_QUERY, &query);
+    query.data = (uintptr_t)&regions;
+    request("DEVICE_QUERY", XE_DEVICE_QUERY, &query);
+    return regions.region[1].total_size;
 }
 
 // Maps an object, as GEM_CREATE said.
@@ -98,15 +113,20 @@ struct buffer {
     uint32_t handle;
 };
 
-static inline struct buffer buffer(uint32_t vm, uint16_t caching) {
+// Maps an object, and binds it.
+static inline struct buffer bound(uint32_t vm, uint32_t handle) {
     static uint64_t last = 0x1000000;
-    struct buffer new = {.address = last += 0x200000, .handle = create(SIZE, caching, 0)};
+    struct buffer new = {.address = last += 0x200000, .handle = handle};
     new.mapped = map(new.handle, SIZE);
     if (bind(vm, new.handle, SIZE, new.address, SNOOPED)) {
         perror("VM_BIND");
         exit(1);
     }
     return new;
+}
+
+static inline struct buffer buffer(uint32_t vm, uint16_t caching) {
+    return bound(vm, create(SIZE, caching, 0));
 }
 
 // Runs a batch on the copy engine, and waits.
