@@ -42,7 +42,7 @@ Devices:
                         [,memory=cached|coherent][,gpu=instant|timed]
                         [,hang=10s][,selfsnoop=on|off][,display=on|off]
                         [,without=RULE][,drop=A3][,id=HEX][,revision=HEX]
-                        [,fault=FAULT[@N]]
+                        [,fault=FAULT[@N]][,vram=256M]
                         of xe in `sim`, `serve` and `sanitize`: lnl, ptl, bmg,
                         and what both drive with driver=xe
   Without --device: the first i915 node, else xe's; never a software device.

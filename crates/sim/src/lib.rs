@@ -202,6 +202,7 @@ impl SimDevice {
     /// - `selfsnoop=on|off`: whether the CPU looks its own caches up at accesses of programs through WC mappings; by default,
     ///   as Linux takes the CPU of the platform. `off` is refused where i915 relies on it: with an LLC, and on Meteor Lake.
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
+    /// - `vram=SIZE`: the local memory of a discrete device of xe, for example `256M`; 8 GiB by default.
     /// - `without=RULE`: a kernel that lacks a rule; under xe one of [`gem_coherency::xe::Rule`].
     /// - `drop=ASSUMPTION`: hardware for which an assumption of [`gem_coherency_memory_model::Assumption`] does not hold.
     /// - `hang=TIME`: the time after which a thread of a shader never ends ([`GpuTimes::thread`]).

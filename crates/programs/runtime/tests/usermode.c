@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #include <time.h>
 
-enum { SIZE = 65536, ROUNDS = 50, LOCAL = 2, BATCH = 0x1000000, GO = 0x8000, ANSWER = 0x8100 };
+enum { SIZE = 65536, ROUNDS = 50, BATCH = 0x1000000, GO = 0x8000, ANSWER = 0x8100 };
 
 /* A semaphore that holds from GO = n on, and a store of n to ANSWER. */
 static uint32_t *round_of(uint32_t *at, uint32_t n) {

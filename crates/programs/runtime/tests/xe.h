@@ -5,6 +5,20 @@
 #include <stdint.h>
 #include <drm.h>
 
+struct xe_query {
+    uint64_t extensions;
+    uint32_t query, size;
+    uint64_t data, reserved[2];
+};
+struct xe_region {
+    uint16_t mem_class, instance;
+    uint32_t min_page_size;
+    uint64_t total_size, used, cpu_visible_size, cpu_visible_used, reserved[6];
+};
+struct xe_regions {
+    uint32_t count, pad;
+    struct xe_region region[2];
+};
 struct xe_gem_create {
     uint64_t extensions, size;
     uint32_t placement, flags, vm_id, handle;
@@ -62,6 +76,7 @@ struct xe_madvise {
     uint32_t vm_id, type, pat_index, pad;
     uint64_t more, reserved[2];
 };
+#define XE_DEVICE_QUERY _IOWR('d', 0x40, struct xe_query)
 #define XE_GEM_CREATE _IOWR('d', 0x41, struct xe_gem_create)
 #define XE_GEM_MMAP_OFFSET _IOWR('d', 0x42, struct xe_gem_mmap_offset)
 #define XE_VM_CREATE _IOWR('d', 0x43, struct xe_vm_create)
@@ -69,6 +84,6 @@ struct xe_madvise {
 #define XE_EXEC_QUEUE_CREATE _IOWR('d', 0x46, struct xe_exec_queue_create)
 #define XE_EXEC _IOW('d', 0x49, struct xe_exec)
 #define XE_MADVISE _IOW('d', 0x4c, struct xe_madvise)
-enum { SYSTEM = 1, SCANOUT = 2, SCRATCH_PAGE = 1, WB = 1, WC = 2, COPY_ENGINE = 1, SIGNAL = 1, PAT = 2 };
+enum { SYSTEM = 1, LOCAL = 2, REGIONS = 1, SCANOUT = 2, SCRATCH_PAGE = 1, WB = 1, WC = 2, COPY_ENGINE = 1, SIGNAL = 1, PAT = 2 };
 
 #endif

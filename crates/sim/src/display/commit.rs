@@ -5,8 +5,9 @@ use super::crtcs::{Crtcs, PendingFlip, PlaneState, ShownFramebuffer};
 use super::draft::Draft;
 use super::events::{Event, Kind};
 use super::properties::{DPMS_OFF, DPMS_ON};
-use super::vblanks::Vblank;
-use gem_coherency::error::Result;
+use super::vblanks::{self, Vblank};
+use gem_coherency::error::{Error, Result};
+use gem_coherency_uapi::drm_display::DRM_IOCTL_MODE_RMFB;
 
 /// The pace of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,38 @@ impl DisplayEngine {
         }
         hidden.into_iter().try_for_each(|plane| self.hide(request, Some(plane)))?;
         Ok(done)
+    }
+
+    /// Removes a framebuffer that a file created, after a commit that takes it off the screen (`drm_framebuffer_remove`).
+    ///
+    /// # Errors
+    /// Never fails on a real kernel.
+    pub(crate) fn remove_framebuffer(&self, id: u32) -> Result<()> {
+        while let Some(due) = self.take_off(id)? {
+            vblanks::sleep_until(due);
+        }
+        self.release_framebuffer(id)
+    }
+
+    /// Begins a blocking commit without a framebuffer, if a plane shows it and no flip is pending on its CRTC. Returns the time to wait for: that of
+    /// the flip, or of the commit; `None` if no plane shows the framebuffer.
+    fn take_off(&self, id: u32) -> Result<Option<u64>> {
+        let request = DRM_IOCTL_MODE_RMFB.name;
+        let mut crtcs = self.crtcs();
+        let make = |turns_off| {
+            let mut draft = Draft::without_framebuffer(&crtcs, id, turns_off)?;
+            draft.add_affected(&crtcs)?;
+            draft.check(&crtcs, |id| self.framebuffers().get(id), false).map(|()| draft)
+        };
+        let draft = make(false).or_else(|_| make(true)).map_err(|errno| Error::Ioctl { request, errno })?;
+        if draft.planes.is_empty() {
+            return Ok(None);
+        }
+        let pipes = draft.pipes.keys().filter_map(|&place| crtcs.pipes.get(place));
+        if let Some(due) = pipes.filter_map(|pipe| pipe.flip.as_ref()).map(|flip| flip.due).max() {
+            return Ok(Some(due));
+        }
+        self.commit(request, &mut crtcs, &draft, Pace::Blocking, None, vblanks::now()).map(Some)
     }
 
     /// Pins the framebuffers of a draft (`drm_atomic_helper_prepare_planes`).

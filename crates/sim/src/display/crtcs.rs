@@ -288,13 +288,24 @@ impl DisplayEngine {
     ///
     /// # Errors
     /// ENOENT for an unknown id; the kernel rules' refusals for its object; EAGAIN for userptr memory that no
-    /// request has pinned; ENOMEM.
+    /// request has pinned; ENOMEM; EBUSY for an object in system memory that another device has attached.
     pub(crate) fn pin_framebuffer(&self, request: &'static str, id: u32) -> Result<ShownFramebuffer> {
         let Some(framebuffer) = self.framebuffers().hold(id) else {
             return Err(Error::Ioctl { request, errno: Errno::ENOENT });
         };
         let object = &framebuffer.object;
-        let mut state = object.state();
+        // Only local memory is shown (`__xe_pin_fb_vma`).
+        let place = || match object.may_be_local() {
+            true => object.hold_in_local_memory(request),
+            false => Ok(object.state()),
+        };
+        let mut state = match place() {
+            Ok(state) => state,
+            Err(error) => {
+                self.release_framebuffer(id)?;
+                return Err(error);
+            }
+        };
         let pinned = match (&object.origin, state.snapshot.pages) {
             // Not the owning process: userptr pages cannot be faulted in (i915_gem_object_userptr_get_pages).
             (Origin::User(_), false) => refuse(request, Errno::EAGAIN),

@@ -7,12 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::DisplayEngine;
-use super::commit::Pace;
-use super::draft::Draft;
-use super::vblanks;
 use crate::kernel::numbers::Numbers;
 use crate::kernel::objects::object::Object;
-use gem_coherency::error::{Error, Result};
+use gem_coherency::error::Result;
 use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::KernelVersion;
@@ -104,38 +101,6 @@ impl DisplayEngine {
             object.links.named();
         }
         Ok(Some(id))
-    }
-
-    /// Removes a framebuffer that a file created, after a commit that takes it off the screen (`drm_framebuffer_remove`).
-    ///
-    /// # Errors
-    /// Never fails on a real kernel.
-    pub(crate) fn remove_framebuffer(&self, id: u32) -> Result<()> {
-        while let Some(due) = self.take_off(id)? {
-            vblanks::sleep_until(due);
-        }
-        self.release_framebuffer(id)
-    }
-
-    /// Begins a blocking commit without a framebuffer, if a plane shows it and no flip is pending on its CRTC. Returns the time to wait for: that of
-    /// the flip, or of the commit; `None` if no plane shows the framebuffer.
-    fn take_off(&self, id: u32) -> Result<Option<u64>> {
-        let request = DRM_IOCTL_MODE_RMFB.name;
-        let mut crtcs = self.crtcs();
-        let make = |turns_off| {
-            let mut draft = Draft::without_framebuffer(&crtcs, id, turns_off)?;
-            draft.add_affected(&crtcs)?;
-            draft.check(&crtcs, |id| self.framebuffers().get(id), false).map(|()| draft)
-        };
-        let draft = make(false).or_else(|_| make(true)).map_err(|errno| Error::Ioctl { request, errno })?;
-        if draft.planes.is_empty() {
-            return Ok(None);
-        }
-        let pipes = draft.pipes.keys().filter_map(|&place| crtcs.pipes.get(place));
-        if let Some(due) = pipes.filter_map(|pipe| pipe.flip.as_ref()).map(|flip| flip.due).max() {
-            return Ok(Some(due));
-        }
-        self.commit(request, &mut crtcs, &draft, Pace::Blocking, None, vblanks::now()).map(Some)
     }
 
     /// Drops a reference. The last one frees the framebuffer; its object stops being one with its last

@@ -19,12 +19,30 @@ pub(crate) struct Accounting {
     /// Bytes of objects' pages, in total and in local memory.
     in_use: AtomicU64,
     local_in_use: AtomicU64,
+    /// Bytes of local memory, if objects move to system memory when it is full: on a discrete device of xe.
+    local_bytes: Option<u64>,
     /// Objects with pages that the kernel can purge or swap out, and their bytes (`mm.shrink_count`, `mm.shrink_memory`).
     shrinkable: AtomicU64,
     shrinkable_bytes: AtomicU64,
 }
 
 impl Accounting {
+    /// Creates the counts of a device with `local_bytes` of local memory from which objects move to system memory.
+    pub(crate) fn new(local_bytes: Option<u64>) -> Self {
+        Self { local_bytes, ..Self::default() }
+    }
+
+    /// Returns the size of local memory from which objects move to system memory; `None` if they do not.
+    pub(crate) fn local_bytes(&self) -> Option<u64> {
+        self.local_bytes
+    }
+
+    /// Returns whether `bytes` of local memory are free.
+    pub(crate) fn has_local_room(&self, bytes: u64) -> bool {
+        let left = self.local_bytes.and_then(|all| all.checked_sub(self.local_bytes_in_use()));
+        left.is_some_and(|left| bytes <= left)
+    }
+
     /// Counts a new open file; returns its number.
     pub(crate) fn open(&self) -> u64 {
         // Relaxed: counts; the state that the last file leaves is behind a lock.
@@ -40,8 +58,15 @@ impl Accounting {
 
     /// Takes `bytes` of the machine's memory for pages; returns whether they were available.
     pub(crate) fn take_memory(&self, bytes: u64, backing: Backing) -> bool {
-        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= SYSTEM_BYTES);
-        // Relaxed: a budget; it publishes no other data.
+        // Where objects move, local memory is a budget of its own.
+        let (is_separate, is_local) = (self.local_bytes.is_some(), backing == Backing::Local);
+        let others = if is_separate { self.local_bytes_in_use() } else { 0 };
+        if is_separate && is_local && !self.has_local_room(bytes) {
+            return false;
+        }
+        let is_free = |sum: u64| is_separate && is_local || sum.saturating_sub(others) <= SYSTEM_BYTES;
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| is_free(sum));
+        // Relaxed: a budget; it publishes no other data. Local memory that objects leave is taken by one thread at a time.
         let taken = self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
         if taken && backing == Backing::Local {
             self.local_in_use.fetch_add(bytes, Ordering::Relaxed);

@@ -10,6 +10,8 @@ use gem_coherency::vocabulary::KernelVersion;
 pub(crate) const SYSTEM_BYTES: u64 = 16 << 30;
 /// Local memory of the simulated discrete devices, in bytes.
 pub(crate) const LOCAL_BYTES: u64 = 8 << 30;
+/// The largest page of local memory of a device of xe, in bytes.
+pub(crate) const LOCAL_PAGE_BYTES: u64 = 64 << 10;
 
 /// Largest size of an object in bytes: that of a file (`i915_gem_object_size_2big`).
 const MOST_BYTES: u64 = i64::MAX as u64;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::injected_faults::InjectedFault;
+use super::limits::{LOCAL_BYTES, LOCAL_PAGE_BYTES};
 use gem_coherency::platform::{self, Caps, Driver, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
@@ -15,7 +16,7 @@ pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,driver=i915|xe][,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,gpu=instant|timed][,hang=TIME][,selfsnoop=on|off][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX][,revision=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request; TIME is a number and ms, s or m, or never";
+                       [,memory=cached|coherent][,gpu=instant|timed][,hang=TIME][,selfsnoop=on|off][,display=on|off][,vram=SIZE][,without=RULE][,drop=ASSUMPTION][,id=HEX][,revision=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request; TIME is a number and ms, s or m, or never; SIZE is a number and K, M or G";
 
 /// The kernel version if the name does not give one, for a device of i915, and of xe.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -50,6 +51,8 @@ pub(crate) struct Spec {
     pub(crate) self_snoops: bool,
     /// The device has a display.
     pub(crate) display: bool,
+    /// Bytes of local memory of a discrete device of xe.
+    pub(crate) local_bytes: Option<u64>,
     /// Its hardware is as the kernel assumes; otherwise as the library does.
     pub(crate) is_as_assumed: bool,
     /// The assumption about hardware that does not hold.
@@ -75,6 +78,7 @@ struct Settings {
     hang: Option<Duration>,
     self_snoops: Option<bool>,
     display: Option<bool>,
+    local_bytes: Option<u64>,
     /// A rule of either driver.
     without: Option<String>,
     dropped: Option<Assumption>,
@@ -175,6 +179,7 @@ impl Settings {
             "hang" => once(key, &mut self.hang, time(value)?),
             "selfsnoop" => once(key, &mut self.self_snoops, switch(key, value, ["off", "on"])?),
             "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
+            "vram" => once(key, &mut self.local_bytes, size(value)?),
             "driver" => {
                 once(key, &mut self.driver, value.parse().map_err(|error: Unknown| error.to_string())?)
             }
@@ -214,6 +219,11 @@ impl Settings {
         if self.self_snoops == Some(false) && relies_on_self_snoop(platform) {
             return Err(format!("selfsnoop=off: i915 relies on it on {platform}"));
         }
+        if self.local_bytes.is_some() {
+            return Err(format!(
+                "vram=: only xe's devices with local memory have it, not {platform} under i915"
+            ));
+        }
         // Only Haswells with Iris Pro graphics commonly use the level WT.
         let edram = self.edram.unwrap_or(platform.name == "hsw");
         Ok(Spec {
@@ -229,6 +239,7 @@ impl Settings {
             self_snoops: self.self_snoops.unwrap_or_else(|| cpu_self_snoops(platform)),
             // For the library off where a fuse can disable it; requests that need a display are refused in either case.
             display: self.display.unwrap_or(users == Users::Programs || !platform.has_display_fuse()),
+            local_bytes: None,
             is_as_assumed: users == Users::Programs,
             seed: self.seed.unwrap_or(0),
             adversary: self.adversary.unwrap_or(false),
@@ -258,6 +269,9 @@ impl Settings {
         if self.self_snoops == Some(false) {
             return Err(format!("selfsnoop=off: the CPU of {platform} has it"));
         }
+        if self.local_bytes.is_some() && !platform.discrete {
+            return Err(format!("vram=: {platform} has no local memory"));
+        }
         let without = self.without.as_deref().map(str::parse::<xe::Rule>).transpose();
         Ok(Spec {
             machine,
@@ -271,6 +285,7 @@ impl Settings {
             hang: self.hang.unwrap_or(THREAD_TIME),
             self_snoops: true,
             display: self.display.unwrap_or(platform.has_display),
+            local_bytes: platform.discrete.then(|| self.local_bytes.unwrap_or(LOCAL_BYTES)),
             is_as_assumed: true,
             seed: self.seed.unwrap_or(0),
             adversary: self.adversary.unwrap_or(false),
@@ -335,6 +350,22 @@ fn time(value: &str) -> Result<Duration, String> {
     let time = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(millis));
     let time = time.filter(|&millis| millis > 0).map(Duration::from_millis);
     time.ok_or_else(|| format!("hang '{value}' is no time (100ms, 10s, 2m, never)"))
+}
+
+/// Parses the size of local memory: a whole number and K, M or G, of whole pages, and no more than the devices have.
+fn size(value: &str) -> Result<u64, String> {
+    let end = value.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(value.len());
+    let (digits, unit) = value.split_at(end);
+    let unit = match unit {
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => 0,
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    let is_good = |bytes: &u64| (1..=LOCAL_BYTES).contains(bytes) && bytes.is_multiple_of(LOCAL_PAGE_BYTES);
+    let bytes = bytes.filter(is_good);
+    bytes.ok_or_else(|| format!("vram '{value}' is no size from 64K to 8G in steps of 64K (256M)"))
 }
 
 /// Parses an assumption, by its ID or its name.
@@ -437,6 +468,15 @@ mod tests {
             let message = Spec::parse_for_programs(text).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         };
+        assert_eq!(
+            ["bmg", "bmg,vram=256M", "lnl", "tgl"].map(|name| spec(&format!("sim:{name}")).local_bytes),
+            [Some(LOCAL_BYTES), Some(256 << 20), None, None]
+        );
+        refused("sim:lnl,vram=1G", "no local memory");
+        refused("sim:dg2,vram=1G", "not dg2 under i915");
+        for size in ["", "1", "K", "0M", "65K", "9G", "-1M", "1T", "18446744073709551615G"] {
+            refused(&format!("sim:bmg,vram={size}"), &format!("vram '{size}'"));
+        }
         refused("sim:lnl,kernel=6.11", "6.11");
         refused("sim:lnl,without=bypass-acquire", "bypass-acquire");
         refused("sim:lnl,id=9a49", "9a49");

@@ -23,8 +23,8 @@ pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
 /// How the GPU's accesses through a mapping of xe are cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MappingCaching {
-    /// Their level, by which the memory model takes them.
-    pub(crate) level: CacheLevel,
+    /// Their level, by which the memory model takes them; `None` for the object's.
+    pub(crate) level: Option<CacheLevel>,
     /// The PAT index that this follows from.
     pub(crate) pat_index: u16,
 }
@@ -40,6 +40,9 @@ pub(crate) struct AccessContext<'a> {
     pub(crate) pat_index: Option<u16>,
     /// No mapping of the object goes through the CPU's caches, now or later.
     pub(crate) is_uncached: bool,
+    /// The object moves between memory that the CPU maps write-combining and such that it maps write-back: all mappings show the cached bytes, so
+    /// that stores during a move reach it.
+    pub(crate) moves: bool,
     /// Is told of accesses to lines ([`Observer::access`](super::observer::Observer::access)): the log of incoherent accesses, if the device
     /// is watched.
     pub(crate) watch: Option<Observed<'a>>,
@@ -55,6 +58,7 @@ impl AccessContext<'_> {
         coherent: false,
         pat_index: None,
         is_uncached: false,
+        moves: false,
         watch: None,
         trace: None,
     };
@@ -67,7 +71,7 @@ impl AccessContext<'_> {
     /// Returns the context of the GPU's accesses through a mapping with a caching of its own, if it has one.
     pub(crate) fn through(self, caching: Option<MappingCaching>) -> Self {
         let Some(MappingCaching { level, pat_index }) = caching else { return self };
-        Self { level, pat_index: Some(pat_index), ..self }
+        Self { level: level.unwrap_or(self.level), pat_index: Some(pat_index), ..self }
     }
 
     /// Returns the route that an access on `route` actually takes.
@@ -318,6 +322,17 @@ impl BackingStore {
                 lines = Lines::after(lines, run);
             }
             left = LineRange::new(part.end(), left.end());
+        }
+        Ok(())
+    }
+
+    /// Moves the bytes to other pages, whose lines no cache has, by an agent that sees the CPU's caches. Mappings are write-back from now on, or
+    /// write-combining.
+    pub(crate) fn relocate(&mut self, ctx: AccessContext<'_>, to_write_back: bool) -> Result<()> {
+        self.flush_all(ctx)?;
+        if let Some(shared) = &mut self.shared {
+            shared.write_back = to_write_back || ctx.coherent;
+            shared.evicts = !shared.write_back;
         }
         Ok(())
     }

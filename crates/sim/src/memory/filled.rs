@@ -15,7 +15,7 @@ pub(crate) struct Shared {
     /// A mapping shows the cached bytes.
     pub(crate) shows_cache: bool,
     /// A mapping shows the cached bytes whose loads drop a clean line, and get memory's.
-    pub(super) evicts: bool,
+    pub(crate) evicts: bool,
     /// A mapping shows the bytes in memory.
     pub(crate) shows_memory: bool,
     /// The mappings that show the bytes in memory, beside a WB mapping.

@@ -96,6 +96,7 @@ impl BackingStore {
         // A store that evicts the line counts as one to the cache, which the next access writes back.
         let evicts = effect(ctx.hardware, ctx.level, ctx.route(route), Access::Write, Line::Dirty)
             .is_some_and(|effect| effect.before == Transfer::WriteBack);
+        let evicts = evicts || ctx.moves && !write_back;
         // Where no mapping goes through the cache, a line is dirty only by what the kernel did before.
         let evicts = evicts && !(ctx.is_uncached && self.are_clean()?);
         let shows_cache = write_back || evicts;

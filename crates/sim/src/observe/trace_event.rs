@@ -44,6 +44,9 @@ pub enum TraceEvent {
         /// The number.
         number: u64,
     },
+    /// It was moved between local and system memory under xe: no cache has a line of it, and the CPU maps it otherwise. Its state there, as
+    /// in [`Self::CreatedByXe`].
+    Moved(Snapshot),
     /// A program maps it; the route of its accesses.
     Mapped(Route),
     /// An event of the kernel's rules.

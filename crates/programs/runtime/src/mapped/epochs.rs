@@ -61,7 +61,7 @@ fn table() -> &'static [AtomicU64] {
 
 /// Returns whether stores to a page are recorded.
 pub(crate) fn records(mapping: &Mapping, page: usize) -> bool {
-    is_on() && (!mapping.shows_cache || polled(table()).any(|of| of == stores::key(mapping, page)))
+    is_on() && (mapping.combines() || polled(table()).any(|of| of == stores::key(mapping, page)))
 }
 
 /// Returns the words that a page of a mapping shows; none if it shows nothing.
@@ -80,7 +80,7 @@ pub(crate) fn stored(mapping: &Mapping, store: &Store<'_>) {
     // Relaxed: a number; a store of another thread at this moment is in either epoch.
     let epoch = EPOCH.load(Ordering::Relaxed);
     begin_epoch(table(), stores::key(mapping, page), epoch, words(mapping, page));
-    if store.length > 0 && !mapping.shows_cache {
+    if store.length > 0 && mapping.combines() {
         stores::stored(mapping, store);
     }
     let mut open = OPEN.hold();
@@ -116,7 +116,7 @@ pub(crate) fn drain() {
         mappings::at(page, |mapping| close(mapping, page));
     }
     if OTHERS.swap(false, Ordering::Relaxed) {
-        mappings::each_around_cache(|mapping| {
+        mappings::each_combining(|mapping| {
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
                 if watch::is_writable(page) {
                     close(mapping, page);

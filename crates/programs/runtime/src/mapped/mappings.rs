@@ -93,6 +93,11 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
+    /// Returns whether stores are write-combining.
+    pub(crate) fn combines(&self) -> bool {
+        !self.shows_cache || self.evicts
+    }
+
     fn end(&self) -> usize {
         self.start + self.len
     }
@@ -279,10 +284,10 @@ pub(crate) fn each_cached(see: impl FnMut(&Mapping)) {
     table.all().iter().filter(|mapping| mapping.shows_cache).for_each(see);
 }
 
-/// Calls `see` with each mapping of memory's bytes.
-pub(crate) fn each_around_cache(see: impl FnMut(&Mapping)) {
+/// Calls `see` with each mapping through which stores are write-combining.
+pub(crate) fn each_combining(see: impl FnMut(&Mapping)) {
     let table = TABLE.hold();
-    table.all().iter().filter(|mapping| !mapping.shows_cache && mapping.views.is_some()).for_each(see);
+    table.all().iter().filter(|mapping| mapping.combines() && mapping.views.is_some()).for_each(see);
 }
 
 /// Releases the table's lock in a child process.

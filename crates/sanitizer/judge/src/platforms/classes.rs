@@ -33,13 +33,13 @@ impl Class {
         Hardware::new(self.machine.caps)
     }
 
-    /// Returns the level of the GPU's accesses through a mapping with a PAT index, of an object as xe created it there.
+    /// Returns the level of the GPU's accesses through a mapping with a PAT index, of an object as xe created it there; `None` for the object's own.
     pub(super) fn level_of_mapping(
         &self,
         created: Option<xe::Object>,
         pat_index: Option<u16>,
     ) -> Option<CacheLevel> {
-        Some(level_of(self.xe.as_ref()?, &created?, pat_index?))
+        level_of(self.xe.as_ref()?, &created?, pat_index?)
     }
 
     /// Returns what the class's driver does to an object at an event; i915 has `rules`.

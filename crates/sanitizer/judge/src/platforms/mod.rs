@@ -187,6 +187,7 @@ impl Judge {
             let (classes, ledger) = (&self.classes, &mut self.ledger);
             match event {
                 TraceEvent::Created { .. } | TraceEvent::CreatedByXe { .. } | TraceEvent::Asked { .. } => {}
+                TraceEvent::Moved(to) => object.relocate(classes, ledger, to),
                 TraceEvent::Mapped(route) => {
                     object.map(classes, ledger, route);
                     self.note_of(number);

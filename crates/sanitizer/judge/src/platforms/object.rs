@@ -204,8 +204,9 @@ impl Object {
     /// Does not judge a framebuffer any more on the classes of xe that make none of the object, as it is created there.
     pub(super) fn refuse_framebuffer(&mut self, classes: &Classes, ledger: &mut Ledger) {
         let mut refused = 0;
-        for ((bit, class), state) in classes.with_bits().zip(&self.snapshots) {
-            if let Some(rule) = state.as_ref().and_then(|state| not_shown(class, state)) {
+        let created = self.snapshots.iter().zip(&self.created);
+        for ((bit, class), (state, created)) in classes.with_bits().zip(created) {
+            if let Some(rule) = state.as_ref().and_then(|state| not_shown(class, state, created.as_ref())) {
                 self.notes.push((bit, true, rule.reason()));
                 refused |= bit;
             }
@@ -246,6 +247,25 @@ impl Object {
         self.each(|line| line.flush(0, mapped));
     }
 
+    /// Moves the object under xe to other pages, of which no cache has a line; mappings end.
+    ///
+    /// On a platform without local memory it stays where it is.
+    pub(super) fn relocate(&mut self, classes: &Classes, ledger: &mut Ledger, to: Snapshot) {
+        let moved = classes.set(|class| class.xe.is_some_and(|device| device.platform.discrete));
+        self.write_back &= !moved;
+        self.other_routes.iter_mut().for_each(|(_, on)| *on &= !moved);
+        self.other_routes.retain(|(_, on)| *on != 0);
+        self.flush(classes, ledger, moved);
+        for ((bit, _), snapshot) in classes.with_bits().zip(&mut self.snapshots) {
+            if let Some(state) = snapshot.as_mut().filter(|_| bit & moved != 0) {
+                *state = to;
+            }
+        }
+        if let Some(cached) = &mut self.cpu_cached {
+            *cached = *cached & !moved | if to.level == CacheLevel::None { 0 } else { moved };
+        }
+    }
+
     /// Returns the classes on which a mapping shows the cached bytes.
     pub(super) fn mapped(&self, classes: &Classes) -> Mask {
         let around = self.other_routes.iter().fold(0, |all, (_, on)| all | on);
@@ -274,18 +294,24 @@ impl Object {
         for (number, ((bit, class), snapshot)) in classes.with_bits().zip(&mut self.snapshots).enumerate() {
             let Some(state) = snapshot else { continue };
             let caps = class.machine.caps;
-            let hidden = if event == Event::AddFramebuffer { not_shown(class, state) } else { None };
+            let hidden = if event == Event::AddFramebuffer {
+                not_shown(class, state, self.created.get(number).and_then(Option::as_ref))
+            } else {
+                None
+            };
             if let Some(rule) = hidden {
                 self.notes.push((bit, true, rule.reason()));
                 given_up |= bit;
                 continue;
             }
-            if event == Event::AddFramebuffer && cannot_be_shown(caps, state) && self.cpu_cached.is_some() {
+            // Under xe an object moves to local memory when it is shown.
+            let is_here = class.machine.driver == Driver::Xe || !cannot_be_shown(caps, state);
+            if event == Event::AddFramebuffer && !is_here && self.cpu_cached.is_some() {
                 self.notes.push((bit, true, SHOWS_LOCAL));
                 given_up |= bit;
                 continue;
             }
-            if event == Event::AddFramebuffer && cannot_be_shown(caps, state)
+            if event == Event::AddFramebuffer && !is_here
                 || event == Event::SetCaching(CachingMode::Cached) && cannot_be_cached(caps)
             {
                 *snapshot = None;
@@ -572,9 +598,10 @@ fn asked(created: &xe::Object) -> Create {
 }
 
 /// Returns why a device of xe does not show an object; `None` if it does, and under i915.
-pub(super) fn not_shown(class: &Class, state: &Snapshot) -> Option<xe::Rule> {
+pub(super) fn not_shown(class: &Class, state: &Snapshot, created: Option<&xe::Object>) -> Option<xe::Rule> {
     let platform = class.xe?.platform;
-    match (platform.has_display, cannot_be_shown(class.machine.caps, state)) {
+    let may_move = created.is_some_and(|created| created.placement & xe::LOCAL != 0);
+    match (platform.has_display, cannot_be_shown(class.machine.caps, state) && !may_move) {
         (false, _) => Some(xe::Rule::NoDisplay),
         (true, true) => Some(xe::Rule::DisplayShowsLocal),
         (true, false) => None,

@@ -161,6 +161,7 @@ impl Window {
         let (ctx, route) = (object.access_context(&state), self.route(state.snapshot.level));
         let views = self.files(&mut object.backing(), ctx, route, 0)?;
         drop(state);
+        self.shown = Some(route);
         self.contents = MappingContents::Bytes;
         Ok(Shown::Bytes(views))
     }
@@ -171,9 +172,12 @@ impl Window {
         let state = object.state();
         let refusal = object.system().map_refusal(state.snapshot.level, self.mode);
         let (shows, order) = (refusal.is_none() && !state.purged, self.order_of(object, &state));
+        // A move changes the type of the mapping.
+        let is_now = |route| route == self.route(state.snapshot.level);
+        let is_told = !object.may_be_local() || self.shown.is_none_or(is_now);
         match &self.contents {
             MappingContents::Nothing => !shows,
-            MappingContents::Bytes => shows && order.is_none(),
+            MappingContents::Bytes => shows && order.is_none() && is_told,
             MappingContents::Linear { .. } => shows && order.is_some(),
         }
     }

@@ -43,6 +43,8 @@ pub(crate) struct Window {
     touched: AtomicBool,
     /// What a program's mapping shows.
     pub(crate) contents: MappingContents,
+    /// The route of accesses through a program's mapping, as the program was told.
+    pub(crate) shown: Option<Route>,
     /// Is there for a program's mapping.
     pub(crate) presence: Option<Arc<Presence>>,
 }
@@ -88,6 +90,7 @@ impl Window {
             first,
             touched: AtomicBool::new(false),
             contents: MappingContents::Bytes,
+            shown: None,
             presence: None,
         }
     }
@@ -106,7 +109,15 @@ impl Window {
         // Relaxed: under the object's lock, as in `fault`.
         let touched = AtomicBool::new(self.touched.load(Ordering::Relaxed));
         let (contents, presence) = (self.contents.clone(), self.presence.clone());
-        Self { memory, mode: self.mode, first: self.first + offset, touched, contents, presence }
+        Self {
+            memory,
+            mode: self.mode,
+            first: self.first + offset,
+            touched,
+            contents,
+            shown: self.shown,
+            presence,
+        }
     }
 
     /// The backing store of the mapped bytes.

@@ -4,6 +4,7 @@
 //! the dma-buf is open or attached to another device.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
@@ -136,42 +137,95 @@ impl Object {
 
 /// An attachment of another device (`dma_buf_attach`), which keeps the exporter's pages in place.
 #[derive(Debug)]
-pub(crate) struct Attachment(Arc<DmaBuf>);
+pub(crate) struct Attachment {
+    dma_buf: Arc<DmaBuf>,
+    /// It holds the exporter's pages where they are.
+    holds: AtomicBool,
+}
+
+/// What an attachment does to the pages of an object of xe that moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// They stay in system memory: i915 has no way to learn of a move (`xe_dma_buf_pin`).
+    Always,
+    /// They move again, and the attachment is told (`xe_dma_buf_move_notify`).
+    UntilItMoves,
+}
 
 impl Attachment {
-    /// Attaches a device (`i915_gem_dmabuf_attach`).
+    /// Attaches a device (`i915_gem_dmabuf_attach`, `xe_dma_buf_attach`), which reaches no local memory of another one.
     ///
     /// # Errors
     /// EOPNOTSUPP for memory that cannot move to system memory; the errors of bringing pages in.
     pub(crate) fn new(dma_buf: Arc<DmaBuf>, request: &'static str) -> Result<Self> {
         if let Exporter::Object(object) = &dma_buf.exporter {
-            let mut state = object.state();
-            if state.snapshot.backing == Backing::Local {
+            let stays_local = || match &object.xe {
+                Some(_) => !object.may_be_in_system_memory(),
+                None => object.state().snapshot.backing == Backing::Local,
+            };
+            if stays_local() {
                 return crate::refuse::refuse(request, Errno::EOPNOTSUPP);
             }
-            object.happen(&mut state, request, Event::Acquire)?;
-            state.attached += 1;
+            let mut state = object.state();
+            // An object of xe that moves does so when the device uses it.
+            if !object.may_be_local() {
+                object.happen(&mut state, request, Event::Acquire)?;
+                state.attached += 1;
+            }
             object.system().trace.add(object.id(), TraceEvent::Attached);
         }
-        Ok(Self(dma_buf))
+        let holds = AtomicBool::new(Self::moving(&dma_buf).is_none());
+        Ok(Self { dma_buf, holds })
+    }
+
+    /// Moves an exporter of xe to system memory, for accesses by the device (`xe_dma_buf_map`).
+    ///
+    /// # Errors
+    /// EBUSY for a picture on screen; ENOMEM.
+    pub(crate) fn map(&self, request: &'static str, holds: Holds) -> Result<()> {
+        let Some(object) = Self::moving(&self.dma_buf) else { return Ok(()) };
+        let mut state = object.hold_in_system_memory(request)?;
+        // Relaxed: under the object's lock.
+        if holds == Holds::Always && !self.holds.swap(true, Ordering::Relaxed) {
+            state.attached += 1;
+        }
+        Ok(())
+    }
+
+    /// Returns the object, if it is one of xe that moves.
+    fn moving(dma_buf: &DmaBuf) -> Option<&Arc<Object>> {
+        match &dma_buf.exporter {
+            Exporter::Object(object) => Some(object).filter(|object| object.may_be_local()),
+            Exporter::Memory(_) => None,
+        }
+    }
+
+    /// Returns the exporter, if it is an object of a software device.
+    pub(crate) fn exporter(&self) -> Option<&Arc<Object>> {
+        match &self.dma_buf.exporter {
+            Exporter::Object(object) => Some(object),
+            Exporter::Memory(_) => None,
+        }
     }
 
     /// Returns the trace of the exporter, if that is an object of a traced device.
     pub(crate) fn trace(&self) -> Option<Tracing<'_>> {
-        let Exporter::Object(object) = &self.0.exporter else { return None };
+        let object = self.exporter()?;
         object.system().trace.of(object.id(), None).map(Tracing::of_foreign)
     }
 
     /// The attached dma-buf.
     pub(crate) fn dma_buf(&self) -> &Arc<DmaBuf> {
-        &self.0
+        &self.dma_buf
     }
 }
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        if let Exporter::Object(object) = &self.0.exporter {
-            object.state().attached -= 1;
+        if let Exporter::Object(object) = &self.dma_buf.exporter {
+            if *self.holds.get_mut() {
+                object.state().attached -= 1;
+            }
             object.system().trace.add(object.id(), TraceEvent::Detached);
         }
     }

@@ -1,7 +1,7 @@
 //! A buffer object: its caching state and its bytes.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use gem_coherency::Errno;
@@ -58,6 +58,12 @@ pub(crate) struct XeObject {
     mappings: AtomicU64,
     /// The number of those that need its contents (`willneed_count`).
     needs: AtomicU64,
+    /// The number of its moves between local and system memory.
+    pub(crate) moves: AtomicU64,
+    /// The time of its last use, by the device's count.
+    pub(crate) last_used: AtomicU64,
+    /// It was given its place; until then, the pages of a deferred object are in system memory if the CPU needs them (`XE_PL_SYSTEM`).
+    pub(crate) is_placed: AtomicBool,
 }
 
 impl XeObject {
@@ -69,6 +75,9 @@ impl XeObject {
             atomic: AtomicU32::new(0),
             mappings: AtomicU64::new(0),
             needs: AtomicU64::new(0),
+            moves: AtomicU64::new(0),
+            last_used: AtomicU64::new(0),
+            is_placed: AtomicBool::new(false),
         }
     }
 
@@ -296,9 +305,10 @@ impl Object {
     pub(crate) fn access_context(&self, state: &State) -> AccessContext<'_> {
         let watch = self.watch(state).map(Watch::observed);
         let trace = self.tracing(state).map(|tracing| tracing.observed(self.size));
-        // xe maps an object always in one way.
-        let is_uncached = self.xe.is_some() && state.snapshot.level == CacheLevel::None;
-        AccessContext { is_uncached, watch, trace, ..self.system.access_context(state.snapshot.level) }
+        let moves = self.may_be_local();
+        // xe maps an object that does not move always in one way.
+        let is_uncached = self.xe.is_some() && !moves && state.snapshot.level == CacheLevel::None;
+        AccessContext { is_uncached, moves, watch, trace, ..self.system.access_context(state.snapshot.level) }
     }
 
     /// The backing store, for users that outlive the object.

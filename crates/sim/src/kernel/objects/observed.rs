@@ -94,7 +94,7 @@ impl Object {
         let mut now = [0; 4];
         let state = self.state();
         let ctx = self.access_context(&state).quiet();
-        self.backing().look(ctx, Route::Gpu(MocsClass::PageTable), at.1, &mut now).ok()?;
+        self.backing().read(ctx, Route::Gpu(MocsClass::PageTable), at.1, &mut now).ok()?;
         epochs.polls(at.0, at.1);
         let (epoch, _) = epochs.last(at.0, at.1, &[u32::from_le_bytes(now)])?;
         Some(Polled { at, epoch })
@@ -110,7 +110,7 @@ impl Object {
             let part = at..end.min((at / PAGE_BYTES + 1) * PAGE_BYTES);
             at = part.end;
             let mut bytes = vec![0; (part.end - part.start) as usize];
-            let read = self.backing().look(ctx, Route::Gpu(MocsClass::PageTable), part.start, &mut bytes);
+            let read = self.backing().read(ctx, Route::Gpu(MocsClass::PageTable), part.start, &mut bytes);
             let now: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
             let stored = read.ok().and_then(|()| epochs.last(self.id(), part.start, &now));
             let Some((_, offsets)) = stored.filter(|&(epoch, _)| epoch == polled.epoch) else { continue };

@@ -8,7 +8,7 @@ use crate::sync::request::Uses;
 use gem_coherency::backend::Advice;
 use gem_coherency::policy::kernel::{Backing, Snapshot};
 use gem_coherency::vocabulary::{Agent, CacheLevel, Coherency, Domains, Handle};
-use gem_coherency::xe::{self, CpuCaching, LOCAL};
+use gem_coherency::xe::{self, CpuCaching, CreateFlags, LOCAL};
 
 /// The kernel's state of an object.
 #[derive(Debug)]
@@ -113,17 +113,20 @@ pub struct NewObject {
 }
 
 impl NewObject {
-    /// Returns the state of an object that a device's xe, which may lack a rule, has created.
+    /// Returns the state of an object that a device's xe, which may lack a rule, has created. Pages that are deferred are in system memory, if the
+    /// CPU needs them first (`___xe_bo_create_locked`).
     #[must_use]
     pub fn of_xe(device: &xe::Device, object: &xe::Object, without: Option<xe::Rule>) -> Self {
+        let may_be_local = object.placement & LOCAL != 0;
+        let is_local = may_be_local && !object.flags.contains(CreateFlags::DEFER_BACKING);
         let backing = match object.caching {
             None => Backing::Import,
-            Some(_) if object.placement & LOCAL != 0 => Backing::Local,
+            Some(_) if is_local => Backing::Local,
             Some(_) => Backing::LocalSystem,
         };
         let is_uncached = match object.caching {
             None => false,
-            Some(_) if device.platform.discrete => object.placement & LOCAL != 0,
+            Some(_) if device.platform.discrete => is_local,
             Some(caching) => caching == CpuCaching::Wc,
         };
         let snapshot = Snapshot {
@@ -141,7 +144,8 @@ impl NewObject {
         };
         // The zeroes of write-combining pages are flushed when the pages get their type (set_pages_array_wc), unless the kernel lacks that.
         let is_flushed = without != Some(xe::Rule::NoCpuLines);
-        let is_zeroed_past = is_uncached && (backing == Backing::Local || is_flushed);
+        // Local memory is cleared by the GPU, and system memory that such an object may be in is snooped.
+        let is_zeroed_past = may_be_local || is_uncached && is_flushed;
         Self { snapshot, zeroed_by: if is_zeroed_past { Agent::Gpu } else { Agent::Cpu } }
     }
 

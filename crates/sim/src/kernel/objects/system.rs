@@ -1,6 +1,7 @@
 //! What all objects of a software device share: the hardware, the accounting, the logs, and the list of the objects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, MutexGuard, Weak};
 
 use gem_coherency::Errno;
@@ -51,6 +52,10 @@ pub(crate) struct System {
     offsets: Mutex<Offsets>,
     /// The objects whose mappings by programs have to be brought up to date after the request.
     pub(crate) settled: Mutex<Vec<Weak<Object>>>,
+    /// Is locked while an object moves between local and system memory.
+    pub(crate) moving: Mutex<()>,
+    /// The number of uses of objects by the GPU so far.
+    pub(crate) uses: AtomicU64,
     /// The process that owns this memory: a forked child has a copy whose locks may be held for ever.
     pub(crate) owner: Owner,
 }
@@ -72,7 +77,7 @@ impl System {
             rules: spec.rules,
             xe: spec.xe,
             hardware: Hardware::new(spec),
-            accounting: Accounting::default(),
+            accounting: Accounting::new(spec.local_bytes),
             injected_faults,
             log: Log::default(),
             incoherent: IncoherentLog::default(),
@@ -85,6 +90,8 @@ impl System {
             objects: Mutex::default(),
             offsets: Mutex::default(),
             settled: Mutex::default(),
+            moving: Mutex::default(),
+            uses: AtomicU64::new(1),
             owner: Owner::current(),
         }
     }
@@ -99,6 +106,7 @@ impl System {
             coherent,
             pat_index: None,
             is_uncached: false,
+            moves: false,
             watch: None,
             trace: None,
         }

@@ -29,6 +29,13 @@ pub(crate) struct Mode {
     pub(crate) has_faults: bool,
 }
 
+impl Mode {
+    /// Returns whether its batches are preempted when objects move (`xe_vm_in_preempt_fence_mode`).
+    pub(crate) fn is_preempted(self) -> bool {
+        self.is_long_running && !self.has_faults
+    }
+}
+
 /// Number of VMs created so far.
 static VMS: AtomicU64 = AtomicU64::new(0);
 
@@ -61,8 +68,10 @@ pub(crate) struct Mapping {
     pub(crate) len: u64,
     pub(crate) memory: Memory,
     pub(crate) pat_index: u16,
-    /// The level by which the memory model takes its accesses ([`level_of`]).
-    pub(crate) level: CacheLevel,
+    /// The level by which the memory model takes its accesses ([`level_of`]); `None` for the object's own.
+    pub(crate) level: Option<CacheLevel>,
+    /// The number of moves of the object when it was validated for this mapping ([`Object::moves`]).
+    pub(crate) moves: u64,
     pub(crate) is_read_only: bool,
     /// The advice about atomics (`DRM_XE_ATOMIC_*`).
     pub(crate) atomic: u32,
@@ -219,6 +228,30 @@ impl Vm {
         found.into_values().collect()
     }
 
+    /// Returns the mapped objects that have moved since they were validated for their mappings, each once (`drm_gpuvm_validate`).
+    pub(crate) fn moved(&self) -> Vec<Arc<Object>> {
+        let mappings = self.mappings();
+        let found = mappings.values().filter_map(|mapping| {
+            let object = mapping.object().filter(|object| object.moves() != mapping.moves)?;
+            Some((object.id(), Arc::clone(object)))
+        });
+        found.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    /// Takes note that an object was validated for its mappings.
+    pub(crate) fn validated(&self, object: &Object) {
+        let moves = object.moves();
+        self.mappings()
+            .values_mut()
+            .filter(|mapping| mapping.is_of(object.id()))
+            .for_each(|mapping| mapping.moves = moves);
+    }
+
+    /// Returns whether an object was created for this VM.
+    pub(crate) fn owns(&self, object: &Object) -> bool {
+        object.xe.as_ref().is_some_and(|of_xe| of_xe.private_to == Some(self.number))
+    }
+
     /// Returns whether it maps two objects that were created for one other VM: they share a reservation, which is then locked twice
     /// (`drm_gpuvm_exec_lock` fails with EALREADY).
     pub(crate) fn shares_a_foreign_reservation(&self) -> bool {
@@ -270,18 +303,23 @@ fn cut(mappings: &mut BTreeMap<u64, Mapping>, range: Range<u64>) -> Vec<(u64, Ma
     taken
 }
 
-/// Returns the level by which the memory model takes the GPU's accesses through a mapping: whether they snoop the CPU's caches.
+/// Returns the level by which the memory model takes the GPU's accesses through a mapping: whether they snoop the CPU's caches. `None` stands for that
+/// of the object.
 ///
-/// On a discrete device they do so for system memory, whatever the index is, and no cache of the CPU has lines of local memory. With an LLC, lines of
-/// a write-back index stay in it. Without one the index says so; this is what the hardware does, also where the kernel should have refused it.
-pub fn level_of(device: &xe::Device, object: &xe::Object, pat_index: u16) -> CacheLevel {
-    let Ok(entry) = device.pat.entry(pat_index) else { return CacheLevel::None };
+/// On a discrete device they do so for system memory, whatever the index is, and no cache of the CPU has lines of local memory: the object's level says
+/// where it is now. With an LLC, lines of a write-back index stay in it. Without one the index says so; this is what the hardware does, also where the
+/// kernel should have refused it.
+pub fn level_of(device: &xe::Device, object: &xe::Object, pat_index: u16) -> Option<CacheLevel> {
+    let Ok(entry) = device.pat.entry(pat_index) else { return Some(CacheLevel::None) };
     let snoops = if device.platform.discrete {
-        object.placement & LOCAL == 0
+        if object.placement & LOCAL != 0 {
+            return None;
+        }
+        true
     } else if device.platform.has_llc() {
         entry.l3.or(entry.l4) == Some(xe::CachePolicy::Wb)
     } else {
         entry.coherency.snoops()
     };
-    if snoops { CacheLevel::Llc } else { CacheLevel::None }
+    Some(if snoops { CacheLevel::Llc } else { CacheLevel::None })
 }

@@ -152,6 +152,11 @@ impl DmaBuf {
         match &self.exporter {
             Exporter::Memory(_) => Ok(()),
             Exporter::Object(object) => {
+                let reads = event != Event::DmaBufEnd && flags & DMA_BUF_SYNC_READ != 0;
+                if reads && object.may_be_local() {
+                    // xe_dma_buf_begin_cpu_access: an object that does not move is accessed where it is.
+                    drop(object.hold_in_system_memory(request));
+                }
                 object.wait_for(request, access, patience)?;
                 object.happen(&mut object.state(), request, event).map(drop)
             }

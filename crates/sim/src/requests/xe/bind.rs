@@ -9,7 +9,7 @@ use bytemuck::Zeroable;
 use gem_coherency::Errno;
 use gem_coherency::backend::Advice;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::policy::kernel::Backing;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency::xe::{self, Bind, BindFlags, BindOp};
@@ -23,6 +23,8 @@ use crate::SimDevice;
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
 use crate::kernel::objects::object::{MappedObject, Object, Origin};
+use crate::kernel::objects::pages::moves::{Region, Spares};
+use crate::kernel::objects::state::State;
 use crate::kernel::objects::userptr::UserMemory;
 use crate::kernel::spaces::vm::{Mapping, Memory, Vm, level_of};
 use crate::observe::asked::{AskedBind, AskedRequest, NamedObject};
@@ -132,11 +134,17 @@ fn change(caller: &mut Caller<'_>, args: &drm_xe_vm_bind) -> Result<(), Errno> {
     let is_tried = operations.len() > 1 && (has_large_pages || operations.iter().any(looks));
     let trial = is_tried.then(|| vm.copy());
     let mut mappings = Vec::new();
+    // The objects of the request are locked, and those of the VM are spared where they could not be brought back (`vma_lock_and_validate`).
+    let keeps_own = vm.mode.is_preempted() || operations.len() > 1;
+    let is_named = |id| {
+        operations.iter().filter_map(|operation| operation.object.as_ref()).any(|object| object.id() == id)
+    };
+    let spares = |object: &Object| is_named(object.id()) || keeps_own && vm.owns(object);
     for operation in &operations {
-        let vm = trial.as_ref().unwrap_or(&vm);
-        can_move(vm, &operation.args)?;
-        can_split(vm, &kernel.device, &operation.args)?;
-        let mapping = mapping_of(caller, &kernel.device, operation)?;
+        let found = trial.as_ref().unwrap_or(&vm);
+        prefetch(found, &operation.args, &|object| spares(object) || vm.owns(object))?;
+        can_split(found, &operation.args, kernel.device.platform.local_page_bytes)?;
+        let mapping = mapping_of(caller, &kernel.device, operation, &spares)?;
         if let Some(trial) = &trial {
             apply(trial, operation, mapping.clone());
         }
@@ -288,36 +296,35 @@ pub(super) fn created(object: &Object) -> xe::Object {
     object.xe.as_ref().map_or(xe::Object::imported(object.size()), |of_xe| of_xe.created)
 }
 
-/// Checks that what a PREFETCH finds may be in its memory region (`xe_bo_migrate`).
+/// Moves what a PREFETCH finds to its memory region (`xe_bo_migrate`).
 ///
 /// # Errors
-/// EINVAL.
-fn can_move(vm: &Vm, args: &drm_xe_vm_bind_op) -> Result<(), Errno> {
+/// As [`Object::migrate`]; EINVAL and EBUSY for an object that is not wanted.
+fn prefetch(vm: &Vm, args: &drm_xe_vm_bind_op, spares: Spares<'_>) -> Result<(), Errno> {
     let region = 1_u32.checked_shl(args.prefetch_mem_region_instance);
-    // The region that MADVISE chose is one where the object may be.
+    // The region that MADVISE chose is one where the object may be, and it stays where it is.
     let Some(region) = region.filter(|_| args.op == BindOp::Prefetch as u32) else { return Ok(()) };
-    let may_be = |mapping: &Mapping| match &mapping.memory {
-        Memory::Object { object, .. } => {
-            object.xe.as_ref().is_none_or(|of_xe| of_xe.created.placement & region != 0)
-        }
-        Memory::Null => true,
-    };
     let range = args.addr..args.addr.saturating_add(args.range);
-    if vm.in_range(&range).iter().all(|(_, mapping)| may_be(mapping)) { Ok(()) } else { Err(Errno::EINVAL) }
+    for (_, mapping) in vm.in_range(&range) {
+        let Some(object) = mapping.object().filter(|object| object.xe.is_some()) else { continue };
+        is_wanted(&object.state())?;
+        let region = Region::of_bit(region).ok_or(Errno::EINVAL)?;
+        object.migrate(DRM_IOCTL_XE_VM_BIND.name, region, spares).map_err(|error| error.errno())?;
+    }
+    Ok(())
 }
 
 /// Checks that what is left of the mappings of local memory that an operation splits has whole pages (`xe_pt_stage_bind_entry`).
 ///
 /// # Errors
 /// EINVAL.
-fn can_split(vm: &Vm, kernel: &xe::Device, args: &drm_xe_vm_bind_op) -> Result<(), Errno> {
+fn can_split(vm: &Vm, args: &drm_xe_vm_bind_op, page_bytes: Option<u32>) -> Result<(), Errno> {
     let splits = [BindOp::Map, BindOp::Unmap, BindOp::MapUserptr].iter().any(|&op| args.op == op as u32);
-    let Some(page) = kernel.platform.local_page_bytes.map(u64::from).filter(|_| splits) else {
-        return Ok(());
-    };
+    let Some(page) = page_bytes.map(u64::from).filter(|_| splits) else { return Ok(()) };
     let range = args.addr..args.addr.saturating_add(args.range);
     let is_whole = |(start, mapping): &(u64, Mapping)| {
-        let is_local = matches!(&mapping.memory, Memory::Object { object, .. } if created(object).placement & xe::LOCAL != 0);
+        let is_local =
+            mapping.object().is_some_and(|object| object.state().snapshot.backing == Backing::Local);
         let end = start + mapping.len;
         let before = *start >= range.start || range.start.is_multiple_of(page);
         !is_local || before && (end <= range.end || range.end.is_multiple_of(page))
@@ -328,11 +335,12 @@ fn can_split(vm: &Vm, kernel: &xe::Device, args: &drm_xe_vm_bind_op) -> Result<(
 /// Returns what an operation maps, with its pages; `None` if it maps nothing.
 ///
 /// # Errors
-/// ENOMEM; EBUSY and EINVAL for an object that is not wanted; EFAULT for pages of the process that are not there.
+/// As [`Object::validate`]; EBUSY and EINVAL for an object that is not wanted; EFAULT for pages of the process that are not there.
 fn mapping_of(
     caller: &mut Caller<'_>,
     kernel: &xe::Device,
     operation: &Operation,
+    spares: Spares<'_>,
 ) -> Result<Option<Mapping>, Errno> {
     let request = DRM_IOCTL_XE_VM_BIND.name;
     let Operation { args, object } = operation;
@@ -343,6 +351,7 @@ fn mapping_of(
         memory,
         pat_index: args.pat_index,
         level,
+        moves: 0,
         is_read_only: flags.contains(BindFlags::READONLY),
         is_present: true,
     };
@@ -359,27 +368,30 @@ fn mapping_of(
         // The rules accept snooping indices only.
         return Ok(Some(mapping(
             Memory::Object { object: MappedObject::new(object), offset: 0 },
-            CacheLevel::Llc,
+            Some(CacheLevel::Llc),
         )));
     }
     if args.op != BindOp::Map as u32 || is_mirror(args) {
         return Ok(None);
     }
-    let Some(object) = object else { return Ok(Some(mapping(Memory::Null, CacheLevel::None))) };
-    let mut state = object.state();
-    if state.purged {
-        return Err(Errno::EINVAL);
-    }
-    if state.advice == Advice::DontNeed {
-        return Err(Errno::EBUSY);
-    }
-    object.happen(&mut state, request, Event::Acquire).map_err(|error| error.errno())?;
-    drop(state);
+    let Some(object) = object else { return Ok(Some(mapping(Memory::Null, Some(CacheLevel::None)))) };
+    is_wanted(&object.state())?;
+    object.validate(request, spares).map_err(|error| error.errno())?;
     let level = level_of(kernel, &created(object), args.pat_index);
-    Ok(Some(mapping(
-        Memory::Object { object: MappedObject::new(Arc::clone(object)), offset: args.obj_offset },
-        level,
-    )))
+    let memory = Memory::Object { object: MappedObject::new(Arc::clone(object)), offset: args.obj_offset };
+    Ok(Some(Mapping { moves: object.moves(), ..mapping(memory, level) }))
+}
+
+/// Checks that an object's contents were not discarded, and may not be (`vma_lock_and_validate`).
+///
+/// # Errors
+/// EINVAL for contents that are gone; EBUSY.
+fn is_wanted(state: &State) -> Result<(), Errno> {
+    match (state.purged, state.advice) {
+        (true, _) => Err(Errno::EINVAL),
+        (false, Advice::DontNeed) => Err(Errno::EBUSY),
+        (false, Advice::WillNeed) => Ok(()),
+    }
 }
 
 /// Returns the errno of a userptr whose pages the kernel does not get: of the notifier for a range that does not end

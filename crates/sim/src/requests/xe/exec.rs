@@ -12,7 +12,10 @@ use super::tables::Queue;
 use crate::gpu::{Batch, Bindings, Code, Privilege};
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
+use crate::kernel::objects::object::Object;
+use crate::kernel::objects::system::System;
 use crate::kernel::spaces::AddressSpace;
+use crate::kernel::spaces::vm::Vm;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use crate::sync::fence::Fence;
@@ -76,6 +79,9 @@ fn submit(caller: &mut Caller<'_>, args: &drm_xe_exec) -> Result<(), Errno> {
     if !is_long_running {
         pin_again(caller, vm)?;
     }
+    if !addresses.is_empty() {
+        validate(vm, &device.system)?;
+    }
     let mut fence = Fence::default();
     if addresses.is_empty() && is_long_running {
         return Ok(());
@@ -108,5 +114,26 @@ fn submit(caller: &mut Caller<'_>, args: &drm_xe_exec) -> Result<(), Errno> {
         }));
     }
     syncs.signal(&fence);
+    Ok(())
+}
+
+/// Brings the objects of a VM back that have moved since they were bound (`xe_vm_validate_rebind`). Those that it maps are locked, and make no room
+/// for each other. In a long-running VM a worker of the driver does that (`preempt_rebind_work_func`).
+///
+/// # Errors
+/// As [`Object::validate`].
+fn validate(vm: &Vm, system: &System) -> Result<(), Errno> {
+    let spares = |object: &Object| vm.owns(object) || vm.maps(object.id());
+    for object in vm.moved() {
+        // Nothing is bound of a purged one.
+        if !object.state().purged {
+            object.validate(DRM_IOCTL_XE_EXEC.name, &spares).map_err(|error| error.errno())?;
+        }
+        vm.validated(&object);
+    }
+    if !vm.mode.is_long_running && system.accounting.local_bytes().is_some() {
+        // Objects that are not the VM's alone keep their places (`xe_exec_ioctl`).
+        system.used(vm.objects().into_iter().filter(|object| vm.owns(object)).collect());
+    }
     Ok(())
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 use gem_coherency::backend::Created;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Backing, Event, Snapshot};
+use gem_coherency::policy::kernel::{Backing, Snapshot};
 use gem_coherency::sync::Mutex;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::Agent;
-use gem_coherency::xe::{self, Create, CreateFlags, MapFlags, Refusal};
+use gem_coherency::xe::{self, Create, CreateFlags, LOCAL, MapFlags, Refusal};
 use gem_coherency_uapi::xe::{
     DRM_IOCTL_XE_GEM_CREATE, DRM_IOCTL_XE_GEM_MMAP_OFFSET, drm_xe_gem_create, drm_xe_gem_mmap_offset,
 };
@@ -18,7 +18,7 @@ use super::properties;
 use crate::SimDevice;
 use crate::kernel::hardware::LINUX_7_2;
 use crate::kernel::injected_faults::Needs;
-use crate::kernel::limits::{LOCAL_BYTES, OFFSET_PAGES, SYSTEM_BYTES};
+use crate::kernel::limits::{OFFSET_PAGES, SYSTEM_BYTES};
 use crate::kernel::mappings::window::Window;
 use crate::kernel::objects::object::{Object, XeObject};
 use crate::kernel::objects::state::NewObject;
@@ -76,7 +76,7 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_gem_create) -> Result<()> {
         PXP_TYPE => properties::set_pxp_type(value),
         _ => Err(Errno::EINVAL),
     });
-    let object = device.create_of_xe(request, created, vm.map(|vm| vm.number))?;
+    let object = device.create_of_xe(request, created, vm.as_deref())?;
     walked.or_else(|errno| refuse(request, errno))?;
     args.handle = device.named(request, object)?.handle.get();
     Ok(())
@@ -136,27 +136,28 @@ impl SimDevice {
     /// created for.
     ///
     /// # Errors
-    /// ENOMEM, and ENOSPC for local memory.
+    /// ENOSPC for more than a mapping can have; as [`Object::validate`].
     pub(in crate::requests) fn create_of_xe(
         &self,
         request: &'static str,
         created: xe::Object,
-        private_to: Option<u64>,
+        private_to: Option<&Vm>,
     ) -> Result<Arc<Object>> {
         let Some(kernel) = self.system.xe else { return refuse(request, Errno::ENODEV) };
         let state = NewObject::of_xe(&kernel.device, &created, kernel.without);
         let NewObject { snapshot, zeroed_by, .. } = state;
-        let is_local = snapshot.backing == Backing::Local;
+        let is_local = created.placement & LOCAL != 0;
         // No offset for mappings is left, which is allocated first.
         if created.size / PAGE_BYTES > OFFSET_PAGES {
             return refuse(request, Errno::ENOSPC);
         }
-        let most = if is_local { LOCAL_BYTES } else { SYSTEM_BYTES };
-        if created.size > most {
-            return refuse(request, if is_local { Errno::ENOSPC } else { Errno::ENOMEM });
+        let is_deferred = created.flags.contains(CreateFlags::DEFER_BACKING);
+        if created.size > SYSTEM_BYTES && (!is_local || is_deferred) {
+            return refuse(request, Errno::ENOMEM);
         }
         let zeroing = if zeroed_by == Agent::Cpu { Zeroing::Cpu } else { Zeroing::Gpu };
-        let object = Object::of_xe(&self.system, XeObject::new(created, private_to), snapshot, zeroing);
+        let of_xe = XeObject::new(created, private_to.map(|vm| vm.number));
+        let object = Object::of_xe(&self.system, of_xe, snapshot, zeroing);
         let traced = TraceEvent::CreatedByXe {
             size: created.size,
             snapshot: state.in_shared_cache(&kernel.device),
@@ -165,8 +166,11 @@ impl SimDevice {
             is_dumb: request != DRM_IOCTL_XE_GEM_CREATE.name,
         };
         self.system.trace.add(object.id(), traced);
-        if !created.flags.contains(CreateFlags::DEFER_BACKING) {
-            object.happen(&mut object.state(), request, Event::Acquire)?;
+        if !is_deferred {
+            // Before 7.2, a VM whose batches are preempted when objects move keeps its own (`xe_bo_move`).
+            let keeps_own = self.system.machine.kernel < LINUX_7_2;
+            let keeper = private_to.filter(|vm| keeps_own && vm.mode.is_preempted());
+            object.validate(request, &|other| keeper.is_some_and(|vm| vm.maps(other.id())))?;
         }
         Ok(object)
     }

@@ -20,7 +20,7 @@ use super::queue::{gt_of, has_media_gt};
 use crate::SimDevice;
 use crate::kernel::hardware::{LINUX_7_2, XE_CLOCK_HZ};
 use crate::kernel::injected_faults::Needs;
-use crate::kernel::limits::{LOCAL_BYTES, SYSTEM_BYTES};
+use crate::kernel::limits::SYSTEM_BYTES;
 use crate::requests::entry::{Entry, entries};
 use crate::requests::{Caller, refuse};
 use crate::sync::fence::now_ns;
@@ -199,21 +199,24 @@ impl SimDevice {
     fn region_list(&self) -> Vec<u8> {
         let machine = self.system.machine;
         let local_used = self.system.accounting.local_bytes_in_use();
+        let objects = self.system.all();
+        let bound = objects.iter().filter(|object| object.is_in_bound_memory());
         let mut items = vec![drm_xe_mem_region {
             mem_class: DRM_XE_MEM_REGION_CLASS_SYSMEM,
             min_page_size: 4096,
             total_size: SYSTEM_BYTES,
-            used: self.system.accounting.bytes_in_use().saturating_sub(local_used),
+            used: bound.map(|object| object.size()).sum(),
             ..Zeroable::zeroed()
         }];
-        if let Some(page) = machine.platform.local_page_bytes {
+        let local = self.system.accounting.local_bytes();
+        if let (Some(page), Some(local_bytes)) = (machine.platform.local_page_bytes, local) {
             items.push(drm_xe_mem_region {
                 mem_class: DRM_XE_MEM_REGION_CLASS_VRAM,
                 instance: 1,
                 min_page_size: page,
-                total_size: LOCAL_BYTES,
+                total_size: local_bytes,
                 used: local_used,
-                cpu_visible_size: LOCAL_BYTES,
+                cpu_visible_size: local_bytes,
                 cpu_visible_used: local_used,
                 ..Zeroable::zeroed()
             });

@@ -51,7 +51,11 @@ pub struct Kms {
 impl Kms {
     #[track_caller]
     pub fn new(name: &str) -> Self {
-        let soft = SimDevice::open(&format!("sim:{name},display=on")).unwrap();
+        Self::on_device(SimDevice::open(&format!("sim:{name},display=on")).unwrap())
+    }
+
+    #[track_caller]
+    pub fn on_device(soft: SimDevice) -> Self {
         let mut process = Process::default();
         let files = [process.open(&soft, Minor::Primary), process.open(&soft, Minor::Primary)];
         process.allocate(ARGS, HOLE - ARGS, Pages::ReadWrite).unwrap();

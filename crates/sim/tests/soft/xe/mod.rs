@@ -2,6 +2,7 @@
 
 mod fences;
 mod memory;
+mod moves;
 mod objects;
 mod queues;
 mod spaces;

@@ -17,7 +17,7 @@
 #ifndef SNOOPED
 enum { SNOOPED = 2 };
 #endif
-enum { NOT_SNOOPED = 3, LOCAL = 2 };
+enum { NOT_SNOOPED = 3 };
 
 enum { LINE = 64, SIZE = 65536, PITCH = 4096 };
 
@@ -48,17 +48,32 @@ static inline void request(const char *name, unsigned long code, void *argument)
     exit(1);
 }
 
-// Creates an object in system memory.
-static inline uint32_t create(uint64_t size, uint16_t caching, uint32_t flags) {
-    struct xe_gem_create args = {.size = size, .placement = SYSTEM, .flags = flags, .cpu_caching = caching};
+// Creates an object in one of these kinds of memory.
+static inline uint32_t create_in(uint32_t placement, uint64_t size, uint16_t caching, uint32_t flags) {
+    struct xe_gem_create args = {.size = size, .placement = placement, .flags = flags, .cpu_caching = caching};
     request("GEM_CREATE", XE_GEM_CREATE, &args);
     return args.handle;
+}
+
+// Creates an object in system memory.
+static inline uint32_t create(uint64_t size, uint16_t caching, uint32_t flags) {
+    return create_in(SYSTEM, size, caching, flags);
 }
 
 // Creates an object in local memory, or in system memory if the device has no other.
 static inline uint32_t create_local(uint64_t size, uint16_t caching) {
     struct xe_gem_create args = {.size = size, .placement = LOCAL, .cpu_caching = caching};
     return ioctl(fd, XE_GEM_CREATE, &args) ? create(size, caching, 0) : args.handle;
+}
+
+// Returns the size of local memory; 0 if there is none.
+static inline uint64_t local_bytes(void) {
+    struct xe_regions regions = {0};
+    struct xe_query query = {.query = REGIONS};
+    request("DEVICE_QUERY", XE_DEVICE_QUERY, &query);
+    query.data = (uintptr_t)&regions;
+    request("DEVICE_QUERY", XE_DEVICE_QUERY, &query);
+    return regions.region[1].total_size;
 }
 
 // Maps an object, as GEM_CREATE said.
@@ -104,6 +119,7 @@ struct buffer {
     uint32_t handle;
 };
 
+// Maps an object, and binds it.
 static inline struct buffer buffer_of(uint32_t vm, uint32_t handle) {
     static uint64_t last = 0x1000000;
     struct buffer new = {.address = last += 0x200000, .handle = handle};

@@ -97,3 +97,35 @@ fn for_the_display_and_other_devices_a_flush_counts() {
     assert_eq!(need("lnl", WB, &events[1..3]), Need::Useless);
     assert_eq!(need("lnl", WB, &[TraceEvent::Exported, stored(3, 4), flushed(3)]), Need::Precautionary);
 }
+
+#[test]
+fn no_cache_has_a_line_of_an_object_that_was_moved() {
+    let kernel = KernelVersion::new(7, 2);
+    let machine = xe::device("bmg", kernel).unwrap().machine();
+    let local = Snapshot { backing: Backing::Local, ..state(CacheLevel::None) };
+    let created = object(CpuCaching::Wc, xe::SYSTEM | xe::LOCAL);
+    // The device's GPU does not look into the cache for local memory, and the display never does.
+    for (leaves, moves_back, mistakes) in [(true, true, 0), (true, false, 1), (false, false, 2)] {
+        let mut judge = Judge::own(machine, KernelRules::of(kernel).unwrap());
+        let mut events = vec![
+            TraceEvent::CreatedByXe {
+                size: SIZE,
+                snapshot: local,
+                zeroed_by: Agent::Gpu,
+                created,
+                is_dumb: false,
+            },
+            TraceEvent::Mapped(Route::CpuUncached),
+        ];
+        if leaves {
+            events.push(TraceEvent::Moved(state(CacheLevel::Llc)));
+        }
+        events.extend([TraceEvent::Mapped(Route::CpuCached), stored(3, 4), read(PLAIN, 3, 4)]);
+        if moves_back {
+            events.extend([TraceEvent::Moved(local), TraceEvent::Mapped(Route::CpuUncached)]);
+        }
+        events.extend([TraceEvent::Event(Event::AddFramebuffer), read(Route::Display, 3, 4)]);
+        judge.feed((events.into_iter().map(|event| Traced { object: 1, event }).collect(), 0));
+        assert_eq!(judge.take_verdicts().len(), mistakes, "{leaves}, {moves_back}");
+    }
+}

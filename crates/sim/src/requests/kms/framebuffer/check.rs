@@ -132,8 +132,11 @@ fn is_bound_unshown(object: &Object) -> bool {
     !is_shown && of_xe.is_bound()
 }
 
-/// Returns whether the object is in local memory or may be moved there (`i915_gem_object_can_migrate`).
+/// Returns whether the object is in local memory or may be moved there (`i915_gem_object_can_migrate`, `xe_bo_can_migrate`).
 fn is_local(object: &Object) -> bool {
+    if object.xe.is_some() {
+        return object.may_be_local();
+    }
     match object.state().snapshot.backing {
         Backing::Local => true,
         Backing::LocalSystem

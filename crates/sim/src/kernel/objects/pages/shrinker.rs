@@ -1,11 +1,11 @@
 //! Pages of objects: the memory that they take, and the kernel's shrinker, which under memory pressure purges an object or
 //! swaps its pages out.
 
-use super::object::Object;
-use super::prime;
-use super::state::State;
-use super::system::System;
-use crate::kernel::objects::state::Changes;
+use crate::kernel::objects::dma_buf::Holds;
+use crate::kernel::objects::object::{Object, Origin};
+use crate::kernel::objects::prime;
+use crate::kernel::objects::state::{Changes, State};
+use crate::kernel::objects::system::System;
 use crate::observe::trace_event::TraceEvent;
 use gem_coherency::Errno;
 use gem_coherency::backend::Advice;
@@ -16,9 +16,15 @@ use gem_coherency::vocabulary::Handle;
 
 impl Object {
     /// Accounts for the pages that a step brings in or releases.
-    pub(super) fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
+    pub(crate) fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
         let refuse = |errno| Err(Error::Ioctl { request: call, errno });
         let backing = state.snapshot.backing;
+        if let (Origin::Attached(attachment), false, true) =
+            (&self.origin, state.snapshot.pages, step.next.pages)
+        {
+            let is_of_xe = self.system().xe.is_some();
+            attachment.map(call, if is_of_xe { Holds::UntilItMoves } else { Holds::Always })?;
+        }
         match (state.snapshot.pages, step.next.pages) {
             (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
             (false, true) if self.size() / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
