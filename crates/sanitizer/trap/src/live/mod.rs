@@ -362,9 +362,8 @@ pub fn remove() -> Result<(), Error> {
         if let Some(Err(error)) = calls.map(|calls| calls.put_back(&protections)) {
             result = Err(error);
         }
-        if let Some(known) = state.objects.iter_mut().find(|known| known.is(object))
-            && let Err(error) = known.put_back(&protections)
-        {
+        let known = state.objects.iter_mut().find(|known| known.is(object));
+        if let Some(Err(error)) = known.map(|known| known.put_back(&protections)) {
             result = Err(error);
         }
         true
