@@ -8,6 +8,7 @@ use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::Access;
 
 use crate::SimDevice;
+use crate::kernel::objects::object::XeObject;
 
 /// Bytes of the objects to which a file has handles, in one kind of memory (`struct drm_memory_stats`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,9 +45,12 @@ impl SimDevice {
     /// Returns what the file uses of local memory, or of system memory.
     pub fn memory_use(&self, local: bool) -> MemoryUse {
         let objects = self.handles().objects();
+        // Under xe a batch uses what is bound.
+        let works = self.gpu.works_for(&self.hangs);
         let mut sum = MemoryUse::default();
         for object in objects {
-            let (size, is_idle) = (object.size(), object.is_idle(Access::Write));
+            let is_bound = object.xe.as_ref().is_some_and(XeObject::is_bound);
+            let (size, is_idle) = (object.size(), object.is_idle(Access::Write) && !(works && is_bound));
             let state = object.state();
             if (state.snapshot.backing == Backing::Local) != local {
                 continue;

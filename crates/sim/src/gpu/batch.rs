@@ -66,9 +66,9 @@ pub(super) struct Stuck {
     pub(super) rule: Option<&'static str>,
 }
 
-/// A batch that has started and waits for memory to change.
+/// A batch that has started and waits for memory to change, and the time since when it does.
 #[derive(Debug)]
-pub(super) struct Suspended(Box<Position>);
+pub(super) struct Suspended(Box<Position>, Instant);
 
 impl Suspended {
     pub(super) fn arbitration(&self) -> Arbitration {
@@ -108,7 +108,9 @@ impl Batch {
                 let pipeline = self.pipeline(system, &streamer);
                 self.begin(system, pipeline)
             }
-            Some(Suspended(position)) => {
+            Some(Suspended(position, since)) => {
+                // The engine polls meanwhile.
+                self.owner.file.ran(self.engine.class, since.elapsed());
                 // Write-combining buffers are evicted within the time that a batch waits.
                 self.bindings.drain();
                 *position
@@ -128,7 +130,7 @@ impl Batch {
                 system.coverage.ended(&self.bindings.tally, None);
                 Outcome::Over(None)
             }
-            Ok(End::Waits(position)) => Outcome::Waits(Suspended(Box::new(position))),
+            Ok(End::Waits(position)) => Outcome::Waits(Suspended(Box::new(position), Instant::now())),
             Ok(End::Cancelled) => self.never_runs(engines, RESET),
             Err(stuck) => self.hang(engines, stuck, remedy(system, stuck)),
         }

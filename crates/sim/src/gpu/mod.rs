@@ -207,6 +207,11 @@ impl Gpu {
         self.state().queue.jobs.iter().any(|job| job.running.is_some())
     }
 
+    /// Returns whether a batch of a file is not done.
+    pub(crate) fn works_for(&self, file: &Arc<Client>) -> bool {
+        self.state().queue.jobs.iter().any(|job| job.batch.is_some() && Arc::ptr_eq(&job.owner.file, file))
+    }
+
     /// Runs each submission that can run once; returns whether one is done.
     fn pass(&self) -> bool {
         let mut is_any_done = false;
