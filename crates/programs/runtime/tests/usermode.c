@@ -6,6 +6,7 @@
 #include "xe.h"
 
 #include <emmintrin.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum { SIZE = 65536, ROUNDS = 50, BATCH = 0x1000000, GO = 0x8000, ANSWER = 0x8100 };
@@ -67,6 +68,21 @@ int main(int count, char **words) {
     CHECK(!strcmp(unit, "KiB"));
     SAME(fdinfo(fd, "drm-cycles-bcs", unit), 0);
     SAME(fdinfo(fd, "drm-cycles-none", unit), -1);
+    // A process without CAP_SYS_NICE may not give a queue a high priority. Root can make one.
+    struct { uint64_t next; uint32_t name, pad, property, pad2; uint64_t value; } priority = {.value = 2};
+    struct xe_exec_queue_create high = queue;
+    high.extensions = (uintptr_t)&priority;
+    if (geteuid() == 0) {
+        const pid_t child = fork();
+        if (!child) {
+            const int is_other = !setresuid(65534, 65534, 65534), refused = ioctl(fd, XE_EXEC_QUEUE_CREATE, &high), why = errno;
+            priority.value = 1;
+            _exit(!(is_other && refused && why == EPERM && !ioctl(fd, XE_EXEC_QUEUE_CREATE, &high)));
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+        OK(ioctl(fd, XE_EXEC_QUEUE_CREATE, &high));
+    }
     uint32_t *at = memory, *const go = memory + GO / 4, *const answer = memory + ANSWER / 4;
     for (uint32_t n = 1; n <= ROUNDS; n++) at = round_of(at, n);
     *at = 0x05000000;

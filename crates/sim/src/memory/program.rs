@@ -56,6 +56,11 @@ pub trait ProgramMemory: Debug + Send + Sync {
         false
     }
 
+    /// Returns whether the program has CAP_SYS_NICE.
+    fn may_raise_priority(&self) -> bool {
+        true
+    }
+
     /// Maps `len` bytes of an object in the program, in place of its mapping at `at` if there is an address; returns the
     /// address, or `None` for an address that no program has.
     ///

@@ -128,6 +128,11 @@ impl Memory {
         Ok(())
     }
 
+    /// Returns whether the process has CAP_SYS_NICE; a simulated one has all capabilities.
+    pub(crate) fn may_raise_priority(&self) -> bool {
+        self.program.as_ref().is_none_or(|program| program.may_raise_priority())
+    }
+
     /// A number that identifies this address space.
     pub(crate) fn id(&self) -> u64 {
         self.id

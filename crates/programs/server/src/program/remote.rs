@@ -23,6 +23,9 @@ use super::maps;
 use super::session::Session;
 use super::stale::StaleLines;
 
+/// `CAP_SYS_NICE` of linux/capability.h.
+const CAP_SYS_NICE: u32 = 23;
+
 /// Number of pages that are looked at by one system call (`UIO_MAXIOV`).
 const PAGES_AT_ONCE: usize = 1024;
 
@@ -194,6 +197,15 @@ impl ProgramMemory for Remote {
                     false => !area.stores || maps::has_pages(self.pid(), part),
                 }
         })
+    }
+
+    fn may_raise_priority(&self) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        let effective = status.ok().and_then(|status| {
+            let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+            u64::from_str_radix(line.trim(), 16).ok()
+        });
+        effective.is_some_and(|effective| effective >> CAP_SYS_NICE & 1 != 0)
     }
 
     fn map(&self, shown: Shown, len: u64, pages: Pages, at: Option<u64>) -> Result<Option<u64>, Errno> {

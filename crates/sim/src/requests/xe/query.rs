@@ -16,7 +16,7 @@ use gem_coherency_uapi::xe::{
     drm_xe_device_query, drm_xe_engine, drm_xe_engine_class_instance, drm_xe_gt, drm_xe_mem_region,
 };
 
-use super::queue::{gt_of, has_media_gt};
+use super::queue::{gt_of, has_media_gt, highest_priority};
 use crate::SimDevice;
 use crate::kernel::hardware::{LINUX_7_2, XE_CLOCK_HZ};
 use crate::kernel::injected_faults::Needs;
@@ -49,8 +49,6 @@ const GUC: u16 = 0;
 const HUC: u16 = 1;
 /// The revision of the graphics IP, where the device says its version.
 const IP_REVISION: u16 = 4;
-/// The highest priority that a process with CAP_SYS_NICE gives a queue (`XE_EXEC_QUEUE_PRIORITY_HIGH`).
-const HIGHEST_PRIORITY: u64 = 2;
 /// The types of masks of a topology (`DRM_XE_TOPO_DSS_GEOMETRY`, `_DSS_COMPUTE`, `_L3_BANK`, `_EU_PER_DSS`, `_SIMD16_EU_PER_DSS`).
 const DSS_GEOMETRY: u16 = 1;
 const DSS_COMPUTE: u16 = 2;
@@ -71,7 +69,7 @@ fn query(caller: &mut Caller<'_>, args: &mut drm_xe_device_query) -> Result<()> 
     if args.query == ENGINE_CYCLES {
         return cycles(caller, args).or_else(|errno| refuse(request, errno));
     }
-    let answer = match device.answer(args.query) {
+    let answer = match device.answer(args.query, highest_priority(caller)) {
         Ok(answer) => answer,
         Err(errno) => return refuse(request, errno),
     };
@@ -163,12 +161,12 @@ impl SimDevice {
     ///
     /// # Errors
     /// EINVAL for an unknown query; ENODEV.
-    fn answer(&self, query: u32) -> std::result::Result<Vec<u8>, Errno> {
+    fn answer(&self, query: u32, highest_priority: u64) -> std::result::Result<Vec<u8>, Errno> {
         let has_late_queries = self.system.machine.kernel >= LINUX_7_2;
         match query {
             DRM_XE_DEVICE_QUERY_ENGINES => Ok(self.engine_list()),
             DRM_XE_DEVICE_QUERY_MEM_REGIONS => Ok(self.region_list()),
-            DRM_XE_DEVICE_QUERY_CONFIG => self.configuration(),
+            DRM_XE_DEVICE_QUERY_CONFIG => self.configuration(highest_priority),
             DRM_XE_DEVICE_QUERY_GT_LIST => Ok(self.gt_list()),
             HWCONFIG => Ok(Vec::new()),
             GT_TOPOLOGY => Ok(self.topology_masks()),
@@ -225,7 +223,7 @@ impl SimDevice {
     }
 
     /// `query_config`.
-    fn configuration(&self) -> std::result::Result<Vec<u8>, Errno> {
+    fn configuration(&self, highest_priority: u64) -> std::result::Result<Vec<u8>, Errno> {
         let device = self.system.xe.ok_or(Errno::ENODEV)?.device;
         let (hardware, machine) = (&self.system.hardware, self.system.machine);
         let is_xe2 = device.graphics.major >= 20;
@@ -249,7 +247,7 @@ impl SimDevice {
             flags,
             page,
             u64::from(device.platform.address_bits),
-            HIGHEST_PRIORITY,
+            highest_priority,
         ];
         let mut bytes = (words.len() as u64).to_le_bytes().to_vec();
         words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));

@@ -44,8 +44,10 @@ const TIMESLICE: u32 = 1;
 const PXP_TYPE: u32 = 2;
 const MULTI_GROUP: u32 = 4;
 const STATE_CACHE: u32 = 6;
-/// The highest priority, and the bounds of a timeslice in microseconds (`XE_EXEC_QUEUE_PRIORITY_HIGH`, `CONFIG_DRM_XE_TIMESLICE_*`).
-const HIGHEST: u64 = 2;
+/// The highest priority, and that without CAP_SYS_NICE (`XE_EXEC_QUEUE_PRIORITY_HIGH`, `_NORMAL`).
+const HIGH: u64 = 2;
+const NORMAL: u64 = 1;
+/// The bounds of a timeslice in microseconds (`CONFIG_DRM_XE_TIMESLICE_*`).
 const TIMESLICES: std::ops::RangeInclusive<u64> = 1..=10_000_000;
 
 /// Returns the GT that has an engine: Meteor Lake has its video engines in a GT of their own.
@@ -127,12 +129,18 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_xe_exec_queue_create) -> Resul
     }
 }
 
+/// Returns the highest priority that the caller may give a queue (`xe_exec_queue_device_get_max_priority`).
+pub(super) fn highest_priority(caller: &Caller<'_>) -> u64 {
+    if caller.memory.may_raise_priority() { HIGH } else { NORMAL }
+}
+
 /// Checks the extensions of a queue of an engine class (`exec_queue_user_extensions`): they change nothing here. The state of a hang cannot be
 /// replayed.
 fn extend(caller: &Caller<'_>, first: u64, class: u16) -> Result<(), Errno> {
     let is_7_2 = caller.device.system.machine.kernel >= LINUX_7_2;
     properties::walk(caller, first, |property, value| match property {
-        PRIORITY if value <= HIGHEST => Ok(()),
+        PRIORITY if value <= highest_priority(caller) => Ok(()),
+        PRIORITY if value <= HIGH => Err(Errno::EPERM),
         TIMESLICE if TIMESLICES.contains(&value) => Ok(()),
         PXP_TYPE if is_7_2 => properties::set_pxp_type(value),
         // No device here has queues in groups.
