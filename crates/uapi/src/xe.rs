@@ -2,8 +2,8 @@
 //!
 //! The numbers of these requests are also numbers of i915's requests: the driver of the file decides which one a number is.
 //!
-//! Not declared: the extensions (each `extensions` may be 0), properties of queues and address spaces, protected content, the properties of observation streams, and
-//! queries other than those below.
+//! Not declared: the extensions (each `extensions` may be 0), properties of queues and address spaces, protected content, the properties of
+//! observation streams, and queries other than those below.
 
 use super::{requests, structs, values};
 

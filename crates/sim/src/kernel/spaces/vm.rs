@@ -303,12 +303,12 @@ fn cut(mappings: &mut BTreeMap<u64, Mapping>, range: Range<u64>) -> Vec<(u64, Ma
     taken
 }
 
-/// Returns the level by which the memory model takes the GPU's accesses through a mapping: whether they snoop the CPU's caches. `None` stands for that
-/// of the object.
+/// Returns the level by which the memory model takes the GPU's accesses through a mapping: whether they snoop the CPU's caches. `None` stands
+/// for that of the object.
 ///
-/// On a discrete device they do so for system memory, whatever the index is, and no cache of the CPU has lines of local memory: the object's level says
-/// where it is now. With an LLC, lines of a write-back index stay in it. Without one the index says so; this is what the hardware does, also where the
-/// kernel should have refused it.
+/// On a discrete device they do so for system memory, whatever the index is, and no cache of the CPU has lines of local memory: the object's
+/// level says where it is now. With an LLC, lines of a write-back index stay in it. Without one the index says so; this is what the hardware
+/// does, also where the kernel should have refused it.
 pub fn level_of(device: &xe::Device, object: &xe::Object, pat_index: u16) -> Option<CacheLevel> {
     let Ok(entry) = device.pat.entry(pat_index) else { return Some(CacheLevel::None) };
     let snoops = if device.platform.discrete {
