@@ -32,7 +32,9 @@ from xe_device import (
     GemClose,
     GemCreate,
     GemMmapOffset,
+    Madvise,
     NODE,
+    PrimeHandle,
     REQUESTS,
     Sync,
     SyncobjArray,
@@ -40,6 +42,7 @@ from xe_device import (
     VmBind,
     VmBindOp,
     VmCreate,
+    WaitUserFence,
     layout,
     read_write,
     write_only,
@@ -99,37 +102,14 @@ class QueryAttributes(ctypes.Structure):
     _fields_ = layout("extensions:Q vm_id:I number:I start:Q range:Q size:Q vector:Q reserved:Q*2")
 
 
-class WaitUserFence(ctypes.Structure):
-    """struct drm_xe_wait_user_fence."""
-
-    _fields_ = layout(
-        "extensions:Q addr:Q op:H flags:H pad:I value:Q mask:Q timeout:q exec_queue_id:I pad2:I reserved:Q*2"
-    )
-
-
-class Madvise(ctypes.Structure):
-    """struct drm_xe_madvise."""
-
-    _fields_ = layout("extensions:Q start:Q range:Q vm_id:I type:I value:I*4 reserved:Q*2")
-
-
-class PrimeHandle(ctypes.Structure):
-    """struct drm_prime_handle."""
-
-    _fields_ = layout("handle:I flags:I fd:I")
-
-
 REQUESTS = REQUESTS | {
     VmDestroy: write_only(0x44, VmDestroy),
     ExecQueueDestroy: write_only(0x47, ExecQueueDestroy),
     ExecQueueGetProperty: read_write(0x48, ExecQueueGetProperty),
-    WaitUserFence: read_write(0x4A, WaitUserFence),
     Observation: write_only(0x4B, Observation),
-    Madvise: write_only(0x4C, Madvise),
     QueryAttributes: read_write(0x4D, QueryAttributes),
     ExecQueueSetProperty: write_only(0x4E, ExecQueueSetProperty),
     VmGetProperty: read_write(0x4F, VmGetProperty),
-    PrimeHandle: read_write(0x2D, PrimeHandle),  # PRIME_HANDLE_TO_FD
 }
 
 

@@ -126,6 +126,26 @@ class SyncobjArray(ctypes.Structure):
     _fields_ = layout("handles:Q count_handles:I pad:I")
 
 
+class WaitUserFence(ctypes.Structure):
+    """struct drm_xe_wait_user_fence."""
+
+    _fields_ = layout(
+        "extensions:Q addr:Q op:H flags:H pad:I value:Q mask:Q timeout:q exec_queue_id:I pad2:I reserved:Q*2"
+    )
+
+
+class Madvise(ctypes.Structure):
+    """struct drm_xe_madvise."""
+
+    _fields_ = layout("extensions:Q start:Q range:Q vm_id:I type:I value:I*4 reserved:Q*2")
+
+
+class PrimeHandle(ctypes.Structure):
+    """struct drm_prime_handle."""
+
+    _fields_ = layout("handle:I flags:I fd:I")
+
+
 def read_write(number, struct):
     """DRM_IOWR."""
     return 3 << 30 | ctypes.sizeof(struct) << 16 | ord("d") << 8 | number
@@ -146,6 +166,9 @@ REQUESTS = {
     VmBind: write_only(0x45, VmBind),
     ExecQueueCreate: read_write(0x46, ExecQueueCreate),
     Exec: write_only(0x49, Exec),
+    WaitUserFence: read_write(0x4A, WaitUserFence),
+    Madvise: write_only(0x4C, Madvise),
+    PrimeHandle: read_write(0x2D, PrimeHandle),  # PRIME_HANDLE_TO_FD
     SyncobjCreate: read_write(0xBF, SyncobjCreate),
     SyncobjWait: read_write(0xC3, SyncobjWait),
     SyncobjArray: read_write(0xC4, SyncobjArray),  # SYNCOBJ_RESET

@@ -30,13 +30,13 @@ from xe_device import (
     GemClose,
     GemCreate,
     GemMmapOffset,
+    Madvise,
+    PrimeHandle,
     Sync,
     VmBind,
     VmBindOp,
     VmCreate,
-    layout,
-    read_write,
-    write_only,
+    WaitUserFence,
 )
 
 BOTH = SYSTEM | LOCAL
@@ -49,33 +49,6 @@ DMA_BUF_IOCTL_SYNC = 0x40086200
 BATCH = 1 << 40
 PERCENT, SECONDS = int(sys.argv[1]), float(sys.argv[2])
 MI_STORE_DATA_IMM, MI_BATCH_BUFFER_END = 0x10000002, 0x05000000
-
-
-class WaitUserFence(ctypes.Structure):
-    """struct drm_xe_wait_user_fence."""
-
-    _fields_ = layout(
-        "extensions:Q addr:Q op:H flags:H pad:I value:Q mask:Q timeout:q exec_queue_id:I pad2:I reserved:Q*2"
-    )
-
-
-class Madvise(ctypes.Structure):
-    """struct drm_xe_madvise."""
-
-    _fields_ = layout("extensions:Q start:Q range:Q vm_id:I type:I value:I*4 reserved:Q*2")
-
-
-class PrimeHandle(ctypes.Structure):
-    """struct drm_prime_handle."""
-
-    _fields_ = layout("handle:I flags:I fd:I")
-
-
-REQUESTS = REQUESTS | {
-    WaitUserFence: read_write(0x4A, WaitUserFence),
-    Madvise: write_only(0x4C, Madvise),
-    PrimeHandle: read_write(0x2D, PrimeHandle),  # PRIME_HANDLE_TO_FD
-}
 
 
 def address_of(number):
